@@ -94,6 +94,12 @@ EXAMPLES = {
         "Je préfère pytest.", "Prefiro commits pequenos.", "我更喜欢小的提交。",
         "私は小さなコミットを好みます。", "저는 작은 커밋을 선호합니다.",
     ),
+    "remember_decided": (
+        "Remember that we decided to use Redis for the job queue.",
+        "Remember that we chose Redis over Kafka.",
+        "Merk dir, dass wir beschlossen haben, Redis zu nutzen.",
+        "Souviens-toi qu'on a décidé d'utiliser Redis.",
+    ),
     "remember_rule": (
         "Remember to never push on Fridays.", "Merk dir: Rechnungen nie löschen.",
     ),
@@ -121,6 +127,10 @@ def test_a_form_is_understood_in_its_languages(form: Form) -> None:
     [
         "",
         "remember to push",
+        "remember that we decided to do this later",
+        "remember that we decided to talk about Redis tomorrow",
+        "remember that we chose it over the other one",
+        "Do you remember that we decided to use Redis?",
         "Remember when we did the login?",
         "remember that one time",
         "remember: run the tests",

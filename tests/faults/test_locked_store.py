@@ -40,3 +40,23 @@ def test_hooks_end_in_their_time_while_another_process_holds_the_store(tmp_path:
         connection.close()
     hooks.run({"hook_event_name": "Stop", **event})
     assert "Redis" in hooks.say("What do the workers use, Redis?", "s2").context
+
+
+def test_a_note_that_waits_in_the_queue_is_announced_once(tmp_path: Path) -> None:
+    hooks = HookRunner(tmp_path)
+    hooks.say(DECIDED)
+    said_last = "Noted decision: The workers use Redis."
+    event = {"hook_event_name": "Stop", "session_id": "s1", "last_assistant_message": said_last}
+    (path,) = hooks.memory.rglob("graph.db")
+    held = sqlite3.connect(path, isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    said = [str(hooks.run(event).reply) for _ in range(3)]
+    held.execute("ROLLBACK")
+    held.close()
+    (queue,) = hooks.project.rglob("graph-queue*.jsonl")
+    waiting = [json.loads(line) for line in queue.read_text("utf-8").splitlines()]
+    said.append(str(hooks.run(event).reply))
+
+    assert ["The workers use Redis" in notice for notice in said] == [True, False, False, False]
+    assert [line["kind"] for line in waiting].count("remember") == 1
+    assert "Redis" in hooks.say("What do the workers use, Redis?", "s2").context

@@ -149,6 +149,21 @@ def test_a_disk_that_fills_up_anywhere_in_the_writes_loses_nothing_acknowledged(
         assert "Redis" in notes(hooks).read_text()
 
 
+def test_a_prompt_that_cannot_be_kept_is_told_once(hooks: HookRunner) -> None:
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Go on."}
+    tellings = []
+    for _ in range(3):
+        hooks.run(prompt, prepare=limited(0))
+        tellings.append(told(stop(hooks)))
+    hooks.run(prompt)
+    tellings.append(told(stop(hooks)))
+    hooks.run(prompt, prepare=limited(0))
+    tellings.append(told(stop(hooks)))
+
+    expected = [True, False, False, False, True]
+    assert ["a prompt could not be kept" in text for text in tellings] == expected
+
+
 @pytest.mark.parametrize("tier", ["decisions.jsonl", "operations.jsonl"])
 def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(
     hooks: HookRunner, tier: str

@@ -65,6 +65,40 @@ def test_no_hook_gives_it_as_a_fact(client: SimulatedClient) -> None:
     assert "dev server yourself" not in "".join(shown)
 
 
+def test_heard_again_in_another_session_the_waiting_one_counts_it(
+    client: SimulatedClient,
+) -> None:
+    for day, session in enumerate(("session-1", "session-2", "session-3"), 1):
+        client.transcript = client.project.parent / f"{session}.jsonl"
+        client.say("user", SAID, session=session, timestamp=f"2026-03-0{day}T10:00:00.000Z")
+        hear(client, session=session)
+
+    (record,) = client.records("status = 'candidate'")
+    assert record.evidence["again"] == 2
+
+
+def test_words_that_were_noted_in_another_session_count_as_said_again(
+    client: SimulatedClient,
+) -> None:
+    rule = "The dev server is started by the user himself on his own machine"
+    client.note("rule", rule, SAID, "session-1")
+    hear(client, session="session-2")
+
+    assert [r.what for r in client.records("sightings = 2")] == [rule]
+    assert statuses(client) == ["active"]
+
+
+def test_words_that_are_noted_again_count_though_the_session_knew_them(
+    client: SimulatedClient,
+) -> None:
+    rule = "The dev server is started by the user himself on his own machine"
+    client.note("rule", rule, SAID, "session-1")
+    client.fire("SessionStart", "session-2", source="startup")
+    client.note("rule", rule, SAID, "session-2")
+
+    assert [r.what for r in client.records("sightings = 2")] == [rule]
+
+
 def test_heard_again_in_other_sessions_it_is_still_no_record(client: SimulatedClient) -> None:
     for session in ("session-1", "session-1", "session-2", "session-3"):
         hear(client, session=session)

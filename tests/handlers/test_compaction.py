@@ -51,6 +51,41 @@ def test_the_last_real_prompt_comes_back_with_what_followed_it(client: Simulated
     assert "continue" not in restored
 
 
+def test_notes_are_not_repeated_in_what_was_said_before(client: SimulatedClient) -> None:
+    client.say("user", TASK)
+    client.say(
+        "assistant",
+        "The importer is ready.\n\n- **Noted decision:** The importer runs on Celery.\n"
+        "  Why: it retries.\nDropped: 1630ad9a\nThe tests pass.",
+    )
+
+    restored = compacted(client)
+
+    assert "shortly before: The importer is ready. The tests pass." in restored
+    assert restored.count("The importer runs on Celery") == 1  # as a record
+    assert "Dropped" not in restored and "Noted" not in restored
+
+
+def test_lines_that_the_session_noted_before_make_nothing(client: SimulatedClient) -> None:
+    said = "Keep the job queue in Redis, it retries"
+    client.note("decision", "The job queue is kept in Redis, since it retries", said)
+    client.note("decision", "The importer writes 500 rows at once", "")
+    (old,) = client.records("what LIKE 'The importer%'")
+    client.note("decision", "The importer writes 900 rows at once", "", instead_of=old.id[-8:])
+    before = client.records("1")
+    assert {r.trust for r in before} == {"user", "assistant"}
+    summary = (
+        f'Noted decision: Redis holds the queue of jobs because of its retries. From: "{said}"\n'
+        "Noted decision: The importer writes 500 rows at once.\n"
+        "Noted decision: The importer writes 700 rows at once."
+    )
+
+    client.fire("PostCompact", compact_summary=f"<summary>\n{summary}\n</summary>")
+
+    new = [r.what for r in client.records("1") if r.id not in {known.id for known in before}]
+    assert new == ["The importer writes 700 rows at once"]
+
+
 def test_a_compaction_without_a_stop_before_it_loses_no_decision(client: SimulatedClient) -> None:
     client.say("user", TASK)
     client.say("assistant", "Done.\nNoted decision: The importer runs on Celery, which retries.")

@@ -72,3 +72,15 @@ def test_beside_what_was_stored_already_it_says_so(client: SimulatedClient) -> N
 
     (record,) = client.records()
     assert f"Kept already as [{record.id[-8:]}]" in text
+
+
+def test_a_decision_to_remember_is_stored_by_itself(client: SimulatedClient) -> None:
+    text = "Remember that we decided to use Redis for the job queue because it retries."
+    said = client.fire("UserPromptSubmit", prompt=text)
+    client.fire("Stop", last_assistant_message="All right.")
+
+    (record,) = client.records("1")
+    assert (record.type, record.trust, record.confidence) == ("decision", "user", 0.8)
+    assert record.what == "We decided to use Redis for the job queue"
+    assert record.why == "it retries"
+    assert record.id[-8:] in str(said)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from memory_fabric import dispatcher
+from memory_fabric.deadline import Deadline
 from memory_fabric.models import Provenance, Record
 from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.store.history import demotion
@@ -100,6 +104,17 @@ class TestTrust:
         record = only(client)
         assert (record.trust, record.domain) == ("assistant", "code_reviewer")
 
+    def test_private_words_are_no_quotation_and_their_note_is_shown(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "the launch of the Falcon is in May"
+        prompt = f"Plan the pages. <private>{said}</private>"
+        notice = client.note("fact", "The launch of the Falcon is in May", said, prompt=prompt)
+
+        record = only(client)
+        assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
+        assert record.what in notice and record.id[-8:] in notice
+
     def test_for_everywhere_it_needs_words_that_say_so(self, client: SimulatedClient) -> None:
         said = "Always answer me in German, in all of my projects"
         client.note("preference", "Answers are given in German", said, For="everywhere")
@@ -113,6 +128,26 @@ class TestTrust:
 
 
 class TestKeeping:
+    @pytest.mark.parametrize(
+        ("said", "kept"),
+        [
+            ("Invoices are kept for ten years.", "Invoices are kept for ten years"),
+            ("发票保存十年。", "发票保存十年"),
+            ("請求書は十年保存する｡", "請求書は十年保存する"),
+            ("चालान दस साल रखे जाते हैं।", "चालान दस साल रखे जाते हैं"),
+            ("Invoices are never deleted!", "Invoices are never deleted!"),
+            ("Invoices are kept, and so on...", "Invoices are kept, and so on..."),
+            ("Invoices are kept in `/var/in.`", "Invoices are kept in `/var/in.`"),
+        ],
+    )
+    def test_the_final_full_stop_is_not_kept(
+        self, client: SimulatedClient, said: str, kept: str
+    ) -> None:
+        stop(client, f"Noted rule: {said} Why: the law")
+
+        record = only(client)
+        assert (record.what, record.why) == (kept, "the law")
+
     def test_prose_makes_nothing(self, client: SimulatedClient) -> None:
         prose = "We decided to use Redis because it is fast. The root cause was the pool size."
         client.say("user", "Go on.")
@@ -319,3 +354,38 @@ def test_an_upgrade_makes_candidates_of_what_phrases_made_in_one_step(
     assert "3 memories" in told and "memory-fabric undo" in told
     assert client.command("undo", "--last", "--yes").returncode == 0
     assert [r.status for r in client.records("1")] == ["active"] * 4
+
+
+class Limited(Deadline):
+    """A deadline that is over once it was asked so many times."""
+
+    def __init__(self, asked: int) -> None:
+        super().__init__(3600)
+        self.left = asked
+
+    def is_over(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("asked", range(0, 90, 6))
+def test_notes_for_which_no_time_is_left_are_stored_by_the_next_stop(
+    client: SimulatedClient, asked: int
+) -> None:
+    parts = ("parser", "mailer", "importer")
+    said = "\n".join(f"Noted decision: The {part} is written in Rust." for part in parts)
+    client.prompt("Go on, please.")
+    client.say("assistant", said)
+    event = {
+        "hook_event_name": "Stop",
+        "session_id": "session-1",
+        "transcript_path": str(client.transcript),
+        "cwd": str(client.project),
+        "last_assistant_message": said,
+    }
+    first = dispatcher.run(json.dumps(event).encode(), client.environ, lambda _: Limited(asked))
+    second = stop(client, "Done.")
+
+    assert sorted(r.what.split()[1] for r in client.records("1")) == sorted(parts)
+    told = first.decode() + second
+    assert [told.count(f"The {part} is written") for part in parts] == [1, 1, 1]

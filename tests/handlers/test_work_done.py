@@ -99,7 +99,7 @@ class TestIncidents:
         stop(client, said=answer)
         record = fix(client)
 
-        assert record.what == said.removeprefix("Noted fix: ")
+        assert record.what == said.removeprefix("Noted fix: ").removesuffix(".")
         assert record.evidence["error"] == "KeyError: 'total'"
         assert record.evidence["files"] == ["cart.py"]
 

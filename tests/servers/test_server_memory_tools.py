@@ -171,11 +171,7 @@ def test_the_fields_of_a_note_are_kept(tmp_path: Path) -> None:
 
     (record,) = records(home)
     assert (record.type, record.scope, record.trust) == ("constraint", "user", "assistant")
-    assert record.evidence == {
-        "when": "npm run dev",
-        "also": "hot reload",
-        "quotation": "I'll run the server myself",
-    }
+    assert record.evidence == {"when": "npm run dev", "also": "hot reload"}
 
 
 @pytest.mark.parametrize(

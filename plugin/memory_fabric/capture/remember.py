@@ -76,6 +76,11 @@ def state(
         from memory_fabric.capture.identifying_names import for_everybody
 
         record = for_everybody(record, memory)
+    if record.scope == "user":
+        # late: most records are about a project
+        from memory_fabric.capture.person import of_person
+
+        record = record._replace(entities=of_person(record.what, record.entities))
     unread = Unread()
     made = joined_to_project(_bounded(record)._replace(id=record.id or ids.new_id()), memory)
     stored = memory.remember(made, provenance, instead_of, echo=echo)

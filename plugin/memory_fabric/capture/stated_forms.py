@@ -40,6 +40,11 @@ _EVERYWHERE = (
     "全てのプロジェクト|모든 프로젝트"
 )
 
+_DECIDED = (
+    r"(?:we|the team|i)(?:'ve| have)? (?:all |now |finally )?(?:decided (?:on|to (?:use|go with|keep|stay|switch|move (?:to|from|away|off)|"
+    r"drop|stick|adopt|store|replace)|against)|agreed (?:on|to (?:use|keep|switch|drop))|settled on)"
+)
+
 FORMS: tuple[Form, ...] = (
     Form("everywhere", _EVERYWHERE, (
         r"(?:in|across) all (?:of )?my projects,? (?:i |please )?(?:always|never|use|prefer|want|like|don't|do not|write|keep|call|run)\b.+",
@@ -114,7 +119,7 @@ FORMS: tuple[Form, ...] = (
         r"이 프로젝트에서(?:는)?,? .*(?:항상|반드시|절대|무조건|만 |금지).+",
     )),
     Form("decided", "decided|agreed|settled on|entschieden|beschlossen|decidimos|hemos decidido|decidido|décidé|decidiu|我们决定|决定|ことに|결정했|하기로", (
-        r"(?:we|the team|i)(?:'ve| have)? (?:all |now |finally )?(?:decided (?:on|to (?:use|go with|keep|stay|switch|move (?:to|from|away|off)|drop|stick|adopt|store|replace)|against)|agreed (?:on|to (?:use|keep|switch|drop))|settled on) .+",
+        rf"{_DECIDED} .+",
         r"wir haben (?:uns|beschlossen).{0,160}(?:entschieden|beschlossen).*|wir haben beschlossen,? .+",
         r"(?:hemos decidido|decidimos|se decidió) (?:usar|quedarnos|mantener|no usar|cambiar|pasar|dejar|por|adoptar)\b.+",
         r"(?:nous avons|on a) décidé (?:d'|de )(?:utiliser|garder|rester|passer|ne |prendre|adopter|abandonner).+",
@@ -137,6 +142,12 @@ FORMS: tuple[Form, ...] = (
         r"remember(?: to|[:,]| that you (?:should|must))? (?P<said>(?:always|never)\b.+)",
         r"merke? dir: (?P<said>.*\b(?:immer|nie|niemals)\b.+)",
     )),
+    Form("remember_decided", "remember|merk dir|merke dir|souviens-toi|rappelle-toi|retiens", (
+        rf"remember(?: this)?[:,]? (?:that )?(?P<said>{_DECIDED} [^?]{{2,200}})$",
+        r"remember(?: this)?[:,]? that (?P<said>we chose [^?]{2,100} (?:over|instead of|rather than|for) [^?]{2,100})$",
+        r"merke? dir,?(?: bitte)?,? dass (?P<said>wir [^?]{2,200}(?:entschieden|beschlossen) haben|wir beschlossen haben,? [^?]{2,200})[.!]?$",
+        r"(?:souviens-toi|rappelle-toi|retiens) qu(?:e |')(?P<said>(?:nous avons|on a) (?:décidé|choisi) (?:d'|de )?[^?]{2,200})$",
+    ), "decision", first=True),
     Form("remember", "remember|merk dir|merke dir|denk daran|recuerda|recordá|recorda |souviens-toi|rappelle-toi|retiens|lembre-se|lembra |lembre |记住|请记得|覚えて|기억해", (
         r"remember(?: this:?)? that (?!you (?:need|have|should|can|also)|i (?:need|want|\w+ed|said|told)|we (?:need|want|have) to|we (?:\w+ed|did|had|were|just|already|talked)|time|when)(?P<said>(?=.*(?:\b(?:we|our|my|i|the|this)\b|[`\d/_]|(?-i:[a-z] [A-Z]))).{8,160}$)",
         r"merke? dir,?(?: bitte)?,? dass (?!du\b|wir noch|ich noch)(?P<said>.+)",

@@ -9,6 +9,7 @@ from memory_fabric.session import notice_texts
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow
 from memory_fabric.session.turn_notes import end_turn, last_said, take
 from memory_fabric.store import notices
+from memory_fabric.store.health import alerts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +30,15 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     try:
         before = last_said(memory, event.session)
         # The transcript may lag behind or be missing: the event's message is more reliable.
-        kept += take(context, event.session, [events.last_message(event)])
+        take(context, event.session, [events.last_message(event)], into=kept)
         kept += follow(context, event.session, event.transcript_path)
         end_turn(context, event.session, noted=bool(kept), before=before)
     except StoreUnavailable as error:  # the next Stop reads the transcript again
         memory.fail(f"graph: {error}")
     except DeadlinePassed:  # the next Stop reads the rest
         deadline.current().postpone(TRANSCRIPT)
+    if alerts.take_lost_prompt((memory.settings.home, memory.settings.data_dir)):
+        memory.fail("prompt: the disk or the memory could not be written")
     memory.flush()
     # A turn that continues is not interrupted: waiting notices follow at its end.
     waiting = [] if events.stop_active(event) else _waiting(context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.capture.gate import may_hear
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.notes.typed_commands import command_in
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
@@ -54,10 +55,21 @@ def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[],
         # late: after the reply is out
         from memory_fabric.notes.quotation import typed_words
         from memory_fabric.redaction.prefilter import without_secrets
+        from memory_fabric.session.turn_notes import is_checked
         from memory_fabric.store import prompts
 
+        if not is_checked(context.memory.settings):
+            return  # nobody's words, which no note may quote
         text = without_secrets(typed_words(prompt))
-        if text:
+        if not text:
+            return
+        try:
             prompts.add(context.memory.session_database(), event.session, text, context.now)
+        except StoreUnavailable:
+            from memory_fabric.store.health import alerts  # late: it is rare
+
+            settings = context.memory.settings
+            alerts.leave_lost_prompt((settings.home, settings.data_dir))
+            raise
 
     return keep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import CONTRADICTS
+from memory_fabric.models import AGAIN, CONTRADICTS
 from memory_fabric.text import cut, neutralised, one_line
 from memory_fabric.values import Value
 
@@ -56,7 +56,7 @@ def of_session(memory: Memory) -> Debt:
     pairs = _contradictory(memory)[:MAX_SHOWN]
     found = memory.find_records(_WAITING, (MAX_TIMES,), MAX_READ)
     found.sort(key=lambda record: record.created_at, reverse=True)
-    found.sort(key=lambda record: int(record.evidence.get("again", 0)), reverse=True)
+    found.sort(key=lambda record: int(record.evidence.get(AGAIN, 0)), reverse=True)
     return Debt(tuple(found[: MAX_SHOWN - len(pairs)]), tuple(pairs))
 
 

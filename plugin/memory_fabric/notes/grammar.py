@@ -62,7 +62,7 @@ _SPANS = (
 _OPEN_SPAN = r"“[^”\"]*\Z|«[^»]*\Z|„[^“”\"]*\Z|「[^」]*\Z|『[^』]*\Z|`[^`]*\Z"
 _TOKEN = rf"(?P<span>{_SPANS})|{_FIELD}"
 # A field begins after these; white space and emphasis between do not count.
-_BOUNDARY = ".;!?…。；！？．\"”“»«’'」』\n"
+_BOUNDARY = ".;!?…。；！？．｡।॥۔։።\"”“»«’'」』\n"
 _CLOSINGS = {
     '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
     "『": "』", "'": "'’", "‘": "’'", "`": "`",
@@ -126,6 +126,27 @@ def parse(text: str) -> Parsed:
         else:
             dropped[_id_or_words(body)] = None
     return Parsed(tuple(notes), tuple(dropped), unread)
+
+
+def without_notes(text: str) -> str:
+    """Return the text without its notes and `Dropped:` lines, as far as they are read."""
+    lowered = text.lower()
+    if "noted" not in lowered and "dropped" not in lowered:
+        return text
+    whole = text.splitlines()
+    lines = _shown(text)
+    kept, at = [], 0
+    while at < len(lines):
+        found = _label(lines[at])
+        if found:
+            body = _body(lines[at], *found)
+            at += 1 + _continuation(lines[at], body, lines[at + 1 : at + 1 + MAX_LINES])
+            while at < len(lines) and pattern(_FIELD_LINE).match(lines[at]):
+                at += 1
+        else:
+            kept.append(whole[at])
+            at += 1
+    return "\n".join(kept)
 
 
 def _shown(text: str) -> list[str]:
@@ -285,7 +306,7 @@ def _note(kind: str, body: str) -> Note | None:
         return None
     if bare.startswith("<") and bare.endswith(">"):
         return None  # a placeholder, as in the protocol
-    quotation, candidate = _source(values.get("from", ""))
+    quotation, candidate = source(values.get("from", ""))
     if len(body) - len(quotation) > MAX_NOTE_CHARS:
         return None
     return Note(
@@ -346,7 +367,7 @@ def _close(value: str) -> int:
     return last
 
 
-def _source(value: str) -> tuple[str, str]:
+def source(value: str) -> tuple[str, str]:
     """Return the quotation of `From:`, or "" and the id of a candidate.
 
     A quotation that is not closed was cut off, so it proves nothing. Words without quotation marks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric import ids
+from memory_fabric import deadline, ids
 from memory_fabric.capture.confidence import NOTE, USER_NOTE
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
@@ -12,11 +12,12 @@ from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
 from memory_fabric.notes import replaced
 from memory_fabric.notes.grammar import Note, parse
 from memory_fabric.notes.quotation import check, is_assent, says_everywhere, typed_words
+from memory_fabric.notes.waiting import is_closing_queued, is_queued
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import sessions
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.records import key_of
-from memory_fabric.text import one_line, same_form
+from memory_fabric.text import one_line, same_form, stem, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 # The most notes of one turn.
 MAX_NOTES = 5
+# The share of common words from which a summary repeats a note.
+SAME_FROM = 0.8
+# Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
+FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 # More keys of a record's evidence: when a rule applies, other words to find it by,
 # and that the user agreed to the assistant's proposal.
 WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
@@ -50,6 +55,20 @@ class Said(Value):
     times: tuple[str, ...] = ()
 
 
+class Earned(Value):
+    """The trust of a note by the user's words, with the quotation that earns it.
+
+    `agreed` means that the user only agreed to the assistant's proposal; `at` is the time of the
+    words. `candidate` is the one that the note names.
+    """
+
+    trust: str = "assistant"
+    quotation: str = ""
+    agreed: bool = False
+    at: str = ""
+    candidate: Record | None = None
+
+
 class Kept(Value):
     """The result for one note or `Dropped:` line.
 
@@ -69,8 +88,12 @@ def keep(
     by: Provenance,
     *,
     limit: int = MAX_NOTES,
+    into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of one turn; return what became of each.
+
+    The results are added to `into` one by one, so that it has them, too, if the time of the event
+    is over before the last note: then DeadlinePassed is raised.
 
     Identical lines count once. A note that holds only a secret, that repeats what is known or was
     forgotten, or that does not parse, makes nothing. Raises StoreUnavailable if a note could not
@@ -83,23 +106,24 @@ def keep(
         for note in found.notes:
             notes.setdefault((note.kind, same_form(note.text)), note)
         dropped.update(dict.fromkeys(found.dropped))
-    kept = []
+    kept = [] if into is None else into
+    until = deadline.current()
     for note in list(notes.values())[:limit]:
+        until.check("the next note")
         one = _keep(memory, note, said, by)
         if one is not None:
             kept.append(one)
     quoted = [one.record for one in kept if one.record and one.record.evidence.get(QUOTATION)]
     for name in list(dropped)[:limit]:
+        until.check("the next record to drop")
         kept += _drop(memory, name, [record for record in quoted if record.trust == "user"], by)
     return kept
 
 
 def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
-    candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
-    known = (memory.project.name,) if memory.project else ()
-    trust, quotation, agreed = _trust(note, said, candidate, known)
+    trust, quotation, agreed, at, candidate = earned(memory, note, said)
     by = by._replace(trust=trust if by.trust == "user" else by.trust)
-    text, why = without_secrets(one_line(note.text)), without_secrets(note.why)
+    text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(quotation)
     evidence: dict[str, Any] = {NOTED: note.kind}
     evidence |= {QUOTATION: without_secrets(quotation)} if quotation else {}
@@ -119,7 +143,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
         evidence=evidence,
-        valid_from=_said_at(note, said, known) if quotation else said.at,
+        valid_from=at,
     )
     targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     closing = [old for old in targets if _may_replace(by.trust, old)]
@@ -127,14 +151,27 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     against += [old for old in contradicting(memory, record) if old not in targets]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
+    if by.source == "compaction" and _was_noted(memory, record, note.quotation, by.session):
+        return None
+    if is_queued(memory, record, by.session):
+        return Kept(record, is_new=False)
     if candidate is not None:
         replaced.discard(memory, candidate, by, bury=False)
-    stored, is_new = state(
-        memory, record, by, [old.id for old in closing], echo=_was_told(memory, record, by)
-    )
+    # Words that the user typed in this session count, whatever the assistant was told.
+    echo = (candidate is not None or not quotation) and _was_told(memory, record, by)
+    stored, is_new = state(memory, record, by, [old.id for old in closing], echo=echo)
     if stored is None:
         return None
     return Kept(stored, is_new, tuple(closing), tuple(against))
+
+
+def earned(memory: Memory, note: Note, said: Said) -> Earned:
+    """Return the trust that a note earns by its quotation or its candidate."""
+    candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
+    known = (memory.project.name,) if memory.project else ()
+    trust, quotation, agreed = _trust(note, said, candidate, known)
+    at = _said_at(note, said, known) if quotation else said.at
+    return Earned(trust, quotation, agreed, at, candidate)
 
 
 def _trust(
@@ -163,6 +200,18 @@ def _trust(
     return "assistant", "", agreed
 
 
+def without_full_stop(sentence: str) -> str:
+    """Return the sentence as one line without a final full stop; other ends, as "...", stay.
+
+    It is shown in lists, and before its reason.
+    """
+    line = one_line(sentence)
+    shorter = line[:-1].rstrip()
+    if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS:
+        return line
+    return shorter
+
+
 def _said_at(note: Note, said: Said, known: Sequence[str]) -> str:
     """Return the time of the prompt that is quoted: words from before a `forget` stay forgotten."""
     for prompt, at in zip(said.quotable, said.times, strict=False):
@@ -173,6 +222,33 @@ def _said_at(note: Note, said: Said, known: Sequence[str]) -> str:
 
 def _may_replace(trust: str, old: Record) -> bool:
     return trust == "user" or (old.trust != "user" and not old.pinned)
+
+
+def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
+    """Return True if the session noted this before, though it may have been replaced since.
+
+    A summary words it anew: the quotation is the same, or nearly all words and all numbers are.
+    """
+    earlier = memory.find_records(
+        f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
+    )
+    quotation = same_form(quotation)
+    own = _stems(record.what)
+    for old in earlier:
+        others = _stems(old.what)
+        shared = len(own & others)
+        if quotation and same_form(str(old.evidence.get(QUOTATION) or "")) == quotation:
+            is_same = 3 * shared >= min(len(own), len(others))
+        else:
+            has_number = any(map(str.isdigit, "".join(own ^ others)))
+            is_same = shared >= SAME_FROM * len(own | others) and not has_number
+        if is_same:
+            return True
+    return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, words(text)))
 
 
 def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
@@ -200,6 +276,8 @@ def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -
         if not _may_replace("assistant", old) and not any(
             replaced.share_subject(old, record) for record in quoted
         ):
+            continue
+        if is_closing_queued(memory, old):
             continue
         now = by.at or ids.timestamp()
         link = {"id": old.id, "by": "", "at": now, "was": OPEN}

@@ -6,6 +6,7 @@ characters are given to the other parts.
 
 from __future__ import annotations
 
+from memory_fabric.notes.grammar import without_notes
 from memory_fabric.recall.render import SESSION_CHARS, record_line
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import (
@@ -75,6 +76,7 @@ def checkpoint(
     checkpoint `before`, since a session may work for long on one prompt.
     """
     task, follow_up = open_task(prompts)
+    said = [text for answer in answers if (text := one_line(without_notes(answer)))]
     earlier = before or {}
     if not task:
         task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
@@ -83,7 +85,7 @@ def checkpoint(
         "at": now,
         "task": _ends(without_secrets(task), MAX_TASK_CHARS),
         "follow_up": _ends(without_secrets(follow_up), MAX_FOLLOW_UP_CHARS),
-        "said": [cut(without_secrets(one_line(a)), MAX_SAID_CHARS) for a in answers[-LAST_SAID:]],
+        "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in said[-LAST_SAID:]],
         "files": _latest(files, MAX_FILES),
         "read": [] if files else _latest(read, MAX_READ),
         "items": list(earlier.get("items", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.capture.confidence import CANDIDATE
 from memory_fabric.capture.remember import trust_for
-from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, QUOTATION, Provenance, Record
 from memory_fabric.notes import keep as notes
 from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
@@ -42,11 +42,12 @@ def take(
     at: str = "",
     source: str = "assistant",
     quotable: int = QUOTABLE,
+    into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
 
     They were written at `at`, if that was earlier than now, and may quote the last `quotable`
-    prompts.
+    prompts. `into` is given the results, also if the time is over before the last.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -62,7 +63,7 @@ def take(
         agent=context.agent_type,
         domain=context.domain.name,
     )
-    return notes.keep(context.memory, texts, said, by)
+    return notes.keep(context.memory, texts, said, by, into=into)
 
 
 def may_hold(text: str) -> bool:
@@ -131,7 +132,11 @@ def end_turn(
             agent=context.agent_type,
             domain=context.domain.name,
         )
-        stored = memory.remember(record, by, echo=True)  # heard twice is no proof either
+        known = _noted(memory, found.sentence)
+        if known is not None:
+            memory.remember(known, by)  # a further occurrence
+            continue
+        stored = memory.remember(record, by)
         made += [stored] if stored is not None else []
     return made
 
@@ -139,6 +144,18 @@ def end_turn(
 def last_said(memory: Memory, session: str) -> str:
     """Return the end of the assistant's last message, as far as the transcript was read."""
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
+
+
+def _noted(memory: Memory, sentence: str) -> Record | None:
+    """Return the record with the user's trust that has this sentence as its quotation."""
+    from memory_fabric.notes.replaced import nearest
+    from memory_fabric.text import same_form
+
+    known = nearest(memory, sentence)
+    if known is None or known.trust != "user":
+        return None
+    quotation = str(known.evidence.get(QUOTATION) or "")
+    return known if same_form(quotation) == same_form(sentence) else None
 
 
 def _earlier(memory: Memory, session: str, sentence: str) -> list[str]:

@@ -41,8 +41,8 @@ DEFAULT_LIMIT = 10
 # The tool is called by the assistant in its own words; what pages and files say through the graph
 # tools keeps the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
-# Fields of a call -> keys of the evidence. A quotation (`from`) raises no trust here.
-EVIDENCE = {"when": WHEN, "also": ALSO, "from": QUOTATION}
+# Fields of a call -> keys of the evidence.
+EVIDENCE = {"when": WHEN, "also": ALSO}
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
 
@@ -91,8 +91,8 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
-    by = said_by._replace(trust=REMEMBER_TRUST)
-    record = _record(memory, arguments, by.domain)
+    record = _record(memory, arguments, said_by.domain)
+    by, record = _by_words(memory, arguments, said_by._replace(trust=REMEMBER_TRUST), record)
     replaced = _replaced(memory, arguments, record)
     kept = [old for old in replaced if not may_close(_as_stated(record, by), old)]
     if kept:
@@ -136,6 +136,45 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
             if arguments.get(field)
         },
     )
+
+
+def _by_words(
+    memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
+) -> tuple[Provenance, Record]:
+    """Return provenance and record by the words of the user in `from`, checked as a note's are.
+
+    Words that were not typed in this session leave no trace. Nobody typed a subagent's task.
+    """
+    if not arguments.get("from") or by.agent:
+        return by, record
+    from memory_fabric.capture.confidence import USER_NOTE, with_reason
+    from memory_fabric.notes.grammar import Note, source
+    from memory_fabric.notes.keep import NOTED, earned
+    from memory_fabric.redaction.redact import redact
+    from memory_fabric.session.turn_notes import said_by_user
+
+    words, candidate = source(one_line(arguments["from"]))
+    note = Note(
+        _one_of(arguments, "type", "kind") or record.type,
+        record.what,
+        why=record.why,
+        instead_of=arguments.get("instead_of", ""),
+        when=arguments.get("when", ""),
+        also=arguments.get("also", ""),
+        quotation=words,
+        candidate=candidate,
+    )
+    found = earned(memory, note, said_by_user(memory, by.session))
+    if found.trust != "user":
+        return by, record
+    evidence = {**record.evidence, NOTED: note.kind, QUOTATION: redact(found.quotation)}
+    if found.candidate is not None:
+        from memory_fabric.notes.replaced import discard
+
+        discard(memory, found.candidate, by, bury=False)
+    score = with_reason(USER_NOTE, bool(record.why))
+    noted = record._replace(evidence=evidence, confidence=score, valid_from=found.at)
+    return by._replace(trust=found.trust), noted
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:

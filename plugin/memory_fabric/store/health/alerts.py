@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FOLDER, PREFIX = "told", "trouble-"
+# A prompt that was not kept after its reply; an empty file can be made even on a full disk.
+LOST_PROMPT = "lost-prompt"
 MAX_CHARS = 300
 # The first words of failures, and their explanation for the user.
 MEANINGS = {
@@ -21,6 +23,7 @@ MEANINGS = {
     "journal": "the journal cannot be written; it follows when it can",
     "MEMORY.md": "MEMORY.md cannot be written; it follows when it can",
     "file": "a file was not read",
+    "prompt": "a prompt could not be kept; a note that quotes it counts as the assistant's",
     "refused": "nothing was stored",
 }
 REFUSED = "Nothing was stored"
@@ -71,6 +74,30 @@ def clear_marks(failures: Sequence[str], places: Sequence[str]) -> None:
                     os.unlink(os.path.join(folder, name))
                 except OSError:
                     continue  # it will be reported once less
+
+
+def leave_lost_prompt(places: Sequence[str]) -> None:
+    """Leave a mark for the next Stop that a prompt could not be kept. Never raises."""
+    for folder in _folders(places):
+        try:
+            files.make_folder(folder)
+            path = os.path.join(folder, LOST_PROMPT)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        except OSError:
+            continue  # try the next folder
+        return
+
+
+def take_lost_prompt(places: Sequence[str]) -> bool:
+    """Return True if a prompt could not be kept since the last Stop; remove the mark."""
+    found = False
+    for folder in _folders(places):
+        try:
+            os.unlink(os.path.join(folder, LOST_PROMPT))
+        except OSError:
+            continue  # no mark there
+        found = True
+    return found
 
 
 def _cause(failure: str) -> str:
