@@ -247,6 +247,23 @@ class TestReplacing:
         assert f"replaces {old.id[-8:]}: {old.what}" in notice
         assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
 
+    def test_the_words_of_a_rule_that_differs_in_one_sign_name_it(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("rule", "Always start attribute names with 'j_'")
+        old = only(client)
+        client.note("rule", "Always start attribute names with 't_'", instead_of=old.what)
+
+        assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
+
+    def test_a_note_takes_the_place_of_what_its_prompt_stated(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "From now on, always start attribute names with 'i_'."
+        client.note("rule", "Attribute names begin with 'i_'", said)
+
+        assert only(client).what == "Attribute names begin with 'i_'"
+
 
 class TestStopping:
     def test_undo_of_an_id_takes_the_note_back(self, client: SimulatedClient) -> None:

@@ -48,7 +48,8 @@ _REASON = (
 _TAKES_TO = frozenset(
     """decided want wants wanted going agreed chose chosen prefer prefers like likes need needs
     opted committed ought have has try plan planned able allowed required hate ready is are was were
-    not continue started how meant supposed free easy hard""".split()
+    not you me us them him her everyone continue started how meant supposed free easy
+    hard""".split()
 )
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"

@@ -148,6 +148,10 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     closing = [old for old in targets if _may_replace(by.trust, old)]
     against = [old for old in targets if old not in closing]
+    if by.trust == "user":
+        for stated in replaced.said_again(memory, quotation, by, record):
+            replaced.discard(memory, stated, by, bury=False)
+            closing = [old for old in closing if old.id != stated.id]
     against += [old for old in contradicting(memory, record) if old not in targets]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.memory import USER_SCOPES
-from memory_fabric.store.records import about
-from memory_fabric.text import STOPWORDS, stem, terms, words
+from memory_fabric.store.records import about, key_of
+from memory_fabric.text import STOPWORDS, same_form, stem, terms, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ TYPES = (
 )  # fmt: skip
 MIN_ID_CHARS = 6
 MAX_LOOKED_AT = 8
+# The share of a stated record's words that a quotation of the same prompt has.
+MOSTLY = 0.8
+# The source of what prompts state.
+_PROMPT = "prompt"
 _HEX = frozenset("0123456789abcdef-")
 _OPEN = "superseded_by = '' AND valid_to = '' AND scope <> 'local'"
 
@@ -33,8 +37,8 @@ def id_in(name: str) -> str:
 def named(memory: Memory, name: str, text: str) -> list[Record]:
     """Return the current record that `name` means; empty if it is none for certain.
 
-    Words mean a record that holds them all, and that shares more with the note `text`, if given:
-    "npm" alone does not mean every record about npm.
+    Words mean the record that says just this, else one that holds them all and that shares more
+    with the note `text`, if given: "npm" alone does not mean every record about npm.
     """
     id_ = id_in(name)
     if id_:
@@ -42,9 +46,14 @@ def named(memory: Memory, name: str, text: str) -> list[Record]:
     sought = _stems(name)
     if not sought or (not text and len(sought) < 2):
         return []
+    matching = _matching(memory, name)
+    words_of_name = same_form(name)
+    for record in matching:
+        if same_form(record.what) == words_of_name:
+            return [record]
     beside = _stems(text) - sought
     found = []
-    for record in _matching(memory, name):
+    for record in matching:
         own = _stems(record.what)
         if sought <= own and (not text or (own & beside)):
             shared = len(own & beside) + len(sought & own)
@@ -53,6 +62,19 @@ def named(memory: Memory, name: str, text: str) -> list[Record]:
     if len(found) > 1 and found[0][:2] == found[1][:2]:
         return []  # either could be meant
     return [record for *_, record in found[:1]]
+
+
+def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
+    """Return the records that this session's prompts stated with the words that a note quotes."""
+    quoted = _stems(quotation)
+    stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
+    return [
+        record
+        for record in stated
+        if key_of(record) != key_of(note)
+        and (own := _stems(record.what))
+        and len(own & quoted) >= MOSTLY * len(own)
+    ]
 
 
 def alternatives(instead_of: str) -> tuple[str, ...]:
@@ -85,7 +107,9 @@ def candidate(memory: Memory, id_: str) -> Record | None:
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a candidate that was dropped or, without `bury`, noted: its words may come again."""
+    """Delete a candidate that was dropped or, without `bury`, what a note says in its place: its
+    words may come again.
+    """
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 
