@@ -44,7 +44,7 @@ class Gone(Exception):
 
 
 class Answer(NamedTuple):
-    """What a tool answered: all of its texts, the structure beside them, whether it failed."""
+    """The answer of a tool: all of its texts, the structure beside them, whether it failed."""
 
     text: str
     structure: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What a model reads beside the data: the error, or the note in the structure."""
+        """Return what a model reads beside the data: the error, or the note in the structure."""
         return self.text if self.failed else str(self.structure.get("note", ""))
 
 
@@ -147,7 +147,7 @@ class Server:
         return result["structuredContent"], seconds
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
-        """What a tool answers, failure or not. Raises Gone."""
+        """Return what a tool answers, failure or not. Raises Gone."""
         return answer_of(self.respond("tools/call", {"name": tool, "arguments": arguments})[0])
 
     def graph(self) -> Known:

@@ -1,4 +1,4 @@
-"""What hooks told in a replay: ids of records, and the parts of a text that cost characters.
+"""Texts that hooks told in a replay: ids of records, and the parts of a text that cost characters.
 
 Ids differ from run to run. Files of notes therefore hold `{id:words}`: the id that was told last
 on a line with these words.

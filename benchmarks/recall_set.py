@@ -56,7 +56,7 @@ class Memory(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What somebody types into an assistant that works on `project`."""
+    """A question typed into an assistant that works on `project`."""
 
     id: str
     project: str
@@ -77,7 +77,7 @@ class Set(NamedTuple):
     questions: tuple[Question, ...]
 
     def of(self, project: str) -> tuple[Memory, ...]:
-        """What this project remembers."""
+        """Return the memories of a project."""
         return tuple(memory for memory in self.memories if memory.project == project)
 
     def asked(self, split: str, projects: Sequence[str] = ()) -> list[Question]:

@@ -112,7 +112,7 @@ MAX_ALTERNATIVES = 4
 
 
 class Parts(Value):
-    """What a record keeps of a sentence."""
+    """The parts of a sentence that a record keeps."""
 
     what: str
     why: str = ""
@@ -214,7 +214,7 @@ def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
 
 
 def _reason(sentence: str, marker: re.Match[str]) -> str:
-    """What follows the marker; a purpose keeps its "to", since it cannot stand without."""
+    """Return what follows the marker; a purpose keeps its "to", since it cannot stand without."""
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]

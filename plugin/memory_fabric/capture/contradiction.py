@@ -41,7 +41,7 @@ _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experim
 
 
 class _Said(Value):
-    """What a record states, as stems of words.
+    """The statement of a record, as stems of words.
 
     `does` is to be done, `denies` is not; `takes` are the subjects of `does`, without the names it
     rejects (`rejects`), and `first` the first words of the subject.

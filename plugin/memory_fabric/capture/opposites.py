@@ -1,4 +1,4 @@
-"""What is on record to the contrary: the same thing, once said to work and once to have failed.
+"""Find records to the contrary: the same thing, once said to work and once to have failed.
 
 Told to whoever states the newer one; nothing is closed by it. Few and sure: both must speak first
 of the same thing, and share most of what the shorter one says of it.
@@ -32,7 +32,7 @@ ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Subject(Value):
-    """What a record speaks of: keys of known things in the order named, stems, the first two.
+    """The subjects of a record: keys of known things in the order named, stems, the first two.
 
     `versions` are numbers behind a name (Redis 6), `lacking` what it was tried without.
     """
@@ -73,7 +73,7 @@ def outcome_of(record: Record) -> str:
 
 
 def _subject(record: Record) -> _Subject:
-    """What the record is for or against; nothing where it is followed and only forbids."""
+    """Return what the record is for or against; nothing where it is followed and only forbids."""
     text = without_reason(record.what)
     rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
     followed = verdict(record) == "worked"
@@ -118,7 +118,7 @@ def _withouts(said: Sequence[str]) -> list[int]:
 
 
 def _is_other_try(a: _Subject, b: _Subject) -> bool:
-    """Whether the two tell of other releases, or one of doing without what the other has."""
+    """Return True if the two tell of other releases, or one of doing without what the other has."""
     if any(b.versions.get(name, number) != number for name, number in a.versions.items()):
         return True
     return a.lacking != b.lacking and a.lacking | b.lacking <= a.stems & b.stems

@@ -101,7 +101,7 @@ def segments(text: str) -> list[Sentence]:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether the sentence asks, with or without a question mark."""
+    """Return True if the sentence asks, with or without a question mark."""
     bare = sentence.rstrip(" \"'*_)`.…!")
     if bare.endswith(("?", "？")) or bare.lower().endswith(_QUESTION_ENDINGS):
         return True
@@ -178,7 +178,7 @@ def _looks_like_diff(lines: list[str]) -> bool:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Whether this line belongs to what was pasted after a phrase that announces it.
+    """Return True if this line belongs to what was pasted after a phrase that announces it.
 
     A paste runs from the announcing line to a blank line that is followed by unindented text
     which speaks for itself; this reader takes the whole following paragraph and no more.
@@ -202,7 +202,7 @@ def _last_said(prose: list[str]) -> str:
 
 
 def _is_shown(line: str, bare: str) -> bool:
-    """Whether the line is a quotation, table, log, trace or code, and not prose."""
+    """Return True if the line is a quotation, table, log, trace or code, and not prose."""
     if not bare:
         return False
     if bare[0] in ">|" or bare.startswith(("$ ", "❯", "⎿", "⏺", "·", "│", "├", "└")):
@@ -280,7 +280,7 @@ def _lead(paragraph: str) -> str:
 
 
 def _continues(open_lines: list[str], bare: str) -> bool:
-    """Whether the next line belongs to the paragraph: an editor wrapped the last one."""
+    """Return True if the next line belongs to the paragraph: an editor wrapped the last one."""
     if not open_lines:
         return True
     last = open_lines[-1]
@@ -337,7 +337,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether a full stop ends a sentence, and not an abbreviation, a number or a pause."""
+    """Return True if a full stop ends a sentence, and not an abbreviation, a number or a pause."""
     if len(match.group().rstrip("\"')]`*”")) > 1:
         follower = text[match.end() : match.end() + 2].strip()
         return not follower or follower.isupper()

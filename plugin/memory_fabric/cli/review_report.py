@@ -1,4 +1,4 @@
-"""What is due for review, as lines for people and the model, and as JSON."""
+"""Records due for review, as lines for people and the model, and as JSON."""
 
 from __future__ import annotations
 

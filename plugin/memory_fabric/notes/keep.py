@@ -40,7 +40,7 @@ WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
 
 
 class Said(Value):
-    """What the session's user typed: the prompts that a note may quote, newest first, and all
+    """The words that the session's user typed: the prompts that a note may quote, newest first, and all
     prompts, oldest first.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.

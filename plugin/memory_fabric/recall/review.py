@@ -1,4 +1,4 @@
-"""What is due for review: candidates, contradictions, stale records and near duplicates."""
+"""Records due for review: candidates, contradictions, stale records and near duplicates."""
 
 from __future__ import annotations
 

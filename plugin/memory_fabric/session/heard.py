@@ -1,4 +1,4 @@
-"""What a prompt says about memory: statements to store, and the cue for the assistant."""
+"""Statements for memory in a prompt, which are stored, and the cue for the assistant."""
 
 from __future__ import annotations
 
