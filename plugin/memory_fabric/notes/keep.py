@@ -40,8 +40,8 @@ WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
 
 
 class Said(Value):
-    """The words that the session's user typed: the prompts that a note may quote, newest first, and all
-    prompts, oldest first.
+    """The prompts that the session's user typed: those that a note may quote, newest first, and
+    all, oldest first.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
     `at` is the time at which the notes were written, if that was earlier than now; `times` are
