@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.notes import quotation
+from memory_fabric.notes import typed_names
 from memory_fabric.notes.grammar import Note, parse
-from memory_fabric.notes.quotation import check, is_assent, says_everywhere, typed_words
+from memory_fabric.notes.quotation import check, is_assent, says_everywhere
+from memory_fabric.notes.typed_text import typed_words
 
 # Parts of addresses that were never typed.
 EVIL = "https://evil." + "example/x"
@@ -343,12 +344,12 @@ def test_large_prompts_are_compared_to_the_end(prompt: str) -> None:
 def test_each_prompt_of_a_long_session_is_split_into_words_once() -> None:
     words = "run the tests before every commit"
     session = tuple(f"look at file number {n} please" for n in range(100))
-    quotation._INDEXED.clear()
+    typed_names._INDEXED.clear()
 
     found = reason(f"{words} with Redis, a.py, b.py and `c d` 7 times", words, words, typed=session)
 
     assert found == "never typed: c d"
-    assert set(quotation._INDEXED) == {words, *session}
+    assert set(typed_names._INDEXED) == {words, *session}
 
 
 @given(st.text(max_size=120), st.text(max_size=120), st.text(max_size=120))
@@ -367,4 +368,4 @@ def test_a_quotation_that_is_in_no_prompt_never_passes(words: str) -> None:
 def test_a_note_read_from_a_text_is_checked_as_it_is() -> None:
     note = parse('Noted rule: Run the tests first. From: "run the tests before every commit"').notes
     assert check(note[0], [PROMPT], [PROMPT]) == ""
-    assert quotation.MAX_PROMPTS == 2
+    assert typed_names.MAX_PROMPTS == 2

@@ -53,7 +53,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[], None]:
     def keep() -> None:
         # late: after the reply is out
-        from memory_fabric.notes.quotation import typed_words
+        from memory_fabric.notes.typed_text import typed_words
         from memory_fabric.redaction.prefilter import without_secrets
         from memory_fabric.session.turn_notes import is_checked
         from memory_fabric.store import prompts

@@ -11,7 +11,8 @@ from memory_fabric.capture.statement import statement
 from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
 from memory_fabric.notes import replaced
 from memory_fabric.notes.grammar import Note, parse
-from memory_fabric.notes.quotation import check, is_assent, says_everywhere, typed_words
+from memory_fabric.notes.quotation import check, is_assent, says_everywhere
+from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.notes.waiting import is_closing_queued, is_queued
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import sessions

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.notes import word_tables
-from memory_fabric.text import HIDDEN, STOPWORDS, name_key, runs, stem
+from memory_fabric.notes.typed_names import MAX_PROMPTS, STRIPPED, untyped_name
+from memory_fabric.notes.typed_text import is_spaceless, plain, tokens_of, typed_words
+from memory_fabric.text import STOPWORDS, stem
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 
     from memory_fabric.notes.grammar import Note
 
-# The prompt of this turn and the one before it.
-MAX_PROMPTS = 2
-MAX_PROMPT_CHARS = 64 << 10
-# The newest prompts of the session, in which names are looked for.
-MAX_TYPED_CHARS = 256 << 10
 # A quotation has so many words, or twice as many letters in scripts without spaces.
 MIN_WORDS = 4
 # Shorter parts around an ellipsis could be found in any text.
@@ -33,8 +29,6 @@ MIN_PART_WORDS = 2
 MAX_PARTS = 4
 # A denial counts if it is at most so many words before the quotation, or left out in so few.
 DENIED_WITHIN, LEFT_OUT_WITHIN = 3, 8
-# Words of a command may be typed with so many others between them.
-COMMAND_GAP = 6
 # Words that begin with so many equal letters are the same in another form or language.
 SAME_BEGINNING = 5
 # One content word of the sentence in so many must be the user's.
@@ -42,18 +36,6 @@ MIN_SHARE, MIN_SHARE_OF_ONE = 5, 3
 MAX_ASSENT_WORDS = 10
 MAX_PLACES = 20
 
-_MACHINE = (
-    r"pasted[_-]content|task-notification|local-command-[a-z]{1,12}|command-[a-z]{1,12}|"
-    r"bash-[a-z]{1,12}|memory-fabric|system-reminder|ide_[a-z_]{1,20}|attached[_-]files|"
-    r"file_contents|tool_use_error|user-prompt-submit-hook|private"
-)
-# How these names begin: most prompts with a tag have none of them, and compile nothing.
-_MACHINE_NAMES = (
-    "pasted", "task-", "local-", "command-", "bash-", "memory-fabric", "system-", "ide_",
-    "attached", "file_", "tool_", "user-", "private",
-)  # fmt: skip
-_TAG = rf"<(/?)({_MACHINE})\b[^<>]{{0,300}}>"
-_COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 # Also between quotations: `"use pnpm" and "never npm"`.
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
 # Ends of sentences; "no," answers what was said before, and denies nothing behind it.
@@ -61,14 +43,6 @@ _SENTENCE_END = r"[.!?](?=\s|\Z)|[。！？;；\n]|\b(?:no|nope|nah|nein|non|nã
 _CLAUSE_END = (
     r"[,;:!?()—–。，；：！？、…\n]|\.(?=\s|\Z)|\s-\s|\b(?:but|aber|sondern|pero|mais|mas)\b"
 )
-_STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*"
-_ABBREVIATIONS = frozenset(("e.g", "i.e", "z.b", "u.a", "d.h", "p.ej", "p.ex", "a.m", "p.m"))
-_NUMBER = r"\d+(?:[.,'’ \u00a0\u202f]\d+)*"
-_SPACELESS = (
-    ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"),
-    ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"),
-    ("\U00020000", "\U0003ffff"),
-)  # fmt: skip
 _SCRIPTS = (
     ("greek", "\u0370", "\u03ff"), ("cyrillic", "\u0400", "\u052f"), ("hebrew", "\u0590", "\u05ff"),
     ("arabic", "\u0600", "\u06ff"), ("indic", "\u0900", "\u0dff"), ("thai", "\u0e00", "\u0eff"),
@@ -88,17 +62,6 @@ class _Said(Value):
     asked: frozenset[int]
 
 
-class _Typed(Value):
-    """A prompt as it is compared: its tokens, and all of them joined with the places of their ends.
-
-    `joined` finds a name however it is separated: `Next.js` is `nextjs`, and `51 73` is `5173`.
-    """
-
-    tokens: tuple[str, ...]
-    joined: str
-    borders: frozenset[int]
-
-
 def check(
     note: Note, prompts: Sequence[str], typed: Sequence[str], known: Sequence[str] = ()
 ) -> str:
@@ -109,7 +72,7 @@ def check(
     the stored words of a candidate, too. `known` are names that need not be typed: of the project,
     of the user's records.
     """
-    parts = [part for part in map(_tokens, pattern(_ELISION).split(note.quotation)) if part]
+    parts = [part for part in map(tokens_of, pattern(_ELISION).split(note.quotation)) if part]
     if not parts:
         return "no words of the user"
     if is_assent(note.quotation):
@@ -126,75 +89,24 @@ def check(
         reason = found if reason.startswith("the words are not") else reason
     else:
         return reason
-    missing = _untyped(note, (*prompts[:MAX_PROMPTS], *reversed(typed)), known)
+    missing = untyped_name(note, (*prompts[:MAX_PROMPTS], *reversed(typed)), known)
     if missing:
         return f"never typed: {missing}"
     if _permits(note.text) and not _permits(note.quotation, word_tables.FREEDOMS):
         return "the words give no permission"
-    named = {token for name in known for token in _tokens(name)}
+    named = {token for name in known for token in tokens_of(name)}
     return "" if _is_about(note.text, note.quotation, named) else "the words say something else"
-
-
-def _untyped(note: Note, prompts: Sequence[str], known: Sequence[str]) -> str:
-    """Return the first name of the note that is in no prompt, newest first, and not known."""
-    names = list(_names(note))
-    for most in (MAX_PROMPTS, len(prompts)):  # most names are in the newest prompts
-        if not names:
-            return ""
-        texts = [_index(text) for text in (*known, *_newest(prompts[:most]))]
-        tokens = frozenset(token for text in texts for token in text.tokens)
-        names = [name for name in names if not _is_typed(name, texts, tokens)]
-    return names[0] if names else ""
-
-
-def _newest(prompts: Sequence[str]) -> Iterator[str]:
-    left = MAX_TYPED_CHARS
-    for prompt in prompts:
-        if left > 0:
-            yield typed_words(prompt)
-        left -= len(prompt)
-
-
-def typed_words(prompt: str) -> str:
-    """Return the prompt without what was not typed as words.
-
-    That is: marked pastes, messages and reminders of the client, this plugin's block, the name of a
-    typed command. From the first opening tag to the last closing one of its kind all is removed,
-    since a paste may hold such tags; to the end, if none closes.
-    """
-    text = prompt[:MAX_PROMPT_CHARS]
-    if "<" in text and _may_hold_tags(text):
-        text = "\n".join(_outside_tags(text))
-    command = pattern(_COMMAND).match(text)
-    return text[command.end() :] if command else text
-
-
-def _may_hold_tags(text: str) -> bool:
-    lowered = text.lower()
-    return any(f"<{name}" in lowered or f"</{name}" in lowered for name in _MACHINE_NAMES)
-
-
-def _outside_tags(text: str) -> Iterator[str]:
-    tags = list(pattern(_TAG).finditer(text))
-    closings = {tag[2].lower(): tag.end() for tag in tags if tag[1]}
-    at = 0
-    for tag in tags:
-        if not tag[1] and tag.start() >= at:
-            yield text[at : tag.start()]
-            end = closings.get(tag[2].lower(), 0)
-            at = end if end > tag.start() else len(text)
-    yield text[at:]
 
 
 def is_assent(prompt: str) -> bool:
     """Return True for a prompt that only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
-    words = _plain(prompt).split()
+    words = plain(prompt).split()
     left, agrees = "", "👍" in prompt
     for word in words:
-        bare = word.strip(_STRIPPED + "-–—~`^")
+        bare = word.strip(STRIPPED + "-–—~`^")
         agrees = agrees or any(map(str.isalnum, bare))
         left += "" if bare in word_tables.ASSENTS else f" {bare}"
-    if any(map(_is_spaceless, left)):
+    if any(map(is_spaceless, left)):
         for phrase in word_tables.SPACELESS_ASSENTS:
             left = left.replace(phrase, " ")
     return agrees and len(words) <= MAX_ASSENT_WORDS and not any(map(str.isalnum, left))
@@ -202,65 +114,23 @@ def is_assent(prompt: str) -> bool:
 
 def says_everywhere(quotation: str) -> bool:
     """Return True if the words say that they hold in every project: "always", "immer", "总是"."""
-    text = " ".join(_plain(quotation).split())
+    text = " ".join(plain(quotation).split())
     for found in pattern(word_tables.EVERYWHERE).finditer(text):
-        if word_tables.NEGATIONS.isdisjoint(_tokens(text[: found.start()])[-1:]):
+        if word_tables.NEGATIONS.isdisjoint(tokens_of(text[: found.start()])[-1:]):
             return True
     return False
 
 
-def _plain(text: str) -> str:
-    """Return the text in compatibility form and small letters, without invisible characters."""
-    if not text.isascii():
-        import unicodedata  # late: most texts are ASCII
-
-        text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("ʼ", "'")
-        text = "".join(c for c in text if c not in HIDDEN)
-    return text.casefold()
-
-
-def _tokens(text: str) -> list[str]:
-    """Return words, numbers apart from their units, and the letters of scripts without spaces."""
-    found: list[str] = []
-    for run in runs(_plain(text).replace("'", "")):
-        if not run.isascii() and any(map(_is_spaceless, run)):
-            found += _parted(run)
-        elif run[0].isdigit() and not run.isdigit():
-            digits = len(run) - len(run.lstrip("0123456789"))
-            found += filter(None, (run[:digits], run[digits:]))
-        else:
-            found.append(run)
-    return found
-
-
-def _parted(run: str) -> Iterator[str]:
-    word = ""
-    for c in run:
-        if _is_spaceless(c):
-            if word:
-                yield word
-            word = ""
-            yield c
-        else:
-            word += c
-    if word:
-        yield word
-
-
-def _is_spaceless(c: str) -> bool:
-    return c >= "\u0e00" and any(low <= c <= high for low, high in _SPACELESS)
-
-
 def _weight(tokens: Sequence[str]) -> float:
-    return sum(0.5 if _is_spaceless(token[0]) else 1 for token in tokens)
+    return sum(0.5 if is_spaceless(token[0]) else 1 for token in tokens)
 
 
 def _length(quotation: str) -> float:
     """Return the number of words; a letter of a script without spaces is half a word."""
-    words = (_tokens(word) for word in pattern(_ELISION).sub(" ", quotation).split())
+    words = (tokens_of(word) for word in pattern(_ELISION).sub(" ", quotation).split())
     # A word with a sign inside, as `don't` or `a/b`, is one.
     return sum(
-        _weight(word) if any(_is_spaceless(token[0]) for token in word) else 1
+        _weight(word) if any(is_spaceless(token[0]) for token in word) else 1
         for word in words
         if word
     )
@@ -270,14 +140,14 @@ def _sentences(text: str) -> _Said:
     tokens: list[str] = []
     starts, asked = set(), set()
     at = 0
-    plain = _plain(text)
-    for end in pattern(_SENTENCE_END).finditer(plain):
-        tokens += _tokens(plain[at : end.end()])
+    whole = plain(text)
+    for end in pattern(_SENTENCE_END).finditer(whole):
+        tokens += tokens_of(whole[at : end.end()])
         starts.add(len(tokens))
         if end[0] in "?？":
             asked.add(len(tokens))
         at = end.end()
-    tokens += _tokens(plain[at:])
+    tokens += tokens_of(whole[at:])
     return _Said(tuple(tokens), frozenset(starts), frozenset(asked))
 
 
@@ -363,142 +233,6 @@ def _forth(at: int, said: _Said) -> int:
     return next((n for n in range(at, highest) if n in said.starts), highest)
 
 
-def _stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(stem, words))
-
-
-def _typed(text: str) -> _Typed:
-    tokens = tuple(_tokens(text))
-    borders, at = {0}, 0
-    for token in tokens:
-        at += len(token)
-        borders.add(at)
-    return _Typed(tokens, "".join(tokens), frozenset(borders))
-
-
-_STEMMED = Memo(_stems, 1)
-# All notes of a turn are compared with the same prompts.
-_INDEXED = Memo(_typed, 256)
-
-
-def _index(text: str) -> _Typed:
-    found: _Typed = _INDEXED[text]
-    return found
-
-
-def _names(note: Note) -> Iterator[str]:
-    """Yield commands, paths, addresses, names of packages and numbers of the sentence.
-
-    Addresses count in every field, since the reader may follow them.
-    """
-    for field in (note.why, note.instead_of, note.when, note.also):
-        for word in field.split():
-            bare = word.strip(_STRIPPED + "`")
-            if "://" in bare or bare.lower().startswith("www."):
-                yield bare
-    prose = note.text
-    for found in pattern(r"`([^`]{1,200})`").finditer(note.text):
-        yield found[1]
-        prose = prose.replace(found[0], " ` ")
-    words = prose.split()
-    for at, word in enumerate(words):
-        bare = word.strip(_STRIPPED).removesuffix("'s").removesuffix("’s")
-        if not any(map(str.isalnum, bare)):
-            continue
-        before = words[at - 1].strip(_STRIPPED).lower() if at else ""
-        behind = words[at + 1].strip(_STRIPPED).lower() if at + 1 < len(words) else ""
-        if _is_name(bare) or (bare.isascii() and _is_package(bare, before, behind)):
-            yield bare
-    rest = " ".join(word for word in words if not _is_name(word.strip(_STRIPPED) or "."))
-    for found in pattern(_NUMBER).finditer(rest):
-        yield found[0]
-
-
-def _is_name(word: str) -> bool:
-    """Return True for a path, an address, an option, or a word in the form of a name in code."""
-    lowered = word.lower()
-    if lowered in _ABBREVIATIONS:
-        return False
-    if pattern(r"\d[\d.,'’]*[^\W\d_]{0,4}[%°$€£]?").fullmatch(word):
-        return False  # a number, perhaps with its unit
-    parts = word.split("/")
-    if len(parts) == 2 and word[0].isupper() and all(map(str.isalpha, parts)):
-        return False  # "Checkout/payment", "TCP/IP"
-    inner = word[1:-1]
-    if any(c in word for c in "/\\@_=$#~") or "." in inner or "::" in inner or word[0] == "-":
-        return True
-    if not word.isascii():
-        return False
-    letters = word.rstrip("s")
-    mixed = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
-    return (
-        mixed
-        or any(a.islower() and b.isupper() for a, b in pairwise(word))
-        or (any(map(str.islower, letters)) and letters[:2].isupper())
-    )
-
-
-def _is_package(word: str, before: str, behind: str) -> bool:
-    """Return True for a known technology or command, and for a rare word next to `package`."""
-    lowered = word.lower()
-    if lowered in word_tables.COMMANDS:
-        return True
-    from memory_fabric.language.vocabulary import ORDINARY, TECHNOLOGIES  # late: only with `From:`
-
-    if name_key(word) in TECHNOLOGIES and lowered not in ORDINARY:
-        return True
-    named = before in word_tables.PACKAGE_BEFORE or behind in word_tables.PACKAGE_BEHIND
-    if not (named or ("-" in word and word.islower())) or lowered in STOPWORDS:
-        return False
-    from memory_fabric.language.ordinary_words import WORDS  # late: a large table, rarely needed
-
-    parts = [stem(part) for part in lowered.split("-")]
-    if not named and parts[0] in word_tables.PREFIXES:
-        return False
-    return any(part not in STOPWORDS and part not in _STEMMED[WORDS] for part in parts)
-
-
-def _is_typed(name: str, texts: Sequence[_Typed], typed: frozenset[str]) -> bool:
-    """Return True if a text has the name; `typed` are the tokens of all texts."""
-    tokens = _tokens(name)
-    joined = "".join(tokens)
-    forms = (joined, joined.removesuffix("s")) if name[-1:] == "s" else (joined,)
-    if not tokens or any(_holds(form, text) for form in forms for text in texts):
-        return True
-    if pattern(_NUMBER).fullmatch(name):
-        spelled = word_tables.NUMBERS.get(joined, "").split()
-        return not typed.isdisjoint(spelled) or (len(tokens) > 1 and typed.issuperset(tokens))
-    if len(tokens) > 1 and " " in name.strip():
-        return any(_in_order(tokens, text.tokens) for text in texts)
-    parts = name.split("/")
-    if len(parts) == 2 and all(map(str.isalpha, parts)):
-        return typed.issuperset(tokens)
-    from memory_fabric.language.vocabulary import TECHNOLOGIES  # late: only with `From:`
-
-    same = TECHNOLOGIES.get(name_key(name))
-    return same is not None and any(TECHNOLOGIES.get(token) == same for token in typed)
-
-
-def _holds(joined: str, text: _Typed) -> bool:
-    at = text.joined.find(joined)
-    while at >= 0:
-        if at in text.borders and at + len(joined) in text.borders:
-            return True
-        at = text.joined.find(joined, at + 1)
-    return False
-
-
-def _in_order(tokens: Sequence[str], typed: Sequence[str]) -> bool:
-    """Return True if the tokens were typed in this order, with few words between them."""
-    for start, token in enumerate(typed):
-        if token != tokens[0]:
-            continue
-        rest = iter(typed[start : start + len(tokens) + COMMAND_GAP])
-        if all(any(token == other for other in rest) for token in tokens):
-            return True
-    return False
-
-
 def _is_about(sentence: str, quotation: str, named: set[str]) -> bool:
     """Return True if the words say what the sentence says, as far as words in common show it.
 
@@ -510,7 +244,7 @@ def _is_about(sentence: str, quotation: str, named: set[str]) -> bool:
     ours = {word for word in ours if word in theirs or word not in set(map(stem, named))}
     shared = sum(any(_is_same(a, b) for b in theirs) for a in ours)
     same_language = _language(sentence) == _language(quotation)
-    if same_language and any(map(_is_spaceless, quotation)):
+    if same_language and any(map(is_spaceless, quotation)):
         enough = shared > 0
     elif same_language:
         enough = shared * (MIN_SHARE if shared > 1 else MIN_SHARE_OF_ONE) >= len(ours)
@@ -521,7 +255,7 @@ def _is_about(sentence: str, quotation: str, named: set[str]) -> bool:
 
 def _agree(sentence: str, quotation: str) -> bool:
     """Return True if a clause of each is about the same, and both deny it or both do not."""
-    both = set(_tokens(sentence)) | set(_tokens(quotation))
+    both = set(tokens_of(sentence)) | set(tokens_of(quotation))
     if not word_tables.EXCLUSIVES.isdisjoint(both):
         return True  # "I do it myself" denies that others do it
     same_language = _language(sentence) == _language(quotation)
@@ -536,7 +270,7 @@ def _agree(sentence: str, quotation: str) -> bool:
 
 def _permits(text: str, more: frozenset[str] = frozenset()) -> bool:
     """Return True if the text allows something: such a note would widen what may be done."""
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     words = (*word_tables.PERMISSIONS, *more)
     return _has_any(tokens, word_tables.SPACELESS_PERMISSIONS) or any(
         _begins(token, word) for token in tokens for word in words
@@ -549,7 +283,7 @@ def _clauses(text: str) -> Iterator[tuple[set[str], bool | None]]:
     None is both: "never commit without asking".
     """
     for clause in pattern(_CLAUSE_END).split(text):
-        tokens = _tokens(clause)
+        tokens = tokens_of(clause)
         if tokens:
             denies = _denies(tokens) or _has_any(tokens, word_tables.NEGATED_BEHIND)
             denials = word_tables.NEGATIONS.intersection(tokens)
@@ -559,17 +293,17 @@ def _clauses(text: str) -> Iterator[tuple[set[str], bool | None]]:
 
 def _content(text: str) -> set[str]:
     """Return the content words, stemmed, and pairs of letters in scripts without spaces."""
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     found = {
         stem(token)
         for token in tokens
-        if not _is_spaceless(token[0])
+        if not is_spaceless(token[0])
         and token not in STOPWORDS
         and not any(token in words for words in word_tables.STOPWORDS.values())
         and (len(token) > 1 or token.isdigit())
     }
     pairs = pairwise(tokens)
-    return found | {a + b for a, b in pairs if _is_spaceless(a[0]) and _is_spaceless(b[0])}
+    return found | {a + b for a, b in pairs if is_spaceless(a[0]) and is_spaceless(b[0])}
 
 
 def _is_same(a: str, b: str) -> bool:
@@ -598,7 +332,7 @@ def _language(text: str) -> str:
         return "kana"
     if script != "latin":
         return script
-    words = [word.strip(_STRIPPED) for word in _plain(text).split()]
+    words = [word.strip(STRIPPED) for word in plain(text).split()]
     hits = {
         language: sum(word in table for word in words)
         for language, table in word_tables.STOPWORDS.items()
@@ -607,13 +341,13 @@ def _language(text: str) -> str:
 
 
 def _concepts(text: str) -> set[int]:
-    tokens, plain = set(_tokens(text)), "".join(_tokens(text))
+    tokens, joined = set(tokens_of(text)), "".join(tokens_of(text))
     return {
         number
         for number, words in enumerate(word_tables.CONCEPTS)
         if any(
-            word in plain
-            if _is_spaceless(word[0])
+            word in joined
+            if is_spaceless(word[0])
             else any(_begins(token, word) for token in tokens)
             for word in words
         )

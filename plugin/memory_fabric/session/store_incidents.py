@@ -8,8 +8,8 @@ from memory_fabric import ids
 from memory_fabric.capture import incidents
 from memory_fabric.capture.shell_commands import MAX_READ_CHARS
 from memory_fabric.models import Provenance
-from memory_fabric.notes.quotation import typed_words
 from memory_fabric.notes.replaced import kind_of
+from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.session.working_state import CHANGING_TOOLS, failed_calls
 from memory_fabric.store import records
 from memory_fabric.store.projects import commits
