@@ -14,7 +14,7 @@ from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation, record_type
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
-from memory_fabric.text import cut, name_key, without_controls, words
+from memory_fabric.text import STOPWORDS, cut, name_key, without_controls, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,6 +204,8 @@ def _is_a_thing(name: str) -> bool:
         return True
     is_file = "." in name and not name.endswith(".")
     is_variable = name.isupper() and "_" in name
+    if name.lower() in STOPWORDS:
+        return False  # `this`
     return (
         not is_file and not is_variable and (not name.replace(" ", "").isalpha() or name.islower())
     )
