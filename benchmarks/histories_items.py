@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -39,6 +40,8 @@ PROMPT_CHARS, ANSWER_CHARS, SESSION_CHARS = 2000, 3000, 5000
 # Turns before a prompt that a judge of its injection sees.
 TURNS_BEFORE = 3
 # Records that are no statement that was stored: they have figures of their own.
+# A note that names a candidate.
+CANDIDATE = re.compile(r"From: \[([0-9a-f]{8})\]")
 APART = ("session", "candidate")
 FIXES = ("solution", "fix", "problem")
 
@@ -141,11 +144,22 @@ class Items:
 
     def _quoted(self, row: Row, noted: Mapping[str, Any]) -> list[str]:
         """Return the turn that a record quotes, if it was not the one in which it was noted."""
-        words = folded(json.loads(row["body"] or "{}").get("evidence", {}).get("quotation", ""))
+        quoted = json.loads(row["body"] or "{}").get("evidence", {}).get("quotation", "")
+        words = folded(quoted or self._candidate_of(row))
         if not words or words in folded(noted["prompt"]):
             return []
         turns = (turn for session in self._sessions.values() for turn in session["turns"])
         return [f"Earlier:\n{exchange(t)}" for t in turns if words in folded(t["prompt"])][:1]
+
+    def _candidate_of(self, row: Row) -> str:
+        """Return the words of the candidate that a note named in `From: [id]`, as told."""
+        lines = (
+            line for line in self._came_with[row["id"]].get("lines", ()) if row["what"] in line
+        )
+        named = next((m[1] for m in map(CANDIDATE.search, lines) if m), "")
+        heard = re.compile(rf"\[{named}\] “(.+?)”") if named else None
+        told = (heard.search(entry["context"]) for entry in self.log) if heard else ()
+        return next((found[1] for found in told if found), "")
 
     def _place(self, row: Row, path: str) -> int | None:
         """Return the place of the turn that a record's time is in, else of the event it came with:
