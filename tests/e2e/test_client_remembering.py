@@ -58,10 +58,10 @@ STATED = "Remember that all dates are stored in UTC."
 GERMAN = "Nimm ab jetzt bitte immer Poetry statt Pipenv."
 POETRY = "Für Pakete wird Poetry genommen, nicht Pipenv"
 NOTED_GERMAN = f'Gut.\n\nNoted preference: {POETRY}. From: "immer Poetry statt Pipenv"'
-CAUSE = "The API hangs since idle connections in the connection pool are never closed."
-NOTED_CAUSE = f"I found it.\n\nNoted fix: {CAUSE}"
-FINDING = "Flyway runs the migrations."
-NOTED_FINDING = f"Done so far.\n\nNoted decision: {FINDING} Why: it is plain SQL."
+CAUSE = "The API hangs since idle connections in the connection pool are never closed"
+NOTED_CAUSE = f"I found it.\n\nNoted fix: {CAUSE}."
+FINDING = "Flyway runs the migrations"
+NOTED_FINDING = f"Done so far.\n\nNoted decision: {FINDING}. Why: it is plain SQL."
 
 
 def until(condition: Callable[[], bool]) -> None:

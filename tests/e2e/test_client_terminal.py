@@ -19,8 +19,8 @@ pytestmark = pytest.mark.e2e
 
 KEY = "none-for-a-loopback-stub"
 SAID = "I'll run the server myself, don't start it."
-RULE = "Never start the dev server; the user runs the server himself."
-NOTED = f'Understood.\n\nNoted rule: {RULE} From: "{SAID}"'
+RULE = "Never start the dev server; the user runs the server himself"
+NOTED = f'Understood.\n\nNoted rule: {RULE}. From: "{SAID}"'
 
 
 @dataclass(frozen=True, slots=True)
