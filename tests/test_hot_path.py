@@ -25,6 +25,10 @@ SLOW = frozenset(
 )
 # What recall does without: each costs a fifth to half of a bare start.
 SPARED = frozenset("re enum json datetime sqlite3 zlib functools collections".split())
+# What stores statements and notes, which few prompts hold.
+OF_CAPTURE = frozenset(
+    f"memory_fabric.{name}" for name in ("capture.remember", "capture.extract", "notes.keep")
+)
 # Without these a process can neither ask another machine nor listen.
 NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio", "http", "urllib"))
 # What only domains need.
@@ -168,7 +172,8 @@ def test_recall_for_a_prompt_spares_what_it_can_do_without(
 ) -> None:
     modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
     assert "memory_fabric.recall.rank" in modules
-    assert modules & SPARED == set()
+    assert "memory_fabric.store.prompts" in modules
+    assert modules & (SPARED | OF_CAPTURE) == set()
 
 
 def test_recall_for_a_subagent_spares_what_it_can_do_without(

@@ -20,6 +20,8 @@ OFF_WORDS = frozenset(("off", "0", "false", "no"))
 PARTS = ("read", "write")
 # Values of the setting `notes`.
 NOTES = ("auto", "on", "off")
+# Entry points without a person who reads the answers: programs built on the client's SDK.
+SDK = "sdk-"
 # Every top-level key of config.toml.
 KNOWN = (
     *PARTS,
@@ -206,6 +208,26 @@ def captures(settings: Settings) -> bool:
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
+
+
+def trust_for(settings: Settings, stated: str) -> str:
+    """Return the trust of text captured here; '' if nothing may be captured.
+
+    Text of unattended sessions has the assistant's trust unless configured; in CI nothing is saved.
+    """
+    if not captures(settings):
+        return ""
+    return stated if settings.attended or settings.capture_unattended == "full" else "assistant"
+
+
+def is_checked(settings: Settings) -> bool:
+    """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
+
+    `unattended = "full"` says so of every session; print mode is always an SDK session.
+    """
+    if trust_for(settings, "user") != "user":
+        return False
+    return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
 
 
 def _notes(environ: Mapping[str, str], file: Mapping[str, Any], complaints: list[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.capture import remember
+from memory_fabric import config
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ingest.process import process_text, try_once
@@ -235,7 +235,7 @@ def test_a_store_that_fails_is_told(memory: Memory) -> None:
     memory.settings = memory.settings._replace(writes=False)
     with pytest.raises(StoreUnavailable):
         try_once(memory, claimed, "w", lambda: FAR, 60)
-    assert remember.trust_for(memory.settings, "tool") == ""
+    assert config.trust_for(memory.settings, "tool") == ""
 
 
 def test_only_the_end_of_a_text_waits_for_the_disk(memory: Memory) -> None:

@@ -9,7 +9,6 @@ from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
-from memory_fabric.config import captures
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation, record_type
 from memory_fabric.store.graph import entities_by_key
@@ -20,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory_fabric.config import Settings
     from memory_fabric.store.memory import Memory
 
 MAX_TEXT_CHARS = 16 << 10
@@ -39,16 +37,6 @@ _CHOOSING_BEHIND = frozenset(
     genutzt verwenden nutzen nehmen""".split()
 )
 WORDS_AROUND = 2
-
-
-def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of text captured here; '' if nothing may be captured.
-
-    Text of unattended sessions has the assistant's trust unless configured; in CI nothing is saved.
-    """
-    if not captures(settings):
-        return ""
-    return stated if settings.attended or settings.capture_unattended == "full" else "assistant"
 
 
 def state(

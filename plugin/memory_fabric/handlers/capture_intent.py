@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.capture.gate import may_hear
+from memory_fabric.config import is_checked, trust_for
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.notes.typed_commands import command_in
 from memory_fabric.reply import Reply
@@ -34,9 +35,6 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
         done = f"memory-fabric: {run(memory, *command, event.session)}"
         return Reply(stop=done)
-    # late: what a session without a person says is not kept
-    from memory_fabric.capture.remember import trust_for
-
     if not trust_for(memory.settings, "user"):
         return None
     told = [notice_texts.problem(text, memory.settings) for text in memory.messages]
@@ -55,7 +53,6 @@ def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[],
         # late: after the reply is out
         from memory_fabric.notes.typed_text import typed_words
         from memory_fabric.redaction.prefilter import without_secrets
-        from memory_fabric.session.turn_notes import is_checked
         from memory_fabric.store import prompts
 
         if not is_checked(context.memory.settings):

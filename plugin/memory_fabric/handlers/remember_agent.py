@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.capture.remember import trust_for
+from memory_fabric.config import trust_for
 from memory_fabric.session.turn_notes import may_hold
 
 TYPE_CHECKING = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memory_fabric.config import SDK
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +31,6 @@ SUMMARY_REQUEST = (
 )
 # The ledger's name for the protocol.
 ID = "notes:protocol"
-# Entry points without a person who reads the answers: programs built on the client's SDK.
-SDK = "sdk-"
 # Words of a subagent's task that prescribe the form of its answer.
 PRESCRIBED = (
     "json", "yaml", "csv", "only output", "output only", "return only", "only return", "reply only",

@@ -44,7 +44,7 @@ def catch_up(context: RequestContext, event: Event) -> None:
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:
     """Read more of one session; False if this session may not save its messages."""
     # Late: the imports take as long as a bare start, and most unfinished sessions are running.
-    from memory_fabric.capture.remember import trust_for
+    from memory_fabric.config import trust_for
     from memory_fabric.session.follow_transcript import (
         context_of,
         follow,

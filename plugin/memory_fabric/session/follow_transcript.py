@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.capture.remember import trust_for
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.clients.claude_code.transcript import (
     MISSING,
@@ -17,6 +16,7 @@ from memory_fabric.clients.claude_code.transcript import (
     UNREADABLE,
     read_on,
 )
+from memory_fabric.config import trust_for
 from memory_fabric.models import Provenance
 from memory_fabric.session.turn_dedup import episode_text, with_owners
 from memory_fabric.session.turn_notes import take

@@ -5,9 +5,10 @@ from __future__ import annotations
 from memory_fabric.capture.confidence import STATED
 from memory_fabric.capture.detector import heard
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.remember import state, trust_for
+from memory_fabric.capture.remember import state
 from memory_fabric.capture.stated import stated
 from memory_fabric.capture.statement import statement
+from memory_fabric.config import trust_for
 from memory_fabric.ids import short_id
 from memory_fabric.models import Provenance
 from memory_fabric.notes import replaced

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric import ids
-from memory_fabric.capture.remember import trust_for
+from memory_fabric.config import trust_for
 from memory_fabric.models import Provenance
 from memory_fabric.session import session_summary
 from memory_fabric.session.working_state import changed_files, item_list, left_to_do

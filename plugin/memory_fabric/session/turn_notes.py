@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from memory_fabric.capture.confidence import CANDIDATE
-from memory_fabric.capture.remember import trust_for
+from memory_fabric.config import is_checked, trust_for
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, QUOTATION, Provenance, Record
 from memory_fabric.notes import keep as notes
-from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
 from memory_fabric.text import cut, one_line
 
@@ -14,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory_fabric.config import Settings
     from memory_fabric.notes.keep import Kept, Said
     from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
@@ -78,16 +76,6 @@ def said_by_user(
     """Return what the user of a session typed, for the check of quotations."""
     found = prompts.of_session(memory.session_database(), session, until)
     return notes.said_in(found, quotable, checked=is_checked(memory.settings))
-
-
-def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
-
-    `unattended = "full"` says so of every session; print mode is always an SDK session.
-    """
-    if trust_for(settings, "user") != "user":
-        return False
-    return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
 
 
 def end_turn(
