@@ -33,8 +33,8 @@ def add(db: Database, session: str, text: str, now: str) -> None:
             (session, now, cut(text, MAX_PROMPT_CHARS)),
         )
         c.execute(
-            "DELETE FROM prompts WHERE session = ?1 AND seq NOT IN (SELECT seq FROM prompts "
-            "WHERE session = ?1 ORDER BY seq DESC LIMIT ?2)",
+            "DELETE FROM prompts WHERE session = ?1 AND seq <= (SELECT seq FROM prompts "
+            "WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
             (session, MAX_KEPT),
         )
 
