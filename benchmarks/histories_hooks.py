@@ -37,7 +37,7 @@ Block = Mapping[str, Any]
 
 
 class Told(NamedTuple):
-    """What a hook gave: context for the model, a notice for the user, and how long it took."""
+    """The answer of a hook: context for the model, a notice for the user, and its time."""
 
     context: str
     notice: str

@@ -50,7 +50,7 @@ class Notes(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the assistant was given before it answers a turn: MEMORY.md, which the client loads,
+    """The texts that the assistant has before it answers a turn: MEMORY.md, which the client loads,
     and what hooks added at a session's start and with the prompt.
     """
 

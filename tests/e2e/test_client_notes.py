@@ -48,7 +48,7 @@ def told_id(text: str, what: str) -> str:
 
 
 def blocked(result: Result) -> list[str]:
-    """What the user was shown of prompts that ended without the model."""
+    """Return what the user was shown of prompts that ended without the model."""
     return [notice for notice in result.notices if "blocked by hook" in notice]
 
 

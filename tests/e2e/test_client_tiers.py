@@ -48,7 +48,7 @@ def imports(first: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What BR-11 left behind, and two later sessions, with MEMORY.md and without."""
+    """The memory after BR-11, and two later sessions, with MEMORY.md and without."""
 
     kept: Tiers
     by_the_client: Result

@@ -11,7 +11,7 @@ QUIET = "Please add a test for the empty cart."
 
 
 def cue(client: SimulatedClient, text: str, session: str = "session-1") -> str:
-    """What stands beside a prompt of a session that was given its block before."""
+    """Return what is added to a prompt of a session that was given its block before."""
     client.fire("SessionStart", session, source="startup")
     return client.prompt(text, session)
 

@@ -71,7 +71,7 @@ class Conversation:
 
 
 def prove(shell: Shell) -> dict[str, dict[str, Any]]:
-    """What the transcripts show, by check, without the other checks of `doctor --prove`."""
+    """Return what the transcripts show, by check, without the other checks of `doctor --prove`."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in shell.environ.items():
             patch.setenv(name, value)
@@ -81,7 +81,7 @@ def prove(shell: Shell) -> dict[str, dict[str, Any]]:
 
 
 def prove_by_command(shell: Shell) -> dict[str, dict[str, Any]]:
-    """What `doctor --prove` says of the transcripts, by check."""
+    """Return what `doctor --prove` says of the transcripts, by check."""
     found = shell.run("doctor", "--prove", "--json").json
     return {check["name"]: check for check in found if check["name"] in NAMES}
 
