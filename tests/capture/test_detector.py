@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture import standing_cues, standing_cues_by_language
-from memory_fabric.capture.detector import Heard, heard, said_again
-from memory_fabric.capture.gate import may_hear
+from memory_fabric.capture.prompts import standing_cues, standing_cues_by_language
+from memory_fabric.capture.prompts.detector import Heard, heard, said_again
+from memory_fabric.capture.prompts.gate import may_hear
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,8 @@ def test_every_cue_names_a_kind_and_lower_case_words(table: tuple[standing_cues.
 
 def test_the_gate_needs_no_regular_expressions() -> None:
     code = (
-        "import sys; from memory_fabric.capture.detector import heard; heard('run the tests');"
+        "import sys; from memory_fabric.capture.prompts.detector import heard; "
+        "heard('run the tests'); "
         "sys.exit('re' in sys.modules)"
     )
     path = {"PYTHONPATH": ":".join(sys.path)}

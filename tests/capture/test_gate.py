@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory_fabric.capture import gate, standing_cues, standing_cues_by_language
-from memory_fabric.capture.detector import ENOUGH
-from memory_fabric.capture.stated_forms import FORMS
+from memory_fabric.capture.prompts import gate, standing_cues, standing_cues_by_language
+from memory_fabric.capture.prompts.detector import ENOUGH
+from memory_fabric.capture.prompts.stated_forms import FORMS
 
 LISTS = (*gate.PLAIN, *gate.ACCENTED, *gate.EAST_ASIAN)
 

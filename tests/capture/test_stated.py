@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.stated import Statement, stated, stated_as
-from memory_fabric.capture.stated_forms import FORMS, Form
+from memory_fabric.capture.prompts.stated import Statement, stated, stated_as
+from memory_fabric.capture.prompts.stated_forms import FORMS, Form
 from memory_fabric.models import RECORD_TYPES
 
 

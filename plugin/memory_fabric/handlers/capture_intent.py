@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.capture.gate import may_hear
+from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.notes.typed_commands import command_in

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric.capture.confidence import STATED
-from memory_fabric.capture.detector import heard
 from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.prompts.detector import heard
+from memory_fabric.capture.prompts.stated import stated
 from memory_fabric.capture.remember import state
-from memory_fabric.capture.stated import stated
 from memory_fabric.capture.statement import statement
 from memory_fabric.config import trust_for
 from memory_fabric.ids import short_id
@@ -18,7 +18,7 @@ from memory_fabric.text import cut, neutralised, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.capture.stated import Statement
+    from memory_fabric.capture.prompts.stated import Statement
     from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
 

@@ -93,8 +93,8 @@ def end_turn(
     if noted or not is_checked(memory.settings):
         return []
     # late: most turns have no prompt in which something is heard
-    from memory_fabric.capture.detector import heard, said_again
-    from memory_fabric.capture.stated import stated
+    from memory_fabric.capture.prompts.detector import heard, said_again
+    from memory_fabric.capture.prompts.stated import stated
 
     made = []
     for prompt in waiting:

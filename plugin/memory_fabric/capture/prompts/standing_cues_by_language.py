@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.capture.standing_cues import Cue
+    from memory_fabric.capture.prompts.standing_cues import Cue
 
 _DE_OPENS = r"(?:^|[,;:.] ?|\b(?:und|aber|also|bitte|dann|jetzt) )"
 _ES_OPENS = r"(?:^|[,;:.] ?|\b(?:y|pero|por favor|entonces|ahora|tambien|también|que) )"

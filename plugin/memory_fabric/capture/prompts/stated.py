@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
-from memory_fabric.capture.gate import may_hear
+from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.prompts.stated_forms import FORMS
+from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
-from memory_fabric.capture.stated_forms import FORMS
-from memory_fabric.capture.typed import is_specification, typed_ends
 from memory_fabric.language.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, terms, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.capture.stated_forms import Form
+    from memory_fabric.capture.prompts.stated_forms import Form
 
 MAX_CHARS = 400
 _SHORTEST_CLAUSE = 8

@@ -5,10 +5,10 @@ A sentence is weighed by general cues, with weights set by hand (`standing_cues`
 
 from __future__ import annotations
 
-from memory_fabric.capture import standing_cues, standing_cues_by_language
-from memory_fabric.capture.gate import may_hear
+from memory_fabric.capture.prompts import standing_cues, standing_cues_by_language
+from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
-from memory_fabric.capture.typed import is_specification, typed_ends
 from memory_fabric.language.patterns import pattern
 from memory_fabric.text import cut, one_line, stem, terms
 from memory_fabric.values import Value
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory_fabric.capture.standing_cues import Cue
+    from memory_fabric.capture.prompts.standing_cues import Cue
 
 MAX_SENTENCE_CHARS = 320
 ENOUGH = 2.0

@@ -8,7 +8,7 @@ are those of the cues and of the stated forms (tested), without those that hold 
 
 from __future__ import annotations
 
-from memory_fabric.capture.typed import is_from_machine, typed_ends
+from memory_fabric.capture.prompts.typed import is_from_machine, typed_ends
 
 # Three lists, so that a prompt in English is not searched for words of other scripts.
 EAST_ASIAN_FROM = "\u2e80"

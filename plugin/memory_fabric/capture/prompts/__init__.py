@@ -1,0 +1,1 @@
+"""Statements and cues in what a person typed."""
