@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from memory_fabric.config import Settings, read_settings
-from memory_fabric.models import Provenance
+from memory_fabric.models import Provenance, Record
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
@@ -202,3 +202,20 @@ class Process:
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         result: dict[str, Any] = answer["result"]
         return result
+
+
+async def ask(client: Client, tool: str, **arguments: Any) -> str:
+    """Return the one text of an answer that has no structure."""
+    result = await client.call_tool(tool, arguments)
+    assert result.structured_content is None
+    assert not result.is_error, texts(result)
+    (text,) = texts(result)
+    return text
+
+
+def records(home: Path, where: str = "1") -> list[Record]:
+    """Return the records of the memory in a home."""
+    memory = Memory.open(settings(home))
+    found = memory.find_records(where)
+    memory.close()
+    return found
