@@ -443,3 +443,12 @@ def test_a_lesson_that_is_too_long_is_cut_with_a_notice(shell: Shell) -> None:
 
     assert done.status == 0
     assert "the lesson has 24999 characters and was cut at a word" in done.err
+
+
+def test_why_says_that_an_undone_memory_is_removed(shell: Shell) -> None:
+    kept = shell.run("remember", "Orders are numbered by year", "--json").json
+    shell.run("undo", "--last")
+
+    shown = shell.run("why", kept["id"]).out
+
+    assert "state removed" in " ".join(shown.split())

@@ -100,6 +100,7 @@ def _show_injections(injections: Iterable[Injection]) -> None:
 
 def _reasons(record: Record, origin: RecordTrace) -> tuple[tuple[str, str], ...]:
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
+    status = "removed" if origin.deletion else record.status
     return (
         ("why", one_line(record.why)),
         ("instead of", ", ".join(record.alternatives)),
@@ -109,7 +110,7 @@ def _reasons(record: Record, origin: RecordTrace) -> tuple[tuple[str, str], ...]
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
         ("scope", f"{record.scope}, domain {record.domain}"),
         ("category", record.category),
-        ("state", record.status + (", pinned" if record.pinned else "") + superseded),
+        ("state", status + (", pinned" if record.pinned else "") + superseded),
         ("entities", ", ".join(e.name for e in record.entities)),
         ("stored in", ", ".join(origin.tiers)),
     )
