@@ -217,5 +217,16 @@ V5 = (
         WHERE source IN ('prompt', 'assistant', 'subagent', 'compaction'))""",
 )
 
-MIGRATIONS = (V1, V2, V3, V4, V5)
+# Versions of the files that records name (store.file_states).
+_FILE_STATES: tuple[str, ...] = ()
+# Texts given to the model, and whether they were used (store.worth).
+_TOLD: tuple[str, ...] = ()
+# Embeddings of memories (semantic).
+_VECTORS: tuple[str, ...] = ()
+# Passages of long turns, for search.
+_PASSAGES: tuple[str, ...] = ()
+
+V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES)
+
+MIGRATIONS = (V1, V2, V3, V4, V5, V6)
 LATEST = len(MIGRATIONS)
