@@ -135,6 +135,20 @@ def test_a_pasted_log_gets_only_the_fix_whose_symptom_it_holds() -> None:
     assert verdicts([decision, fix, other], query) == [A_PASTE, "", A_PASTE]
 
 
+def test_a_fix_is_told_to_a_prompt_that_speaks_of_trouble() -> None:
+    fix = a_match(
+        "The Vercel deployment answers 404 while vercel.json names no framework",
+        "vercel",
+        "deployment",
+        coverage=0.12,
+        metadata={"type": "solution"},
+    )
+
+    assert above_floor([fix], prompt("why does the vercel deployment fail again with my branch?"))
+    assert above_floor([fix], prompt("¿por qué falla el vercel deployment en mi rama?"))
+    assert above_floor([fix], prompt("describe the vercel deployment in the handbook")) == []
+
+
 def turn(text: str, *matched: str, coverage: float) -> Hit:
     return a_match(text, *matched, coverage=coverage, source="episodes", id=f"episode:{text}")
 

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-# Types of records that tell how something failed, or what mended it.
-FIXES = frozenset(("solution", "problem", "antipattern"))
+# Types of records that tell what failed, or what mended it.
+FIXES = frozenset(("solution", "problem"))
 QUOTES = {'"': '"', "“": "”", "`": "`", "«": "»", "„": "“", "「": "」"}
 # A quoted message of fewer content words is a name or a command.
 LEAST_WORDS, LEAST_WORDS_AS_CODE = 3, 4
