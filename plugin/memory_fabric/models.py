@@ -207,6 +207,7 @@ class Filters(Value):
     scopes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     since: str = ""
     before: str = ""
     as_of: str = ""

@@ -102,7 +102,9 @@ def session_block(event: Event, context: RequestContext) -> Block:
     lines += [(last, render.left_open_line(last))] if last else []
     given = tuple(f"record:{r.id}" for r, line in lines if line in text)
     whole = "\n\n".join(part for part in (text, more) if part)
-    receipts = ledger.receipt((*given, *told_ids), "session", loaded=True)
+    receipts = ledger.receipt(
+        (*given, *told_ids), "session", loaded=True, text=whole, own_words=request
+    )
     return Block(Reply(whole, own_words=request, receipts=receipts), given)
 
 

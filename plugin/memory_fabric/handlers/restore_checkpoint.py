@@ -42,7 +42,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     given = [f"record:{id_}" for id_ in records]
     asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
     given += [protocol.ID] if asked else []
-    receipts = ledger.receipt(given, "compact", loaded=True, anew=True)
+    receipts = ledger.receipt(given, "compact", loaded=True, anew=True, text=text, own_words=asked)
     return Reply(text, own_words=asked, receipts=receipts)
 
 

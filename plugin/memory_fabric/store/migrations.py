@@ -220,7 +220,15 @@ V5 = (
 # Versions of the files that records name (store.file_states).
 _FILE_STATES: tuple[str, ...] = ()
 # Texts given to the model, and whether they were used (store.worth).
-_TOLD: tuple[str, ...] = ()
+_TOLD = (
+    # One row for each item of a text; `memory` is '' for text that tells no memory. `used` is NULL
+    # until it was judged.
+    """CREATE TABLE told (
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, agent TEXT NOT NULL, channel TEXT NOT NULL,
+        memory TEXT NOT NULL, kind TEXT NOT NULL, chars INTEGER NOT NULL, prompt INTEGER NOT NULL,
+        created_at TEXT NOT NULL, used INTEGER, judged_at TEXT NOT NULL DEFAULT '')""",
+    "CREATE INDEX told_by_session ON told (session, id)",
+)
 # Embeddings of memories (semantic).
 _VECTORS: tuple[str, ...] = ()
 # Passages of long turns, for search.
