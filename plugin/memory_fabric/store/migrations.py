@@ -243,8 +243,13 @@ _TOLD: tuple[str, ...] = ()
 _VECTORS: tuple[str, ...] = ()
 # Passages of long turns, for search.
 _PASSAGES: tuple[str, ...] = ()
+# Records that act on tool calls (store.launch_marks).
+_MARKED = (
+    "CREATE INDEX records_bound ON records (seq) WHERE instr(body, '\"when\"') > 0",
+    "CREATE INDEX records_of_fixes ON records (seq) WHERE type = 'solution'",
+)
 
-V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES)
+V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES, *_MARKED)
 
 MIGRATIONS = (V1, V2, V3, V4, V5, V6)
 LATEST = len(MIGRATIONS)
