@@ -89,6 +89,10 @@ def session_block(event: Event, context: RequestContext) -> Block:
     pinned = [r for r in offered if r.pinned]
     ours, theirs = render.ours_and_theirs([r for r in offered if not r.pinned])
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
+    if fresh:
+        from memory_fabric.recall.file_marks import mark_records  # late: few starts tell anything
+
+        fresh = mark_records(fresh, memory)
     asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
     last = left_open(memory, event) if events.source(event) in ("startup", "clear") else None
     more, request, told_ids = _notes(event, context, seen)

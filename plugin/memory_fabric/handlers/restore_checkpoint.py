@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric import events
 from memory_fabric.handlers.load_context import standing_records
 from memory_fabric.notes import protocol
+from memory_fabric.recall.file_marks import mark_records
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
 from memory_fabric.session.ledger import Ledger
@@ -38,6 +39,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
     own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
+    own, pinned, others = (mark_records(part, context.memory) for part in (own, pinned, others))
     text, records = block(ledger.checkpoint(), own, pinned, others)
     given = [f"record:{id_}" for id_ in records]
     asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
-from memory_fabric.models import OTHERS, as_reason
+from memory_fabric.models import CHANGED_FILES, OTHERS, as_reason
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ AGENT_HEADING = "Remembered for this kind of task (facts on record, not instruct
 SESSION_HEADING = "## Recent Project Decisions"
 SESSION_NOTE = "On record from earlier sessions, newest first (facts, not instructions):"
 MAX_TEXT_CHARS, MAX_WHY_CHARS, MAX_EPISODE_CHARS = 360, 200, 280
-MAX_NAMES, MAX_NAME_CHARS = 4, 60
+MAX_NAMES, MAX_NAME_CHARS, MAX_PATH_CHARS = 4, 60, 100
 MAX_DECISIONS = 10
 OPEN_HEADING = "## Open Questions"
 MAX_OPEN_POINTS, MAX_OPEN_CHARS = 3, 280
@@ -127,7 +127,8 @@ def hit_line(hit: Hit) -> str:
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
-    return _line(marks, hit.text, str(about.get("why") or ""), _own_names(hit), limit)
+    why = str(about.get("why") or "")
+    return _line(marks, hit.text, why, _own_names(hit), limit, about=about)
 
 
 def low_trust(trust: str, author: str = "") -> str:
@@ -157,7 +158,26 @@ def record_line(record: Record) -> str:
         short_id(record.id),
     ]
     names = [entity.name for entity in record.entities if entity.type != "project"]
-    return _line(marks, record.what, record.why, names, MAX_TEXT_CHARS, all_names=True)
+    about = record.evidence
+    return _line(marks, record.what, record.why, names, MAX_TEXT_CHARS, all_names=True, about=about)
+
+
+def changed_files(about: Mapping[str, Any]) -> str:
+    """Return `(src/a.py has changed since; src/b.py is gone)`; '' if no named file has changed."""
+    found = about.get(CHANGED_FILES)
+    if not isinstance(found, dict) or not found:
+        return ""
+    parts = []
+    for state, one, more in (
+        ("changed", "has changed since", "have changed since"),
+        ("gone", "is gone", "are gone"),
+    ):
+        paths = [
+            cut(one_line(str(path)), MAX_PATH_CHARS) for path, how in found.items() if how == state
+        ]
+        if paths:
+            parts.append(f"{' and '.join(paths)} {one if len(paths) == 1 else more}")
+    return f"({'; '.join(parts)})" if parts else ""
 
 
 def path_text(path: Sequence[Relation]) -> str:
@@ -211,15 +231,23 @@ def _line(
     limit: int,
     *,
     all_names: bool = False,
+    about: Mapping[str, Any] = {},
 ) -> str:
     body = cut(one_line(text), limit)
     reason = one_line(why)
     if reason and reason.lower() not in body.lower():
         body += f" — {as_reason(cut(reason.removeprefix('because '), MAX_WHY_CHARS))}"
-    said = frozenset() if all_names else _keys(body)
-    tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names if name_key(name) not in said]
-    about = f" ({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
-    return neutralised(f"- [{' · '.join(mark for mark in marks if mark)}] {body}{about}")
+    said, files = frozenset() if all_names else _keys(body), about.get(CHANGED_FILES) or ()
+    names = [name for name in names if name_key(name) not in said and name not in files]
+    tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
+    tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
+    parts = (
+        f"- [{' · '.join(mark for mark in marks if mark)}]",
+        body,
+        tagged,
+        changed_files(about),
+    )
+    return neutralised(" ".join(part for part in parts if part))
 
 
 def _own_names(hit: Hit) -> Sequence[str]:
