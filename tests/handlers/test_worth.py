@@ -74,6 +74,14 @@ def test_a_prompt_that_is_given_nothing_is_told_nothing(client: SimulatedClient)
     assert told(client) == before
 
 
+def test_the_cue_beside_a_prompt_counts(client: SimulatedClient) -> None:
+    client.context("SessionStart", source="startup")
+
+    cue = client.prompt("Never push to the main branch yourself.")
+
+    assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
+
+
 @pytest.mark.parametrize(
     ("sessions", "used", "is_listed"),
     [(OFTEN_SESSIONS, 0, True), (OFTEN_SESSIONS - 1, 0, False), (OFTEN_SESSIONS, 1, False)],
@@ -105,3 +113,61 @@ def test_a_purged_record_leaves_no_row_of_what_was_told(client: SimulatedClient)
 
     assert preview.returncode == 0, preview.stderr
     assert not any(id_ in row[0] for row in told(client, "memory"))
+
+
+class TestUse:
+    def turn(self, client: SimulatedClient, asked: str, *done: dict[str, Any] | str) -> None:
+        """One turn: the prompt, what the assistant did, and its end."""
+        client.prompt(asked)
+        client.say("user", asked)
+        client.say("assistant", *done)
+        client.fire("Stop", last_assistant_message="Done.")
+
+    def use(self, client: SimulatedClient, id_: str) -> list[Any]:
+        return [row[1] for row in told(client, "memory, used") if row[0] == f"record:{id_}"]
+
+    def test_a_command_with_the_records_words_is_a_use(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        query = {"command": "psql -p 6543 -c 'select 1'"}
+
+        self.turn(
+            client,
+            "How many orders were there?",
+            {"type": "tool_use", "id": "t1", "name": "Bash", "input": query},
+        )
+
+        assert self.use(client, id_) == [1]
+
+    def test_an_answer_about_something_else_is_none(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+
+        self.turn(client, "Rename the header of the cart", "The header is renamed.")
+
+        assert self.use(client, id_) == [0]
+
+    def test_a_later_turn_may_still_use_it(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        self.turn(client, "Rename the header of the cart", "The header is renamed.")
+
+        self.turn(client, "Where do the reports come from?", "From PostgreSQL, for analytics.")
+
+        assert self.use(client, id_) == [1]
+
+    def test_a_note_that_replaces_it_by_its_id_is_a_use(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        note = f"Noted decision: Reports are made at night. Instead of: {id_[-8:]}."
+
+        self.turn(client, "From now on make them at night", note)
+
+        assert self.use(client, id_) == [1]
+
+    def test_before_the_turn_has_ended_nothing_is_judged(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        client.say("assistant", "From PostgreSQL, for analytics.")
+
+        assert self.use(client, id_) == [None]
