@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from memory_fabric.models import Provenance, Record
 from memory_fabric.notes.protocol import PROTOCOL
 from memory_fabric.store import worth
+from memory_fabric.store.health import maintenance
 from memory_fabric.store.worth import OFTEN_SESSIONS, often_told_never_used
 from simulated_client import SimulatedClient
 
@@ -171,3 +173,87 @@ class TestUse:
         client.say("assistant", "From PostgreSQL, for analytics.")
 
         assert self.use(client, id_) == [None]
+
+
+class TestCommand:
+    def worth(self, client: SimulatedClient, *options: str) -> dict[str, Any]:
+        done = client.command("worth", "--json", *options)
+        assert done.returncode in (0, 3), done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def test_it_counts_tokens_by_kind_and_by_channel(self, client: SimulatedClient) -> None:
+        keep(client)
+        block = client.whole_context("SessionStart", source="startup")
+
+        found = self.worth(client)
+
+        assert found["sessions"] == 1
+        assert {kind["name"] for kind in found["kinds"]} == {"decision", "frame", "protocol"}
+        (channel,) = found["channels"]
+        assert (channel["name"], channel["items"]) == ("session", 3)
+        assert channel["tokens"] == round(channel["chars"] / 4)
+        assert 0 <= len(block) - channel["chars"] <= block.count("\n")
+        assert found["total"]["chars"] == channel["chars"]
+        assert found["total"]["cost"] is None
+
+    def test_the_price_is_an_option_and_a_setting(self, client: SimulatedClient) -> None:
+        keep(client)
+        client.context("SessionStart", source="startup")
+        chars = self.worth(client)["total"]["chars"]
+        (client.fabric_home / "config.toml").write_text("[worth]\nprice = 8\n")
+
+        assert self.worth(client)["total"]["cost"] == pytest.approx(chars * 2e-6, abs=1e-6)
+        stated = self.worth(client, "--price", "4")["total"]["cost"]
+        assert stated == pytest.approx(chars * 1e-6, abs=1e-6)
+
+    def test_the_share_that_was_used_is_of_what_was_judged(self, client: SimulatedClient) -> None:
+        keep(client)
+        keep(client, "Invoices are rounded half-even per line item")
+        client.context("SessionStart", source="startup")
+        client.say("user", "Where do the reports come from?")
+        client.say("assistant", "From PostgreSQL, where analytics run.")
+        client.fire("Stop", last_assistant_message="Done.")
+
+        (decisions,) = [k for k in self.worth(client)["kinds"] if k["name"] == "decision"]
+
+        assert (decisions["items"], decisions["judged"], decisions["used"]) == (2, 2, 1)
+        assert decisions["used_share"] == 0.5
+
+    def test_records_told_often_and_never_used_are_listed(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        judged(client, f"record:{id_}", OFTEN_SESSIONS)
+
+        (listed,) = self.worth(client)["often_told_never_used"]
+        shown = client.command("worth").stdout
+
+        assert (listed["id"], listed["sessions"], listed["text"]) == (id_, 5, ANALYTICS)
+        assert "Told in 5 sessions or more and never used:" in shown and id_[-8:] in shown
+
+    def test_with_nothing_told_it_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
+        done = client.command("worth", "--days", "7")
+
+        assert (done.returncode, done.stdout) == (3, "Nothing was told in the last 7 days.\n")
+
+    def test_what_is_older_than_the_days_asked_for_does_not_count(
+        self, client: SimulatedClient
+    ) -> None:
+        keep(client)
+        client.context("SessionStart", source="startup")
+        memory = client.memory()
+        with memory.session_database().transaction() as c:
+            c.execute("UPDATE told SET created_at = '2026-01-01T00:00:00.000Z'")
+        memory.close()
+
+        assert self.worth(client)["sessions"] == 0
+
+    def test_maintenance_removes_what_is_older_than_90_days(self, client: SimulatedClient) -> None:
+        keep(client)
+        client.context("SessionStart", source="startup")
+        memory = client.memory()
+        with memory.session_database().transaction() as c:
+            c.execute("UPDATE told SET created_at = '2026-01-01T00:00:00.000Z'")
+
+        maintenance.run(memory, 90)
+
+        assert told(client) == []
