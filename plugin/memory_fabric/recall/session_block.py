@@ -47,7 +47,7 @@ LIMITS = ((360, 200), (240, 120), (150, 80), (100, 50))
 # The reduced limits of rules, whose sense a short cut may change.
 RULE_LIMITS = LIMITS[:2]
 OPEN_LIMITS = (200, 60)
-MAX_LAST_CHARS = 420
+MAX_LAST_CHARS = 520
 # The share of the characters that decisions keep before rules fill the block.
 DECISIONS_SHARE = 0.5
 # Two records are about the same if they share so many content words, and so much of the shorter.

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 # A session is told of the last one that worked in so many seconds before.
 TOLD_FOR_S = 14 * 24 * 3600
 # Limits in characters, and the most records that were settled in it.
-MAX_ASKED, MAX_OUTCOME, MAX_OPEN, MAX_SETTLED_TEXT = 140, 140, 160, 110
+MAX_ASKED, MAX_OUTCOME, MAX_OPEN, MAX_SETTLED_TEXT = 110, 120, 140, 90
 MAX_SETTLED, MAX_FILES, MAX_READ = 2, 3, 10
+# The most sessions that are looked at.
+MAX_WORKED = 10
 # Types of records that the block does not list itself.
 SETTLED_TYPES = ("solution", "note")
 # The key of a record's evidence that holds the kind of its note.
@@ -24,12 +26,17 @@ NOTED = "noted"
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
 
 
-def last_session(memory: Memory, now_s: float, session: str = "") -> Record | None:
-    """Return the record of the last other session, if it ended recently."""
+def worked(memory: Memory) -> list[Record]:
+    """Return the records of the last sessions that worked, newest first."""
+    found: list[Record] = memory.find_records(f"{HOLDS} AND type = 'session'", (), MAX_WORKED)
+    return found
+
+
+def last_session(found: Sequence[Record], now_s: float, session: str = "") -> Record | None:
+    """Return the first of these sessions that is another one and ended recently."""
     since = timestamp(now_s - TOLD_FOR_S)
-    where = f"{HOLDS} AND type = 'session' AND session <> ? AND created_at > ?"
-    found = memory.find_records(where, (session, since), 1)
-    return found[0] if found else None
+    others = (one for one in found if one.session != session and one.created_at > since)
+    return next(others, None)
 
 
 def settled_in(memory: Memory, session: Record) -> list[Record]:

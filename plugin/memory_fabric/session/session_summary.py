@@ -83,7 +83,7 @@ _NO_OUTCOME = (
     r"peut-être|semble|talvez)\b"
 )
 # A prompt that answers the assistant's questions, or goes on from the one before.
-_FOLLOWS_UP = r"\W*(?:\d+[.):]|yes|no|ok|okay|and|also|now|still|but|sí|si|ja|oui|sim|y)\b"
+_FOLLOWS_UP = r"\W*(?:\d+[.):]|(?:yes|no|ok|okay|and|also|still|but|sí|si|ja|oui|sim)\b)"
 DONE, FAILED, OPEN = "done", "failed", "open"
 _OUTCOMES = {DONE: "success", FAILED: "failed", OPEN: "neutral"}
 
