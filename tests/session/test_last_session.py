@@ -25,12 +25,15 @@ def a_session(**evidence: Any) -> Record:
     ("evidence", "told"),
     [
         ({"asked": TASK, "said": SAID}, f"asked “{TASK}”; outcome: {SAID}"),
-        ({"asked": TASK, "files": ["a.py", "b.py"]}, f"asked “{TASK}”; changed: b.py, a.py"),
+        (
+            {"asked": TASK, "files": ["d:/shop", "src/a.py", "b.py"]},
+            f"asked “{TASK}”; changed: b.py, a.py",
+        ),
         (
             {"asked": TASK, "said": SAID, "files": ["a.py"], "open": ["to do: docs", "`x` fails"]},
             f"asked “{TASK}”; outcome: {SAID}; left open: to do: docs; `x` fails",
         ),
-        ({"tasks": [TASK], "open": []}, f"asked “{TASK}”"),
+        ({"tasks": [TASK], "said": SAID}, f"asked “{TASK}”; outcome: {SAID}"),
         ({"said": SAID}, f"outcome: {SAID}"),
     ],
 )
@@ -38,8 +41,9 @@ def test_it_tells_what_was_asked_done_and_left_open(evidence: dict[str, Any], to
     assert line(a_session(**evidence)) == f"Last session (2027-01-14): {told}"
 
 
-def test_of_a_session_of_which_nothing_is_known_there_is_no_line() -> None:
-    assert line(a_session(files=["a.py"])) == ""
+@pytest.mark.parametrize("evidence", [{"files": ["a.py"]}, {"asked": TASK, "open": []}])
+def test_of_a_session_of_which_little_is_known_there_is_no_line(evidence: dict[str, Any]) -> None:
+    assert line(a_session(**evidence)) == ""
 
 
 def test_what_was_settled_is_told_rather_than_what_was_said() -> None:
@@ -48,6 +52,12 @@ def test_what_was_settled_is_told_rather_than_what_was_said() -> None:
     assert line(a_session(asked=TASK, said=SAID), [fact]) == (
         f"Last session (2027-01-14): asked “{TASK}”; settled: The sandbox is down at night"
     )
+
+
+def test_a_second_fact_is_told_only_whole() -> None:
+    facts = [Record("note", "a" * 90), Record("note", "b" * 150), Record("note", "c" * 90)]
+
+    assert line(a_session(asked=TASK), facts).endswith(f"settled: {'a' * 90}; {'c' * 90}")
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=2))
