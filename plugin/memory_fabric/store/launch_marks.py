@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -66,13 +67,10 @@ def note_place(home: str, folder: str, project_id: str) -> None:
         return
     path = place_path(home, folder)
     try:
-        with open(path, encoding="utf-8") as file:
-            if file.read() == project_id + "\n":
-                return
-    except (OSError, UnicodeDecodeError):
+        if files.read_text(path) == project_id + "\n":
+            return
+    except (OSError, ValueError):
         pass
-    from memory_fabric.store import files  # only for a folder that is new here
-
     try:
         if os.path.isdir(home):
             files.make_folder(os.path.dirname(path))
@@ -106,7 +104,7 @@ def forget_places(home: str) -> None:
 
 def _set(path: str, is_held: bool) -> None:
     if is_held:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     else:
         _remove(path)
 
