@@ -275,7 +275,9 @@ class TestSessionRecord:
         assert of_type(client, "session")
         assert not (client.project / ".claude" / "memory" / "decisions.jsonl").exists()
         assert not client.memory_md_file().exists()
-        assert TASK not in client.context("SessionStart", "session-2", source="startup")
+        told = client.context("SessionStart", "session-2", source="startup")
+        assert told.count(TASK) == 1
+        assert "Recent Project Decisions" not in told
 
     def test_forgotten_it_stays_away_and_pinned_it_stays_pinned(
         self, client: SimulatedClient
@@ -317,7 +319,7 @@ class TestSessionRecord:
 
 
 class TestHandOver:
-    LEFT = "the last session left open"
+    LEFT = "left open: asked the user"
 
     def left_open(
         self, client: SimulatedClient, end: str = "Should I drop the old column?"
@@ -333,16 +335,30 @@ class TestHandOver:
         assert len(context) <= 3000
         return context
 
-    def test_the_next_session_is_told_in_one_line_and_no_other(
+    def test_later_sessions_are_told_in_one_line_until_another_one_worked(
         self, client: SimulatedClient
     ) -> None:
         self.left_open(client)
         told = self.start(client, "session-2")
 
-        assert told.count(self.LEFT) == 1
-        assert "Should I drop the old column?" in told
-        assert self.LEFT not in self.start(client, "session-2")
-        assert self.LEFT not in self.start(client, "session-3")
+        assert told.count("Last session (") == 1
+        assert "left open: asked the user: Should I drop the old column?" in told
+        assert TASK in told
+        assert self.start(client, "session-3") == told
+        client.transcript = client.transcript.with_name("session-3.jsonl")
+        call: dict[str, Any] = {"type": "tool_use", "id": "e9", "name": "Edit"}
+        call["input"] = {"file_path": str(client.project / "orders.py")}
+        for role, said in (
+            ("user", "Drop the old column of the orders now"),
+            ("assistant", call),
+            ("user", {"type": "tool_result", "tool_use_id": "e9", "content": "ok"}),
+            ("assistant", "The report reads the new view of paid orders."),
+        ):
+            client.say(role, said, session="session-3", timestamp=now())
+        stop(client, "session-3")
+        client.fire("SessionEnd", "session-3", reason="other")
+        last = self.start(client, "session-4")
+        assert "The report reads the new view of paid orders." in last and TASK not in last
 
     def test_a_resumed_session_and_one_without_open_ends_tell_nothing(
         self, client: SimulatedClient
@@ -355,10 +371,10 @@ class TestHandOver:
 
         assert self.LEFT not in self.start(client, "session-2")
 
-    def test_after_some_days_it_is_not_news(self, client: SimulatedClient) -> None:
+    def test_after_some_weeks_it_is_not_news(self, client: SimulatedClient) -> None:
         self.left_open(client)
         memory = client.memory()
-        long_ago = ids.timestamp(time.time() - 10 * 24 * 3600)
+        long_ago = ids.timestamp(time.time() - 20 * 24 * 3600)
         with memory.session_database().transaction() as c:
             c.execute("UPDATE records SET created_at = ?", (long_ago,))
         memory.close()

@@ -269,16 +269,6 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
     set_fields(db, session, block=text, **fields)
 
 
-def was_given_since(db: Database, memory: str, since: str) -> bool:
-    """True if a session that began since then was given this memory."""
-    row = db.row(
-        "SELECT 1 FROM sessions AS s JOIN injections AS i ON i.session = s.id AND i.agent = '' "
-        "AND i.memory = ? WHERE s.started_at >= ? LIMIT 1",
-        (memory, since),
-    )
-    return row is not None
-
-
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
     cursor = c.execute(
         "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript) VALUES (?, ?, ?, ?)",

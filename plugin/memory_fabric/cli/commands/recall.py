@@ -240,11 +240,16 @@ def _show_notes(answer: Answer) -> None:
 
 
 def _row(hit: Hit) -> tuple[str | Text, ...]:
-    from memory_fabric.recall.render import low_trust, replaced_by  # --help needs no fabric
+    from memory_fabric.recall.render import (  # --help needs no fabric
+        changed_files,
+        low_trust,
+        replaced_by,
+    )
 
     known = hit.metadata
     kind = str(known.get("type") or known.get("entityType") or hit.source)
-    marks = ["stale" if known.get("stale") else "", replaced_by(known)]
+    files = changed_files(known).strip("()")
+    marks = ["stale" if known.get("stale") else "", replaced_by(known), files]
     if known.get("trust") == "foreign":
         marks.insert(0, low_trust("foreign", str(known.get("author") or "")))
     marks = [mark for mark in marks if mark]
