@@ -292,7 +292,10 @@ def _without_secrets(reply: Reply) -> Reply:
     # Late: most replies have no context.
     from memory_fabric.redaction.prefilter import block_without_secrets
 
-    return reply._replace(**{n: block_without_secrets(text) for n, text in told.items() if text})
+    clean = {name: block_without_secrets(text) if text else text for name, text in told.items()}
+    return reply._replace(
+        context=clean["context"], refusal=clean["refusal"], question=clean["question"]
+    )
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:

@@ -12,6 +12,7 @@ from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 
 TASK = "Build the analytics importer for CSV uploads, please"
+OUTCOME = "The report reads the new view of paid orders."
 ERROR = "Exit code 1\nE   KeyError: 'total'\n1 failed"
 PYTEST = "pytest tests/test_cart.py"
 # As the client makes them: it must not look like a secret.
@@ -45,6 +46,19 @@ def changed(client: SimulatedClient, name: str = "cart.py", *, failed: bool = Fa
 
 def stop(client: SimulatedClient, session: str = "session-1", said: str = "Done.") -> None:
     client.fire("Stop", session, last_assistant_message=said, stop_hook_active=False)
+
+
+def worked(client: SimulatedClient, session: str, task: str = TASK) -> None:
+    """A whole session that changes a file."""
+    client.transcript = client.transcript.with_name(f"{session}.jsonl")
+    call: dict[str, Any] = {"type": "tool_use", "id": f"{session}-1", "name": "Edit"}
+    call["input"] = {"file_path": str(client.project / "orders.py")}
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": "ok"}
+    for role, said in (("user", task), ("assistant", call), ("user", result)):
+        client.say(role, said, session=session, timestamp=now())
+    client.say("assistant", OUTCOME, session=session, timestamp=now())
+    stop(client, session)
+    client.fire("SessionEnd", session, reason="other")
 
 
 def of_type(client: SimulatedClient, kind: str) -> list[Record]:
@@ -345,20 +359,9 @@ class TestHandOver:
         assert "left open: asked the user: Should I drop the old column?" in told
         assert TASK in told
         assert self.start(client, "session-3") == told
-        client.transcript = client.transcript.with_name("session-3.jsonl")
-        call: dict[str, Any] = {"type": "tool_use", "id": "e9", "name": "Edit"}
-        call["input"] = {"file_path": str(client.project / "orders.py")}
-        for role, said in (
-            ("user", "Drop the old column of the orders now"),
-            ("assistant", call),
-            ("user", {"type": "tool_result", "tool_use_id": "e9", "content": "ok"}),
-            ("assistant", "The report reads the new view of paid orders."),
-        ):
-            client.say(role, said, session="session-3", timestamp=now())
-        stop(client, "session-3")
-        client.fire("SessionEnd", "session-3", reason="other")
+        worked(client, "session-3", "Drop the old column of the orders now")
         last = self.start(client, "session-4")
-        assert "The report reads the new view of paid orders." in last and TASK not in last
+        assert f"outcome: {OUTCOME}" in last and TASK not in last
 
     def test_a_resumed_session_and_one_without_open_ends_tell_nothing(
         self, client: SimulatedClient
@@ -380,6 +383,42 @@ class TestHandOver:
         memory.close()
 
         assert self.LEFT not in self.start(client, "session-2")
+
+    def test_an_open_point_of_the_assistant_is_told_until_three_sessions_passed_it_over(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("open", "The host of the archive is not chosen", quotation="", session="s-0")
+        client.note("open", "The owner of the mail domain is not known", session="s-0")
+        for n in range(3):
+            assert "host of the archive" in self.start(client, f"start-{n}")
+            worked(client, f"work-{n}")
+
+        told = self.start(client, "start-3")
+        assert "host of the archive" not in told
+        assert "owner of the mail domain" in told
+
+    def test_an_unconfirmed_decision_is_told_for_ten_sessions(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("decision", "The archive is hosted in Frankfurt", quotation="", session="s-0")
+        client.note("decision", "Mails are sent with Postmark", session="s-0")
+        for n in range(10):
+            assert "Frankfurt" in self.start(client, f"start-{n}")
+            worked(client, f"work-{n}")
+
+        told = self.start(client, "start-10")
+        assert "Frankfurt" not in told
+        assert "Postmark" in told
+
+    def test_facts_of_the_last_session_are_told_rather_than_its_answer(
+        self, client: SimulatedClient
+    ) -> None:
+        fact = "The sandbox of the payment provider is down at night"
+        client.note("fact", fact, session="work-0")
+        worked(client, "work-0")
+
+        told = self.start(client, "start-0")
+        assert f"settled: {fact}" in told and OUTCOME not in told
 
     def test_full_of_decisions_the_block_still_has_room_for_it(
         self, client: SimulatedClient

@@ -27,7 +27,6 @@ from memory_fabric.recall import retention
 from memory_fabric.recall.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
-from memory_fabric.session import standing
 from memory_fabric.session.standing import Standing
 from memory_fabric.store import entity_search, graph, invariants, search
 from memory_fabric.store import merge as merging
@@ -299,7 +298,8 @@ def injected(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
         yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
     yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
-    yield Standing(scoped).contents(standing.last_line(scoped)[0])
+    holding = Standing(scoped)
+    yield holding.contents(holding.last_line()[0])
 
 
 def by_tools(scoped: Memory, _ids: list[str]) -> Iterable[Any]:

@@ -8,8 +8,9 @@ from memory_fabric import deadline, events, jsontext
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.reply import Reply
-from memory_fabric.session import notice_texts, standing
+from memory_fabric.session import notice_texts
 from memory_fabric.session.ledger import Ledger
+from memory_fabric.session.standing import Standing
 from memory_fabric.setup import packages
 from memory_fabric.store import notices, sessions
 from memory_fabric.store.history import demotion
@@ -81,13 +82,15 @@ def session_block(event: Event, context: RequestContext) -> Block:
     seen = ledger.seen()
     shown = memory.native_ids(ledger.started_at)
     is_new = events.source(event) in ("startup", "clear")
-    last, last_id = standing.last_line(memory, event.session) if is_new else ("", "")
+    holding = Standing(memory, shown)
+    last, last_id = holding.last_line(event.session) if is_new else ("", "")
     more, request, told_ids = _notes(event, context, seen)
     given = frozenset(name.removeprefix("record:") for name in seen)
     taken = sum(len(text) + 2 for text in (more, request) if text)
-    block = blocks.block(
-        standing.Standing(memory, shown).contents(last, given), blocks.SESSION_CHARS - taken
-    )
+    contents = holding.contents(last, given)
+    if contents.rules or contents.decisions or contents.others:
+        contents = _marked(contents, memory)
+    block = blocks.block(contents, blocks.SESSION_CHARS - taken)
     whole = "\n\n".join(part for part in (block.text, more) if part)
     told = [record.id for record in block.records] + ([last_id] if last_id and block.text else [])
     names = tuple(f"record:{id_}" for id_ in told)
@@ -95,6 +98,20 @@ def session_block(event: Event, context: RequestContext) -> Block:
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
     return Block(Reply(whole, own_words=request, receipts=receipts), names)
+
+
+def _marked(contents: blocks.Contents, memory: Memory) -> blocks.Contents:
+    """Return the contents with marks on records whose files have changed since."""
+    from memory_fabric.recall.file_marks import mark_records  # late: few starts tell anything
+
+    rules, decisions = contents.rules[: blocks.MAX_RULES], contents.decisions
+    marked = mark_records((*rules, *decisions, *contents.others), memory)
+    middle, end = len(rules), len(rules) + len(decisions)
+    return contents._replace(
+        rules=tuple(marked[:middle]),
+        decisions=tuple(marked[middle:end]),
+        others=tuple(marked[end:]),
+    )
 
 
 def _notes(

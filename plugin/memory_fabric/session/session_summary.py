@@ -19,7 +19,7 @@ from memory_fabric.text import STOPWORDS, cut, first_of, one_line, stem, without
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
 MAX_WHAT_CHARS = 600
@@ -28,7 +28,7 @@ MAX_FILES, MAX_FILES_NAMED, MAX_PATH_CHARS = 20, 5, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 30, 80
 MAX_OPEN_ENDS, MAX_OPEN_END_CHARS = 4, 160
 MAX_SAID_CHARS, MAX_TO_DO_NAMED = 400, 3
-MAX_OUTCOME_CHARS = 200
+MIN_OUTCOME_CHARS, MAX_OUTCOME_CHARS = 40, 200
 # A prompt with so many content words says enough: a longer one is not preferred to it.
 ENOUGH_WORDS = 6
 # The sentence that tells how a session ended has so many content words, and no more than this share
@@ -83,7 +83,7 @@ _NO_OUTCOME = (
     r"peut-être|semble|talvez)\b"
 )
 # A prompt that answers the assistant's questions, or goes on from the one before.
-_FOLLOWS_UP = r"\W*(?:\d+[.):]|yes|no|ok|okay|and|also|now|still|but|sí|si|ja|oui|sim|y)\b"
+_FOLLOWS_UP = r"\W*(?:\d+[.):]|(?:yes|no|ok|okay|and|also|still|but|sí|si|ja|oui|sim)\b)"
 DONE, FAILED, OPEN = "done", "failed", "open"
 _OUTCOMES = {DONE: "success", FAILED: "failed", OPEN: "neutral"}
 
@@ -207,13 +207,19 @@ def outcome_in(said: str, request: str = "") -> str:
     prose = (line for line in account(said).splitlines() if not pattern(_NO_PROSE).match(line))
     for sentence in sentences_in("\n".join(prose)):
         own = _stems(sentence)
-        if len(own) < OUTCOME_WORDS or not sentence.endswith((".", "!", "。", "！")):
+        if _is_short(sentence, own) or not sentence.endswith((".", "!", "。", "！")):
             continue
         if pattern(_NO_OUTCOME).search(sentence) or states_plan(sentence):
             continue
         if len(own & asked) <= MAX_REPEATED * len(own):
             return cut(sentence, MAX_OUTCOME_CHARS)
     return ""
+
+
+def _is_short(sentence: str, own: Collection[str]) -> bool:
+    """Return True for a sentence that says too little, such as "Yes, the code is up to date."."""
+    is_spaceless = not sentence.isascii() and " " not in sentence
+    return not is_spaceless and (len(own) < OUTCOME_WORDS or len(sentence) < MIN_OUTCOME_CHARS)
 
 
 def question_in(said: str) -> str:

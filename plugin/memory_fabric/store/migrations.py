@@ -219,7 +219,7 @@ V5 = (
 
 # Versions of the files that records name (store.file_states). `files_due` are records whose files
 # are to be read: new ones, and those that were reworded, noted again or confirmed.
-# Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides the trigger's own.
+# Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides its own.
 _FILES_DUE = (
     "INSERT INTO files_due SELECT new.id "
     "WHERE NOT EXISTS (SELECT 1 FROM files_due WHERE record = new.id)"

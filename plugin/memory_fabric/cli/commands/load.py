@@ -15,12 +15,12 @@ def load(as_json: show.AsJson = False) -> int:
     """
     from memory_fabric.recall import session_block
     from memory_fabric.recall.agent_domains import visible_to_process
-    from memory_fabric.session import standing
+    from memory_fabric.session.standing import Standing
 
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        last, _ = standing.last_line(memory)
-        contents = standing.Standing(memory).contents(last)
+        holding = Standing(memory)
+        contents = holding.contents(holding.last_line()[0])
         failures = list(memory.failures)
     text = without_secrets(session_block.block(contents).text)
     if as_json:
