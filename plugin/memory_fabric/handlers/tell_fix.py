@@ -77,11 +77,12 @@ def _is_own(record: Record, event: Event, ledger: Ledger) -> bool:
 
 def _reply(told: list[Record], event: Event, context: RequestContext, ledger: Ledger) -> Reply:
     from memory_fabric.recall.file_marks import mark_records
-    from memory_fabric.recall.render import record_line
+    from memory_fabric.recall.session_block import record_line
     from memory_fabric.reply import Reply
     from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
-    lines = map(record_line, mark_records(told, context.memory))
+    found = mark_records(told, context.memory)
+    lines = [record_line(record, dated=True) for record in found]
     text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
     given = [f"record:{record.id}" for record in told]
     return Reply(text, receipts=ledger.receipt(given, CHANNEL, agent=event.agent_id))

@@ -113,8 +113,10 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        answer = answer._replace(hits=tuple(_marked(answer.hits, self.memory)))
-        return without_secrets(answer._replace(query=shown_query, notes=notes))
+        from memory_fabric.recall.relation_times import with_times  # late: no prompt shows any
+
+        hits = tuple(_marked(with_times(answer.hits, inner.memory), self.memory))
+        return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
 
     def hits_to_inject(
         self,

@@ -219,7 +219,11 @@ V5 = (
 
 # Versions of the files that records name (store.file_states). `files_due` are records whose files
 # are to be read: new ones, and those that were reworded, noted again or confirmed.
-_FILES_DUE = "INSERT OR IGNORE INTO files_due VALUES (new.id)"
+# Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides its own.
+_FILES_DUE = (
+    "INSERT INTO files_due SELECT new.id "
+    "WHERE NOT EXISTS (SELECT 1 FROM files_due WHERE record = new.id)"
+)
 _CONFIRMED = "json_extract({}.body, '$.evidence.confirmed')"
 _FILE_STATES: tuple[str, ...] = (
     """CREATE TABLE file_states (
@@ -238,7 +242,15 @@ _FILE_STATES: tuple[str, ...] = (
         DELETE FROM files_due WHERE record = old.id; END""",
 )
 # Texts given to the model, and whether they were used (store.worth).
-_TOLD: tuple[str, ...] = ()
+_TOLD = (
+    # One row for each item of a text; `memory` is '' for text that tells no memory. `used` is NULL
+    # until it was judged.
+    """CREATE TABLE told (
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, agent TEXT NOT NULL, channel TEXT NOT NULL,
+        memory TEXT NOT NULL, kind TEXT NOT NULL, chars INTEGER NOT NULL, prompt INTEGER NOT NULL,
+        created_at TEXT NOT NULL, used INTEGER, judged_at TEXT NOT NULL DEFAULT '')""",
+    "CREATE INDEX told_by_session ON told (session, id)",
+)
 # Embeddings of memories (semantic).
 _VECTORS: tuple[str, ...] = ()
 # Passages of long turns, for search.
