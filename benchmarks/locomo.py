@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from baselines import BASELINES
 from memory_fabric.recall import rank, relevance
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic.measure import Measure, measure_for
+from memory_fabric.semantic.update import embed_all
 from scoring import interval, mean, recall_at, reciprocal_rank
 
 LIMIT = 20
@@ -217,6 +219,7 @@ def _similarity(world: conversations.World, path: str) -> Measure | None:
     measure = measure_for(world.memory.settings)
     if measure is None or not measure.ready():
         raise SystemExit("--path warm needs the extra: pip install memory-fabric[semantic]")
+    embed_all(world.memory, measure.model, give_up_s=math.inf)
     return measure
 
 
