@@ -230,9 +230,13 @@ class Fabric(RequestContext):
         candidates, paths, failures = retrieve(
             query, self.memory, now=self.now, session=session, limit=limit, wide=wide
         )
+        if self.similarity is not None:
+            from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
+
+            candidates += near(query, self.memory, candidates, session, self.similarity)
         hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
         if self.similarity is not None:
-            hits = rerank(hits, measured(hits, query, self.similarity))
+            hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
         return dedupe(hits, settings.dedup_threshold), paths, failures
 

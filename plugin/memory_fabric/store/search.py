@@ -110,6 +110,32 @@ def episodes(
     return [_episode_candidate(db, row, beside) for row in rows]
 
 
+def at_rows(
+    db: Database,
+    table: str,
+    rows: Sequence[int],
+    limit: int,
+    filters: Filters = EVERYTHING,
+    session: str = "",
+) -> list[Candidate]:
+    """Return rows of records, observations or episodes that the filters allow, in this order.
+
+    Their `bm25` is 0; turns are without neighbours.
+    """
+    scored = [(row, 0.0) for row in rows]
+    if table == "records":
+        wanted = conditions.of_records(db, filters, session)
+        found = _fetched(db, scored, _RECORDS, wanted, limit)
+        return [_record_candidate(db, row[:-1], 0.0) for row in found]
+    if table == "observations":
+        found = _fetched(db, scored, _OBSERVATIONS, conditions.of_observations(db, filters), limit)
+        return [_observation_candidate(db, row) for row in found]
+    fields = f"o.id, 0, 0, {_EPISODES[3]}"
+    source = _Source(*_EPISODES[:3], fields)
+    found = _fetched(db, scored, source, conditions.of_episodes(db, filters), limit)
+    return [_episode_candidate(db, row, {}) for row in found]
+
+
 def _episode_fields(wanted: conditions.Condition) -> str:
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
