@@ -24,7 +24,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Hit, Relation
@@ -230,11 +230,20 @@ class Fabric(RequestContext):
         candidates, paths, failures = retrieve(
             query, self.memory, now=self.now, session=session, limit=limit, wide=wide
         )
+        sessions: Mapping[str, float] = {}
+        if wide:
+            from memory_fabric.recall.continued import continued  # late: prompts do not wait for it
+
+            carried = continued(query, self.memory, candidates)
+            sessions, failures = carried.scores, (*failures, *carried.failures)
+            candidates += carried.candidates
         if self.similarity is not None:
             from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
 
             candidates += near(query, self.memory, candidates, session, self.similarity)
-        hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
+        hits = collapse(
+            normalize(candidates, query, self.now, wide=wide, explain=explain, sessions=sessions)
+        )
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
