@@ -59,6 +59,22 @@ def observations(
     return [_observation_candidate(db, row) for row in rows]
 
 
+def observations_of(
+    db: Database, entities: Sequence[int], limit: int, filters: Filters = EVERYTHING
+) -> list[Candidate]:
+    """Return the newest observations of entities (by row) that belong to no record."""
+    if not entities:
+        return []
+    wanted = conditions.of_observations(db, filters)
+    rows = db.rows(
+        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
+        f"ON e.id = o.entity WHERE o.entity IN ({marks(entities)}) AND o.record = '' {wanted.sql} "
+        "ORDER BY o.id DESC LIMIT ?",
+        [*entities, *wanted.values, limit],
+    )
+    return [_observation_candidate(db, row) for row in rows]
+
+
 def records(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
