@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.dispatcher import FORWARDS, HANDLERS
+from memory_fabric.dispatcher import FORWARDS, HANDLERS, ON_TOOLS
 from memory_fabric.ids import new_id
 from memory_fabric.setup import packages
 from replay.hook_runner import ROOT, TESTS, HookRunner
@@ -60,6 +60,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "SubagentStart": {"agent_id": "a1", "agent_type": "database-engineer"},
     "SubagentStop": {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."},
     "PostToolUse": {"tool_name": "mcp__other__create_entities", "tool_input": {"entities": []}},
+    "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "no"},
     "Stop": {"last_assistant_message": "Done."},
     "PreCompact": {"trigger": "manual"},
     "PostCompact": {"trigger": "manual", "compact_summary": "We decided nothing."},
@@ -293,8 +294,10 @@ def test_only_the_events_own_handlers_are_loaded(
 ) -> None:
     prefix = "memory_fabric.handlers."
     loaded = {m.removeprefix(prefix) for m in modules_after(hooks, name, tmp_path) if prefix in m}
-    others = {other for names in NAMES.values() for other in names} - NAMES[name]
-    assert loaded >= NAMES[name] - FORWARDERS
+    tool = EVENTS[name].get("tool_name", "")
+    own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
+    others = {other for names in NAMES.values() for other in names} - own
+    assert loaded >= own - FORWARDERS
     assert loaded & others == set()
 
 

@@ -169,7 +169,9 @@ def test_use_counts_before_trust_and_sightings_before_time() -> None:
 
     assert ranked([old, new], {}) == [new, old]
     assert ranked([old, new], {old.id: 3}) == [old, new]
-    assert ranked([old, new._replace(trust="user")], {}, frozenset({new.id})) == [old, new]
+    assert ranked([old._replace(trust="tool"), new], {}, frozenset({new.id}))[1] == new
+    rule = a_rule(2)
+    assert ranked([a_rule(1), rule], {}, frozenset({rule.id}))[0] == rule
 
 
 def test_of_two_that_contradict_each_other_the_newer_is_first_and_the_older_says_so() -> None:

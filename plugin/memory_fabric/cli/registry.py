@@ -75,7 +75,7 @@ COMMANDS = (
         "commands.stale_prune",
         "stale",
         ASK,
-        "List memories that have not been mentioned for long, oldest first.",
+        "List memories that have not been mentioned for long, and those whose files have changed.",
     ),
     Command(
         "remember",

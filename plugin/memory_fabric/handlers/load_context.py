@@ -87,12 +87,31 @@ def session_block(event: Event, context: RequestContext) -> Block:
     more, request, told_ids = _notes(event, context, seen)
     given = frozenset(name.removeprefix("record:") for name in seen)
     taken = sum(len(text) + 2 for text in (more, request) if text)
-    block = blocks.block(holding.contents(last, given), blocks.SESSION_CHARS - taken)
+    contents = holding.contents(last, given)
+    if contents.rules or contents.decisions or contents.others:
+        contents = _marked(contents, memory)
+    block = blocks.block(contents, blocks.SESSION_CHARS - taken)
     whole = "\n\n".join(part for part in (block.text, more) if part)
     told = [record.id for record in block.records] + ([last_id] if last_id and block.text else [])
     names = tuple(f"record:{id_}" for id_ in told)
-    receipts = ledger.receipt((*names, *told_ids), "session", loaded=True)
+    receipts = ledger.receipt(
+        (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
+    )
     return Block(Reply(whole, own_words=request, receipts=receipts), names)
+
+
+def _marked(contents: blocks.Contents, memory: Memory) -> blocks.Contents:
+    """Return the contents with marks on records whose files have changed since."""
+    from memory_fabric.recall.file_marks import mark_records  # late: few starts tell anything
+
+    rules, decisions = contents.rules[: blocks.MAX_RULES], contents.decisions
+    marked = mark_records((*rules, *decisions, *contents.others), memory)
+    middle, end = len(rules), len(rules) + len(decisions)
+    return contents._replace(
+        rules=tuple(marked[:middle]),
+        decisions=tuple(marked[middle:end]),
+        others=tuple(marked[end:]),
+    )
 
 
 def _notes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.notes import protocol
+from memory_fabric.recall.file_marks import mark_records
 from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
@@ -39,12 +40,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
     own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
+    own, pinned, others = (mark_records(part, context.memory) for part in (own, pinned, others))
     asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
     left = SESSION_CHARS - len(asked) - 2 if asked else SESSION_CHARS
     text, records = block(ledger.checkpoint(), own, pinned, others, left)
     given = [f"record:{id_}" for id_ in records]
     given += [protocol.ID] if asked else []
-    receipts = ledger.receipt(given, "compact", loaded=True, anew=True)
+    receipts = ledger.receipt(given, "compact", loaded=True, anew=True, text=text, own_words=asked)
     return Reply(text, own_words=asked, receipts=receipts)
 
 

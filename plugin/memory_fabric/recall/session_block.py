@@ -132,7 +132,7 @@ def record_line(
     first += [stated_at(record)[:10] or "undated"] if dated else []
     first += [low_trust(record.trust, record.author), *marks, short_id(record.id)]
     names = [entity.name for entity in record.entities if entity.type != "project"]
-    return memory_line(filter(None, first), record.what, record.why, names, limits)
+    return memory_line(first, record.what, record.why, names, limits, about=record.evidence)
 
 
 def trust_of(record: Record) -> str:
@@ -153,14 +153,15 @@ def ranked(
     """Return current records, best first: pinned ones, then by use, trust, sightings and time.
 
     `sightings` are the numbers of sessions in which a record was stated, by id; `unused` are ids of
-    records that are told often and never used.
+    records that are told often and never used. Rules of the user count as used: to follow one
+    leaves no words.
     """
     trusts = {"user": 4, AGREED: 3, "assistant": 2, "tool": 1}
 
     def rank(record: Record) -> tuple[bool, bool, int, int, str, str]:
         return (
             record.pinned,
-            record.id not in unused,
+            record.id not in unused or _is_users_rule(record),
             trusts.get(trust_of(record), 0),
             sightings.get(record.id, 1),
             stated_at(record),
@@ -169,6 +170,10 @@ def ranked(
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     return _newer_first(sorted(current.values(), key=rank, reverse=True))
+
+
+def _is_users_rule(record: Record) -> bool:
+    return record.type in RULE_TYPES and trust_of(record) in TRUSTED
 
 
 def _newer_first(records: Sequence[Record]) -> list[Record]:

@@ -8,6 +8,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.models import OTHERS
 from memory_fabric.recall import session_block
 from memory_fabric.session import last_session
+from memory_fabric.store.worth import often_told_never_used
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ class Standing:
         self._memory, self.sessions = memory, last_session.worked(memory)
         found = [*_own(memory), *_open(memory, "<>")]
         sightings = _sightings(memory, found)
-        best = session_block.ranked(self._lasting(found, sightings), sightings, _unused(memory))
+        best = session_block.ranked(
+            self._lasting(found, sightings), sightings, _unused(memory, found)
+        )
         shown = [record for record in best if record.id not in left_out]
         standing = [r for r in shown if r.pinned or r.type in STANDING_TYPES]
         decisions = session_block.DECISION_TYPES
@@ -141,6 +144,8 @@ def _sightings(memory: Memory, found: Iterable[Record]) -> dict[str, int]:
     return seen
 
 
-def _unused(memory: Memory) -> frozenset[str]:
-    """Return the ids of records that are told often and never used."""
-    return frozenset()
+def _unused(memory: Memory, found: Collection[Record]) -> frozenset[str]:
+    """Return the ids of records that are told often and never used, if some may be left out."""
+    if len(found) <= session_block.MAX_DECISIONS:
+        return frozenset()
+    return frozenset(often_told_never_used(memory))

@@ -84,12 +84,14 @@ def record_injections(
     transcript: str = "",
     loaded: bool = False,
     anew: bool = False,
+    told: Iterable[tuple[str, str, int]] = (),
 ) -> None:
     """Add injected memories to the ledger, after they were written; creates the session's row.
 
-    The channel "prompt" also counts a prompt and drops open tasks, whose agents never started.
-    `loaded`: the session block was part of the output. `anew`: after a compaction, earlier
-    injections may no longer be in the context and are removed.
+    `told` are the items of the text: memory or '', kind, characters (store.worth). The channel
+    "prompt" also counts a prompt and drops open tasks, whose agents never started. `loaded`: the
+    session block was part of the output. `anew`: after a compaction, earlier injections may no
+    longer be in the context and are removed.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -105,6 +107,13 @@ def record_injections(
             "created_at) VALUES (?, ?, ?, "
             "coalesce((SELECT prompts FROM sessions WHERE id = ?), 0), ?, ?)",
             [(session, agent, memory, session, channel, now) for memory in memories],
+        )
+        c.executemany(
+            "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "
+            "VALUES (?1, ?2, ?3, ?4, CASE ?5 WHEN 'record' THEN "
+            "coalesce((SELECT type FROM records WHERE id = substr(?4, 8)), '') ELSE ?5 END, ?6, "
+            "coalesce((SELECT prompts FROM sessions WHERE id = ?1), 0), ?7)",
+            [(session, agent, channel, *item, now) for item in told],
         )
 
 
@@ -147,9 +156,12 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before that time, with their ledger and tasks."""
+    """Delete sessions last seen before that time, with their ledger and tasks, and what was told
+    before it.
+    """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     with db.transaction() as c:
+        c.execute("DELETE FROM told WHERE created_at < ?", (before,))
         c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM tasks WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM prompts WHERE session IN ({old})", (before,))

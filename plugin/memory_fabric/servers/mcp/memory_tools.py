@@ -21,7 +21,13 @@ from memory_fabric.models import (
     may_close,
     record_type,
 )
-from memory_fabric.recall.render import filter_label, low_trust, path_text, replaced_by
+from memory_fabric.recall.render import (
+    changed_files,
+    filter_label,
+    low_trust,
+    path_text,
+    replaced_by,
+)
 from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
@@ -321,6 +327,7 @@ def _hit_line(hit: Hit) -> str:
         text += f" — {as_reason(reason)}"
     about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
     line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
+    line = f"{line} {changed_files(known)}".rstrip()
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
 
 
