@@ -75,7 +75,7 @@ COMMANDS = (
         "commands.stale_prune",
         "stale",
         ASK,
-        "List memories that have not been mentioned for long, oldest first.",
+        "List memories that have not been mentioned for long, and those whose files have changed.",
     ),
     Command(
         "remember",
@@ -218,6 +218,13 @@ COMMANDS = (
         "Count memories by domain, show the configuration, find relations between domains.",
     ),
     Command(
+        "worth",
+        "commands.worth",
+        "worth",
+        MAINTAIN,
+        "Show what sessions were told, what it cost, and what of it was used.",
+    ),
+    Command(
         "project",
         "commands.project",
         "project",
@@ -264,8 +271,7 @@ COMMANDS = (
         "commands.semantic",
         "semantic",
         SWITCH,
-        "Install or remove the model that also ranks recall by similarity of meaning (about 100 "
-        "MB).",
+        "Install or remove the model by which recall also finds what shares no word (170 MB).",
     ),
     Command(
         "setup",

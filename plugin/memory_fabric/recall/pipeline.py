@@ -24,7 +24,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Hit, Relation
@@ -113,7 +113,10 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        return without_secrets(answer._replace(query=shown_query, notes=notes))
+        from memory_fabric.recall.relation_times import with_times  # late: no prompt shows any
+
+        hits = tuple(_marked(with_times(answer.hits, inner.memory), self.memory))
+        return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
 
     def hits_to_inject(
         self,
@@ -175,6 +178,7 @@ class Fabric(RequestContext):
         hits = scoped.hits_to_inject(
             text, session=session, seen=seen, shown=shown, here=here, since=since
         )
+        hits = _marked(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
     def inject_for_agent(
@@ -195,6 +199,7 @@ class Fabric(RequestContext):
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
+        hits = _marked(hits, self.memory)
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
@@ -238,9 +243,22 @@ class Fabric(RequestContext):
             wide=wide,
             sources=sources,
         )
-        hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
+        sessions: Mapping[str, float] = {}
+        if wide:
+            from memory_fabric.recall.continued import continued  # late: prompts do not wait for it
+
+            carried = continued(query, self.memory, candidates)
+            sessions, failures = carried.scores, (*failures, *carried.failures)
+            candidates += carried.candidates
         if self.similarity is not None:
-            hits = rerank(hits, measured(hits, query, self.similarity))
+            from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
+
+            candidates += near(query, self.memory, candidates, session, self.similarity)
+        hits = collapse(
+            normalize(candidates, query, self.now, wide=wide, explain=explain, sessions=sessions)
+        )
+        if self.similarity is not None:
+            hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
         return dedupe(hits, settings.dedup_threshold), paths, failures
 
@@ -262,6 +280,15 @@ class Fabric(RequestContext):
         hits = collapse(normalize(found, query, self.now))[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
+
+
+def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
+    """Return the hits with the files that have changed since they were stored."""
+    if not hits:
+        return []
+    from memory_fabric.recall.file_marks import mark_hits  # late: most prompts have no hits
+
+    return mark_hits(hits, memory)
 
 
 # The factor by which more candidates are read if some may be left out.
