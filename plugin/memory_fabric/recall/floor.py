@@ -6,9 +6,8 @@ memories, so that a store without an answer stays silent.
 
 from __future__ import annotations
 
-from memory_fabric.language import concepts, trouble
+from memory_fabric.language import answer_kinds, concepts, trouble
 from memory_fabric.language.function_words import FUNCTION_WORDS
-from memory_fabric.recall import answer_kinds, symptoms
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 TYPE_CHECKING = False
@@ -34,7 +33,9 @@ NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
 RARE_HITS = 5
 # A word in more memories than this, and in this share of those found, is what the project is about.
 COMMON_HITS, COMMON_SHARE = 5, 0.5
-# A prompt that speaks of no trouble must share more with a fix.
+# Types of records that tell what failed, or what mended it; a prompt that speaks of no trouble
+# must share more with them.
+FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 TOO_LITTLE = "shares too little with the prompt"
@@ -46,7 +47,8 @@ NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
 class Floor:
     """The requirements of one prompt for a memory.
 
-    With `talk` the prompt asks for what was said earlier; a paste asks only for its fix.
+    With `talk` the prompt asks for what was said earlier; of a paste only the fix
+    of its symptom is wanted.
     """
 
     def __init__(
@@ -54,7 +56,6 @@ class Floor:
     ) -> None:
         self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
         self._asked = query.asked
-        self._said: frozenset[str] = frozenset()
         self._trouble: bool | None = None
         self.asks_for_relations = query.traverse
         wanted = concepts.concepts(query)
@@ -75,16 +76,9 @@ class Floor:
             for key in set(map(name_key, hit.entities)):
                 self.sharing[key] = self.sharing.get(key, 0) + 1
 
-    def shows_symptom(self, hit: Hit) -> bool:
-        """Return True if the hit is a fix and the prompt holds what it quotes as its symptom."""
-        if hit.metadata.get("type") not in symptoms.FIXES:
-            return False
-        self._said = self._said or frozenset(words(self._asked))
-        return symptoms.shown(hit.text, self._said)
-
     def lacks(self, hit: Hit) -> str:
         """Return what the memory does not share with the prompt; '' if it is above the floor."""
-        is_fix = hit.metadata.get("type") in symptoms.FIXES
+        is_fix = hit.metadata.get("type") in FIXES
         # Trouble may be with what the whole project is about.
         is_wanted = is_fix and self._reports_trouble()
         specific = self._specific(hit, frozenset() if is_wanted else self.common)
