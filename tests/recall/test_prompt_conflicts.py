@@ -29,6 +29,7 @@ def a_rule(text: str, *, instead_of: str = "", **metadata: object) -> Hit:
         ("switch to REST for the mobile API", a_rule("GraphQL for the mobile API instead of REST")),
         ("instala axios con npm", a_rule("Se usa pnpm", instead_of="npm")),
         ("nutze npm dafür", a_rule("pnpm statt npm")),
+        ("Move photos over to Thumbor", a_rule("imgproxy makes photos", instead_of="Thumbor")),
         ("commit this to main", a_rule("Do not commit to main")),
     ],
 )
@@ -48,7 +49,7 @@ def test_what_a_rule_forbids_or_rejects_contradicts_a_prompt_that_asks_for_it(
         ("use REST for the partner feed", a_rule("GraphQL for the mobile API instead of REST")),
         ("use pnpm to install lodash", a_rule("Use pnpm, never npm")),
         ("use npm here", a_rule("pnpm is in use", instead_of="npm", trust="foreign")),
-        ("use npm here", a_rule("npm was slow", instead_of="npm", type="note")),
+        ("use npm here", a_rule("npm was slow", instead_of="npm", type="solution")),
         ("show more cards in the POS view, I like it", a_rule("Filters belong here, not in views")),
     ],
 )

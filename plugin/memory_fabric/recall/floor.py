@@ -6,7 +6,7 @@ memories, so that a store without an answer stays silent.
 
 from __future__ import annotations
 
-from memory_fabric.language import answer_kinds, concepts, trouble
+from memory_fabric.language import answer_kinds, concepts, time_hints, trouble
 from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
@@ -38,6 +38,7 @@ COMMON_HITS, COMMON_SHARE = 5, 0.5
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
+DAYS = frozenset((*time_hints.MONTHS, *time_hints.WEEKDAYS))
 TOO_LITTLE = "shares too little with the prompt"
 ANOTHER_NUMBER = "is about another number or letter of the same"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
@@ -209,7 +210,7 @@ def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
     names = [
         hint
         for hint in query.entity_hints
-        if len(hint) > 2 and hint[0].isupper() and hint[1:].islower()
+        if len(hint) > 2 and hint.istitle() and hint.isalpha() and hint.lower() not in DAYS
     ]
     if not names:
         return False

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Hit
 
-# Types of records that say what is to be done, and those whose word does not count against it.
-KINDS = frozenset("constraint preference decision pattern".split())
+# Types of records that say what is done, and the trust of those that count nothing against it.
+KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
 NEGATORS = frozenset(
@@ -43,11 +43,13 @@ _USING = frozenset(
     используй использовать установи поставь gebruik met użyj""".split()
 )
 _BEFORE = 3
+# Verbs of change may stand further before what is used: "move product photos over to Thumbor".
+_CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
 _SUBCOMMANDS = frozenset(
     "add audit build ci create exec init install publish remove run start test uninstall update "
     "upgrade".split()
 )
-# Words before what a choice is limited to.
+# Words before what a choice is limited to; it is then no choice against others' use of the same.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 _GENERIC = frozenset(
     "project projects repo repository code codebase app everything everywhere place all new".split()
@@ -91,11 +93,11 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
     stems = [frozenset(map(stem, clause)) for clause in denied]
     if any(clause <= sentence.stems for clause in stems for sentence in asked):
         return True
-    scope = _scope(said, rejected)
+    subject = _subject(said, rejected) if _SCOPES & set(said) else frozenset()
     return any(
         _uses(sentence.words, name)
         for sentence in asked
-        if not scope or scope & sentence.stems
+        if not subject or subject & sentence.stems
         for name in rejected
         if name
     )
@@ -130,7 +132,7 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _behind_instead(said: Sequence[str]) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     for at in range(len(said)):
         for phrase in _INSTEAD:
             if tuple(said[at : at + len(phrase)]) == phrase:
@@ -139,19 +141,10 @@ def _behind_instead(said: Sequence[str]) -> list[tuple[str, ...]]:
     return found
 
 
-def _scope(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of what a choice is limited to: `for the mobile API` gives mobile, api."""
-    out = {word for name in rejected for word in name}
-    found: set[str] = set()
-    inside = False
-    for word in said:
-        if word in _SCOPES:
-            inside = True
-        elif word in out or word in ("instead", "rather"):
-            inside = False
-        elif inside and word not in _MODALS and word not in _GENERIC:
-            found.add(stem(word))
-    return frozenset(found)
+def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
+    """Return the stems of what a choice is about: GraphQL for the mobile API, and nothing else."""
+    out = {word for name in rejected for word in name}.union(_MODALS, _GENERIC, _SCOPES)
+    return frozenset(stem(word) for word in said if word not in out)
 
 
 def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
@@ -161,6 +154,7 @@ def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
         if tuple(said[at : at + size]) == tuple(name):
             before = said[max(0, at - _BEFORE) : at]
             after = said[at + size : at + size + 1]
-            if not _USING.isdisjoint(before) or not _SUBCOMMANDS.isdisjoint(after):
+            changed = "to" in before and _CHANGING & set(said[max(0, at - _FAR_BEFORE) : at])
+            if changed or _USING & set(before) or _SUBCOMMANDS & set(after):
                 return True
     return False

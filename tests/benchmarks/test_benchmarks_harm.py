@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import harm  # noqa: E402
+from harm_sets import CASES
+
+CASE = CASES[0]
+NEW, OLD = CASE.statement(CASE.new), CASE.statement(CASE.old)
+
+
+def test_each_set_has_forty_cases_of_different_things() -> None:
+    named = [thing for case in CASES for thing in (case.thing, case.adjacent, case.absent)]
+
+    assert len(CASES) == 40
+    assert len(set(named)) == 120
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "told", "judged"),
+    [
+        ("present", f"- [decision] {NEW}", "", (True, False)),
+        ("present", "", "", (False, False)),
+        ("absent", "", f"- [decision] {NEW}", (False, True)),
+        ("adjacent", f"- [decision] {NEW}", "", (False, False)),
+        ("superseded", f"- [decision] {NEW}", "", (True, False)),
+        ("superseded", f"- [decision] {OLD}", "", (False, True)),
+        ("superseded", f"- [decision · superseded by 1] {OLD}", "", (False, False)),
+        ("contradictory", "", f"- [contradicts this prompt · decision] {NEW}", (True, False)),
+        ("contradictory", "", f"- [decision] {NEW}", (False, False)),
+    ],
+)
+def test_what_was_told_is_judged(
+    name: str, known: str, told: str, judged: tuple[bool, bool]
+) -> None:
+    assert harm._judged(name, CASE, known, told) == judged
+
+
+def test_a_record_is_told_to_the_prompt_that_contradicts_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(harm, "CASES", CASES[:2])
+
+    row = harm.row("contradictory", list(harm.run("contradictory")))
+
+    assert (row.prompts, row.right, row.wrong) == (2, 1.0, 0.0)
