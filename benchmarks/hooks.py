@@ -20,6 +20,7 @@ import json
 import os
 import platform
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -37,6 +38,8 @@ PLUGIN = os.path.join(ROOT, "plugin")
 PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))
 CUE_EXTRA = 5.0
 SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
+# A command where memory has no bound rule, so that the launcher leaves; and where it has some.
+LEAVING_BUDGET, RULES_BUDGET = 0.5, 4.0
 MAX_MEMORY_MB = 30.0
 
 OBSERVATIONS_PER_ENTITY = 10
@@ -48,6 +51,8 @@ TURNS_PER_STOP = 20
 READ_BEFORE_BYTES = 5 << 20
 LONG_STOP = "Stop 20 new behind 5 MB"
 OUR_TOOL = "mcp__plugin_memory-fabric_memory__recall"
+# Bound rules of a session that has some: one that is told, and others.
+RULE_WHENS = ("npm run dev", "src/api/**", "git push", "deploy", "migration", "*.sql", "commit")
 # A receiver that nobody is: the port that throws away what it gets.
 NOBODY = "http://127.0.0.1:9"
 # A detached flush follows SessionEnd; the next session must not pay for it.
@@ -77,7 +82,8 @@ REASONS = (
 class Step(NamedTuple):
     """One hook of a session: its row in the table, its event, its budget in bare starts.
 
-    `variables` are set for it beside those of the session.
+    `variables` are set for it beside those of the session. A step with `rules` is run while the
+    project has some, or has none (False); None changes nothing.
     """
 
     row: str
@@ -85,6 +91,7 @@ class Step(NamedTuple):
     budget: float
     recalls: bool = False
     variables: Mapping[str, str] = {}
+    rules: bool | None = None
 
 
 class Row(NamedTuple):
@@ -140,6 +147,8 @@ def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], li
         for step in session(folder, f"bench-{run}", run, size):
             bare_sample = timed(bare_command, environ, b"", folder)
             named = {**environ, **step.variables}
+            if step.rules is not None:
+                bind(folder, step.rules)
             sample = timed(command_of(step), named, json.dumps(step.event).encode(), folder)
             if run >= 0:
                 samples.setdefault(step.row, (step, []))[1].append((len(bare), sample))
@@ -191,6 +200,19 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
     yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
+    for row, budget, command, rules in (
+        ("PreToolUse Bash, no rule", LEAVING_BUDGET, "npm test", False),
+        ("PreToolUse Bash, other rules", RULES_BUDGET, "cd app && npm test | tail -5", True),
+        ("PreToolUse Bash, a rule is told", RULES_BUDGET, "cd app && npm run dev &", True),
+    ):
+        call = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"w{run}"}
+        yield step(row, budget, **call)._replace(rules=rules)
+    fails: dict[str, Any] = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+        "error": "Exit code 2",
+    }
+    yield step("PostToolUseFailure Bash, no fix", LEAVING_BUDGET, **fails)._replace(rules=False)
     # The last one: it leaves a process behind, which finds that nobody listens there.
     said = f"I looked at {thing}. Nothing is left."
     forwarded = step("Stop forwarded", WRITER_BUDGET, last_assistant_message=said)
@@ -201,9 +223,30 @@ def command_of(step: Step) -> list[str]:
     """The command of hooks.json for the step's event."""
     with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][step.event["hook_event_name"]]
-    hook = groups[0]["hooks"][0]
+    tool = str(step.event.get("tool_name", ""))
+    meant = [g for g in groups if tool and re.search(g.get("matcher", ""), tool)]
+    hook = (meant or groups)[0]["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
+
+
+def bind(folder: str, on: bool) -> None:
+    """Give the project its bound rules, or take them away, by the product's own write function."""
+    sys.path.insert(0, PLUGIN)
+    from memory_fabric.config import read_settings
+    from memory_fabric.models import WHEN, Provenance, Record
+    from memory_fabric.store.memory import Memory
+
+    memory = Memory.open(read_settings(_environ(folder), {}))
+    found = memory.find_records("json_extract(body, '$.evidence.when') IS NOT NULL")
+    if on and not found:
+        by = Provenance("cli", trust="user")
+        for number, when in enumerate(RULE_WHENS):
+            rule = Record("constraint", f"Rule {number} of {time.time_ns()} holds", confidence=0.9)
+            memory.remember(rule._replace(evidence={WHEN: when}), by)
+    elif found and not on:
+        memory.forget([record.id for record in found], Provenance("cli", trust="user"))
+    memory.close()
 
 
 def build(folder: str, size: int, user: int) -> None:
@@ -262,7 +305,7 @@ def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample
         mark = "  ← broken" if row.broken else ""
         print(
             f"{row.row:32}{row.median:8.1f}{row.p95:8.1f}{row.cpu:8.1f}{row.median_ms:8.1f}"
-            f"{row.memory_mb:7.1f}{row.budget:8.0f}{mark}"
+            f"{row.memory_mb:7.1f}{row.budget:8g}{mark}"
         )
 
 
