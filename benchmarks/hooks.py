@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from processes import Sample, interpreter, quantile, timed
@@ -40,12 +40,14 @@ CUE_EXTRA = 5.0
 SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
 # A command where memory has no bound rule, so that the launcher leaves; and where it has some.
 LEAVING_BUDGET, RULES_BUDGET = 0.5, 4.0
+# After a command: where fixes are on record, and where none are.
+FIX_BUDGET, NO_FIX_BUDGET = 4.0, 0.5
 MAX_MEMORY_MB = 30.0
 
 OBSERVATIONS_PER_ENTITY = 10
 ENTITIES_PER_BATCH = 100
-# Standing records of one kind of agent.
-RECORDS = 200
+# Standing records of one kind of agent, and fixes.
+RECORDS, FIXES = 200, 100
 TURNS_PER_STOP = 20
 # What a long session's transcript holds before the turns that are new.
 READ_BEFORE_BYTES = 5 << 20
@@ -62,6 +64,8 @@ NOISY = 2.0
 # Bare starts before and after a hook that it is compared with.
 AROUND = 2
 
+# The folder of a project without fixes.
+NO_FIXES = "elsewhere"
 UNKNOWN = "xyzzy plugh frobnicate?"
 SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
 VERBS = "uses requires caches validates retries replaces supports logs batches rejects".split()
@@ -190,6 +194,7 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield step("PreToolUse our tool", prompt_budget, **call, **agent)
     yield step("SubagentStop", WRITER_BUDGET, last_assistant_message=f"Done. {decision}", **agent)
     yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
+    yield from _commands(step, run, os.path.join(folder, NO_FIXES))
     _write_transcript(transcript, run, decision)
     yield step("Stop", WRITER_BUDGET, last_assistant_message=f"I changed {subject}. All pass.")
     _write_transcript(transcript, -run - 3, decision.replace("number", "case"), after=True)
@@ -200,6 +205,15 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
     yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
+    yield from _bound(step, run)
+    # The last one: it leaves a process behind, which finds that nobody listens there.
+    said = f"I looked at {thing}. Nothing is left."
+    forwarded = step("Stop forwarded", WRITER_BUDGET, last_assistant_message=said)
+    yield forwarded._replace(variables={"MEMORY_FABRIC_FORWARD_URL": NOBODY})
+
+
+def _bound(step: Callable[..., Step], run: int) -> Iterator[Step]:
+    """Commands where the project has no bound rule, rules about others, and one about it."""
     for row, budget, command, rules in (
         ("PreToolUse Bash, no rule", LEAVING_BUDGET, "npm test", False),
         ("PreToolUse Bash, other rules", RULES_BUDGET, "cd app && npm test | tail -5", True),
@@ -207,16 +221,26 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     ):
         call = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"w{run}"}
         yield step(row, budget, **call)._replace(rules=rules)
-    fails: dict[str, Any] = {
-        "tool_name": "Bash",
-        "tool_input": {"command": "make"},
-        "error": "Exit code 2",
-    }
-    yield step("PostToolUseFailure Bash, no fix", LEAVING_BUDGET, **fails)._replace(rules=False)
-    # The last one: it leaves a process behind, which finds that nobody listens there.
-    said = f"I looked at {thing}. Nothing is left."
-    forwarded = step("Stop forwarded", WRITER_BUDGET, last_assistant_message=said)
-    yield forwarded._replace(variables={"MEMORY_FABRIC_FORWARD_URL": NOBODY})
+
+
+def _commands(step: Callable[..., Step], run: int, elsewhere: str) -> Iterator[Step]:
+    """Commands that fail and pass where fixes are on record, and one in a project without any."""
+    call = {"tool_name": "Bash", "tool_use_id": f"c{run}", "tool_input": {"command": "make check"}}
+    error = (
+        f"Exit code 2\n{_error(run % FIXES)}\nmake: *** [check] Error 1\n" + "ran a step\n" * 200
+    )
+    failed = {**call, "error": error, "is_interrupt": False}
+    yield step("PostToolUseFailure with a fix", FIX_BUDGET, True, **failed)
+    unknown = {**failed, "error": "Exit code 2\nsomething else broke\n" + "ran a step\n" * 200}
+    yield step("PostToolUseFailure unknown", FIX_BUDGET, **unknown)
+    passed = {**call, "tool_response": {"stdout": "ran a step\n" * 200, "stderr": ""}}
+    yield step("PostToolUse command passed", FIX_BUDGET, **passed)
+    there = {"CLAUDE_PROJECT_DIR": elsewhere}
+    yield step("PostToolUseFailure no fixes", NO_FIX_BUDGET, **failed)._replace(variables=there)
+
+
+def _error(number: int) -> str:
+    return f"Error: ledger_shard_{number} refuses the quorum of zone {number}"
 
 
 def command_of(step: Step) -> list[str]:
@@ -224,8 +248,7 @@ def command_of(step: Step) -> list[str]:
     with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][step.event["hook_event_name"]]
     tool = str(step.event.get("tool_name", ""))
-    meant = [g for g in groups if tool and re.search(g.get("matcher", ""), tool)]
-    hook = (meant or groups)[0]["hooks"][0]
+    hook = next(g for g in groups if re.search(g.get("matcher", ""), tool))["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
 
@@ -254,9 +277,10 @@ def build(folder: str, size: int, user: int) -> None:
     sys.path.insert(0, PLUGIN)
     from memory_fabric.config import read_settings
     from memory_fabric.models import Entity, Provenance, Record
+    from memory_fabric.store.launch_marks import note_place
     from memory_fabric.store.memory import Memory
 
-    for name in ("home", "project", "data"):
+    for name in ("home", "project", NO_FIXES, "data"):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     _look_installed(os.path.join(folder, "data"))
     with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
@@ -273,6 +297,16 @@ def build(folder: str, size: int, user: int) -> None:
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
         memory.remember(record, Provenance("import"))
+    for number in range(FIXES):
+        said = f'make check says "{_error(number)}" after a restart; run ledgerctl heal {number}'
+        memory.remember(Record("solution", said), Provenance("assistant"))
+    memory.close()
+    # As the start of a session notes it.
+    elsewhere = os.path.join(folder, NO_FIXES)
+    environ = {**_environ(folder), "CLAUDE_PROJECT_DIR": elsewhere}
+    memory = Memory.open(read_settings(environ, {}))
+    assert memory.project is not None
+    note_place(memory.settings.home, elsewhere, memory.project.id)
     memory.close()
 
 

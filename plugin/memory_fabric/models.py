@@ -47,6 +47,10 @@ PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # The key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
 
+# The key of a hit's metadata, and of a record's evidence while it is told, never stored: files that
+# it names and that have changed since, as path -> "changed" or "gone".
+CHANGED_FILES = "changed_files"
+
 # The depth of a graph walk if a question states none.
 DEFAULT_DEPTH = 2
 
@@ -209,6 +213,7 @@ class Filters(Value):
     scopes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     since: str = ""
     before: str = ""
     as_of: str = ""

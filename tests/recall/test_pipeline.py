@@ -52,6 +52,9 @@ def test_br6_the_answer_has_the_form_of_the_brief(fabric: Fabric) -> None:
     assert best["entities"][:2] == ["cursor-pagination", "database-engineer"]
     recommends = {"from": "database-engineer", "relation": "recommends", "to": "cursor-pagination"}
     assert recommends in best["graph_relations"]
+    times = best["metadata"]["relation_timestamps"]
+    assert len(times) == len(best["graph_relations"])
+    assert all(time.startswith("2026-02-20T10:00:00") for time in times)
     scores = [result["score"] for result in answer["results"]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= s <= 1 for s in scores)

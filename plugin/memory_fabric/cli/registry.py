@@ -75,7 +75,7 @@ COMMANDS = (
         "commands.stale_prune",
         "stale",
         ASK,
-        "List memories that have not been mentioned for long, oldest first.",
+        "List memories that have not been mentioned for long, and those whose files have changed.",
     ),
     Command(
         "remember",
@@ -223,6 +223,13 @@ COMMANDS = (
         "domains",
         MAINTAIN,
         "Count memories by domain, show the configuration, find relations between domains.",
+    ),
+    Command(
+        "worth",
+        "commands.worth",
+        "worth",
+        MAINTAIN,
+        "Show what sessions were told, what it cost, and what of it was used.",
     ),
     Command(
         "project",

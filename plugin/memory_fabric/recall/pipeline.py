@@ -113,7 +113,10 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        return without_secrets(answer._replace(query=shown_query, notes=notes))
+        from memory_fabric.recall.relation_times import with_times  # late: no prompt shows any
+
+        hits = tuple(_marked(with_times(answer.hits, inner.memory), self.memory))
+        return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
 
     def hits_to_inject(
         self,
@@ -174,6 +177,7 @@ class Fabric(RequestContext):
         hits = scoped.hits_to_inject(
             text, session=session, seen=seen, shown=shown, here=here, since=since
         )
+        hits = _marked(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
     def inject_for_agent(
@@ -194,6 +198,7 @@ class Fabric(RequestContext):
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
+        hits = _marked(hits, self.memory)
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
@@ -249,6 +254,15 @@ class Fabric(RequestContext):
         hits = collapse(normalize(found, query, self.now))[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
+
+
+def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
+    """Return the hits with the files that have changed since they were stored."""
+    if not hits:
+        return []
+    from memory_fabric.recall.file_marks import mark_hits  # late: most prompts have no hits
+
+    return mark_hits(hits, memory)
 
 
 # The factor by which more candidates are read if some may be left out.

@@ -1,6 +1,7 @@
 """Files by which `hooks/launch` decides, without starting Python, that a tool call needs no hook.
 
-Beside a database, `has-<kind>` exists while the database holds such records (KINDS). In home,
+Beside a database, `has-<kind>` exists while the database holds such records (KINDS), and
+`unbound-rules` is a checksum of the rules whose `When:` names no call, if none names one. In home,
 `launch/places/<folder>/@project` names the project of a folder in which a session was launched.
 The launcher leaves if the folder's project is known and neither it nor the user has the mark, so
 that a place that is missing costs one start of Python, which notes it. A mark that is missing is
