@@ -66,8 +66,6 @@ def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
     """Note that no record with `When:` names a call, so that the mark is set again only after a
     change of one of them. Failures cost only starts of Python.
     """
-    from memory_fabric.store import files  # only for such a memory
-
     try:
         state = _state_of_rules(connection)
         files.write_atomic(_unbound_path(database_path), state.encode())
@@ -80,8 +78,7 @@ def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
 
 def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> bool:
     try:
-        with open(_unbound_path(database_path), "rb") as file:
-            return file.read() == _state_of_rules(connection).encode()
+        return files.read_text(_unbound_path(database_path)) == _state_of_rules(connection)
     except OSError:
         return False
 
