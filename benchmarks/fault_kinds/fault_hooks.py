@@ -76,7 +76,7 @@ def _damage(side: Ours, took: dict[str, float]) -> Damage:
         for event, seconds in took.items()
         if seconds > LIMITS_S[event] + SLACK_S
     ]
-    recalled = _hook(side, "UserPromptSubmit", "after", "Does the shop use PostgreSQL?")
+    recalled = _hook(side, "UserPromptSubmit", "after", "What did we say about PostgreSQL?")
     message = ", ".join(f"{event} {seconds:.1f} s" for event, seconds in took.items())
     return Damage(1, 0 if "PostgreSQL" in recalled else 1, 0, message, tuple(late))
 

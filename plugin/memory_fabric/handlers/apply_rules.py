@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.reply import Reply
 from memory_fabric.rules import bound, matching
-from memory_fabric.store import sessions
+from memory_fabric.store import launch_marks, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     memory = context.memory
     rules = [rule for rule in bound.load(memory) if rule.bindings]
     if not rules:
+        for database in memory.whole.databases():
+            launch_marks.note_unbound(database.connection, database.path)
         return None
     folder = event.cwd or memory.settings.project_dir
     action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)

@@ -11,6 +11,7 @@ from memory_fabric.language import concepts, task_terms
 from memory_fabric.models import Filters, Hit
 from memory_fabric.recall import inject, render
 from memory_fabric.recall.agent_kinds import kind_of
+from memory_fabric.recall.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
@@ -151,7 +152,7 @@ def is_strong(hit: Hit, query: Query) -> bool:
     if hit.source == "episodes":
         return False
     wanted = concepts.concepts(query)
-    specific = {c.text for c in wanted if c.strength >= inject.SPECIFIC}
+    specific = {c.text for c in wanted if c.strength >= SPECIFIC}
     if len(specific.intersection(hit.metadata.get("matched", ()))) < STRONG_SHARED:
         return False
     stems = {s for c in wanted for s in c.stems}
