@@ -20,12 +20,13 @@ import json
 import os
 import platform
 import random
+import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from processes import Sample, interpreter, quantile, timed
@@ -37,12 +38,14 @@ PLUGIN = os.path.join(ROOT, "plugin")
 PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))
 CUE_EXTRA = 5.0
 SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
+# After a command: where fixes are on record, and where none are.
+FIX_BUDGET, NO_FIX_BUDGET = 4.0, 0.5
 MAX_MEMORY_MB = 30.0
 
 OBSERVATIONS_PER_ENTITY = 10
 ENTITIES_PER_BATCH = 100
-# Standing records of one kind of agent.
-RECORDS = 200
+# Standing records of one kind of agent, and fixes.
+RECORDS, FIXES = 200, 100
 TURNS_PER_STOP = 20
 # What a long session's transcript holds before the turns that are new.
 READ_BEFORE_BYTES = 5 << 20
@@ -57,6 +60,8 @@ NOISY = 2.0
 # Bare starts before and after a hook that it is compared with.
 AROUND = 2
 
+# The folder of a project without fixes.
+NO_FIXES = "elsewhere"
 UNKNOWN = "xyzzy plugh frobnicate?"
 SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
 VERBS = "uses requires caches validates retries replaces supports logs batches rejects".split()
@@ -181,6 +186,7 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield step("PreToolUse our tool", prompt_budget, **call, **agent)
     yield step("SubagentStop", WRITER_BUDGET, last_assistant_message=f"Done. {decision}", **agent)
     yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
+    yield from _commands(step, run, os.path.join(folder, NO_FIXES))
     _write_transcript(transcript, run, decision)
     yield step("Stop", WRITER_BUDGET, last_assistant_message=f"I changed {subject}. All pass.")
     _write_transcript(transcript, -run - 3, decision.replace("number", "case"), after=True)
@@ -197,11 +203,32 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield forwarded._replace(variables={"MEMORY_FABRIC_FORWARD_URL": NOBODY})
 
 
+def _commands(step: Callable[..., Step], run: int, elsewhere: str) -> Iterator[Step]:
+    """Commands that fail and pass where fixes are on record, and one in a project without any."""
+    call = {"tool_name": "Bash", "tool_use_id": f"c{run}", "tool_input": {"command": "make check"}}
+    error = (
+        f"Exit code 2\n{_error(run % FIXES)}\nmake: *** [check] Error 1\n" + "ran a step\n" * 200
+    )
+    failed = {**call, "error": error, "is_interrupt": False}
+    yield step("PostToolUseFailure with a fix", FIX_BUDGET, True, **failed)
+    unknown = {**failed, "error": "Exit code 2\nsomething else broke\n" + "ran a step\n" * 200}
+    yield step("PostToolUseFailure unknown", FIX_BUDGET, **unknown)
+    passed = {**call, "tool_response": {"stdout": "ran a step\n" * 200, "stderr": ""}}
+    yield step("PostToolUse command passed", FIX_BUDGET, **passed)
+    there = {"CLAUDE_PROJECT_DIR": elsewhere}
+    yield step("PostToolUseFailure no fixes", NO_FIX_BUDGET, **failed)._replace(variables=there)
+
+
+def _error(number: int) -> str:
+    return f"Error: ledger_shard_{number} refuses the quorum of zone {number}"
+
+
 def command_of(step: Step) -> list[str]:
     """The command of hooks.json for the step's event."""
     with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][step.event["hook_event_name"]]
-    hook = groups[0]["hooks"][0]
+    tool = str(step.event.get("tool_name", ""))
+    hook = next(g for g in groups if re.search(g.get("matcher", ""), tool))["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
 
@@ -211,9 +238,10 @@ def build(folder: str, size: int, user: int) -> None:
     sys.path.insert(0, PLUGIN)
     from memory_fabric.config import read_settings
     from memory_fabric.models import Entity, Provenance, Record
+    from memory_fabric.store.launch_marks import note_place
     from memory_fabric.store.memory import Memory
 
-    for name in ("home", "project", "data"):
+    for name in ("home", "project", NO_FIXES, "data"):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     _look_installed(os.path.join(folder, "data"))
     with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
@@ -230,6 +258,16 @@ def build(folder: str, size: int, user: int) -> None:
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
         memory.remember(record, Provenance("import"))
+    for number in range(FIXES):
+        said = f'make check says "{_error(number)}" after a restart; run ledgerctl heal {number}'
+        memory.remember(Record("solution", said), Provenance("assistant"))
+    memory.close()
+    # As the start of a session notes it.
+    elsewhere = os.path.join(folder, NO_FIXES)
+    environ = {**_environ(folder), "CLAUDE_PROJECT_DIR": elsewhere}
+    memory = Memory.open(read_settings(environ, {}))
+    assert memory.project is not None
+    note_place(memory.settings.home, elsewhere, memory.project.id)
     memory.close()
 
 

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
+from memory_fabric.config import read_settings
 from memory_fabric.dispatcher import FORWARDS, HANDLERS, ON_TOOLS
 from memory_fabric.ids import new_id
+from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
+from memory_fabric.store.memory import Memory
 from replay.hook_runner import ROOT, TESTS, HookRunner
 
 # Each costs half a bare start or more (design: start-up is the budget).
@@ -221,6 +224,24 @@ def test_a_prompt_with_a_cue_imports_nothing_slow(
     hooks: HookRunner, tmp_path: Path, prompt: str
 ) -> None:
     assert modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
+
+
+@pytest.mark.parametrize("command", ["git push origin main", "ls -la"])
+def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
+    hooks: HookRunner, tmp_path: Path, command: str
+) -> None:
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    rule = Record("constraint", "Pushes wait for the build", evidence={"when": "git push"})
+    memory.remember(rule._replace(confidence=0.9), Provenance("cli", trust="user"))
+    memory.close()
+    call = {"tool_name": "Bash", "tool_input": {"command": command}}
+
+    modules = modules_after(hooks, "PreToolUse", tmp_path, **call)
+
+    assert "memory_fabric.rules.matching" in modules
+    assert ("memory_fabric.rules.effects" in modules) == ("push" in command)
+    assert modules & (SLOW | SPARED | OF_CAPTURE) == set()
+    assert "memory_fabric.recall.pipeline" not in modules
 
 
 def test_what_capture_compiled_once_is_not_compiled_again(

@@ -285,13 +285,17 @@ def _handled(
 
 
 def _without_secrets(reply: Reply) -> Reply:
-    """Redact the reply's context by the current rules: memory may hold an older secret."""
-    if not reply.context:
+    """Redact what the reply tells of memory by the current rules: it may hold an older secret."""
+    told = {name: getattr(reply, name) for name in ("context", "refusal", "question")}
+    if not any(told.values()):
         return reply
     # Late: most replies have no context.
     from memory_fabric.redaction.prefilter import block_without_secrets
 
-    return reply._replace(context=block_without_secrets(reply.context))
+    clean = {name: block_without_secrets(text) if text else text for name, text in told.items()}
+    return reply._replace(
+        context=clean["context"], refusal=clean["refusal"], question=clean["question"]
+    )
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from memory_fabric.models import Provenance, Record
 from memory_fabric.notes.protocol import PROTOCOL
 from memory_fabric.store import worth
+from memory_fabric.store.health import maintenance
 from memory_fabric.store.worth import OFTEN_SESSIONS, often_told_never_used
 from simulated_client import SimulatedClient
 
@@ -74,6 +76,14 @@ def test_a_prompt_that_is_given_nothing_is_told_nothing(client: SimulatedClient)
     assert told(client) == before
 
 
+def test_the_cue_beside_a_prompt_counts(client: SimulatedClient) -> None:
+    client.context("SessionStart", source="startup")
+
+    cue = client.prompt("Never push to the main branch yourself.")
+
+    assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
+
+
 @pytest.mark.parametrize(
     ("sessions", "used", "is_listed"),
     [(OFTEN_SESSIONS, 0, True), (OFTEN_SESSIONS - 1, 0, False), (OFTEN_SESSIONS, 1, False)],
@@ -105,3 +115,145 @@ def test_a_purged_record_leaves_no_row_of_what_was_told(client: SimulatedClient)
 
     assert preview.returncode == 0, preview.stderr
     assert not any(id_ in row[0] for row in told(client, "memory"))
+
+
+class TestUse:
+    def turn(self, client: SimulatedClient, asked: str, *done: dict[str, Any] | str) -> None:
+        """One turn: the prompt, what the assistant did, and its end."""
+        client.prompt(asked)
+        client.say("user", asked)
+        client.say("assistant", *done)
+        client.fire("Stop", last_assistant_message="Done.")
+
+    def use(self, client: SimulatedClient, id_: str) -> list[Any]:
+        return [row[1] for row in told(client, "memory, used") if row[0] == f"record:{id_}"]
+
+    def test_a_command_with_the_records_words_is_a_use(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        query = {"command": "psql -p 6543 -c 'select 1'"}
+
+        self.turn(
+            client,
+            "How many orders were there?",
+            {"type": "tool_use", "id": "t1", "name": "Bash", "input": query},
+        )
+
+        assert self.use(client, id_) == [1]
+
+    def test_an_answer_about_something_else_is_none(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+
+        self.turn(client, "Rename the header of the cart", "The header is renamed.")
+
+        assert self.use(client, id_) == [0]
+
+    def test_a_later_turn_may_still_use_it(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        self.turn(client, "Rename the header of the cart", "The header is renamed.")
+
+        self.turn(client, "Where do the reports come from?", "From PostgreSQL, for analytics.")
+
+        assert self.use(client, id_) == [1]
+
+    def test_a_note_that_replaces_it_by_its_id_is_a_use(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        note = f"Noted decision: Reports are made at night. Instead of: {id_[-8:]}."
+
+        self.turn(client, "From now on make them at night", note)
+
+        assert self.use(client, id_) == [1]
+
+    def test_before_the_turn_has_ended_nothing_is_judged(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        client.context("SessionStart", source="startup")
+        client.say("assistant", "From PostgreSQL, for analytics.")
+
+        assert self.use(client, id_) == [None]
+
+
+class TestCommand:
+    def worth(self, client: SimulatedClient, *options: str) -> dict[str, Any]:
+        done = client.command("worth", "--json", *options)
+        assert done.returncode in (0, 3), done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def test_it_counts_tokens_by_kind_and_by_channel(self, client: SimulatedClient) -> None:
+        keep(client)
+        block = client.whole_context("SessionStart", source="startup")
+
+        found = self.worth(client)
+
+        assert found["sessions"] == 1
+        assert {kind["name"] for kind in found["kinds"]} == {"decision", "frame", "protocol"}
+        (channel,) = found["channels"]
+        assert (channel["name"], channel["items"]) == ("session", 3)
+        assert channel["tokens"] == round(channel["chars"] / 4)
+        assert 0 <= len(block) - channel["chars"] <= block.count("\n")
+        assert found["total"]["chars"] == channel["chars"]
+        assert found["total"]["cost"] is None
+
+    def test_the_price_is_an_option_and_a_setting(self, client: SimulatedClient) -> None:
+        keep(client)
+        client.context("SessionStart", source="startup")
+        chars = self.worth(client)["total"]["chars"]
+        (client.fabric_home / "config.toml").write_text("[worth]\nprice = 8\n")
+
+        assert self.worth(client)["total"]["cost"] == pytest.approx(chars * 2e-6, abs=1e-6)
+        stated = self.worth(client, "--price", "4")["total"]["cost"]
+        assert stated == pytest.approx(chars * 1e-6, abs=1e-6)
+
+    def test_the_share_that_was_used_is_of_what_was_judged(self, client: SimulatedClient) -> None:
+        keep(client)
+        keep(client, "Invoices are rounded half-even per line item")
+        client.context("SessionStart", source="startup")
+        client.say("user", "Where do the reports come from?")
+        client.say("assistant", "From PostgreSQL, where analytics run.")
+        client.fire("Stop", last_assistant_message="Done.")
+
+        (decisions,) = [k for k in self.worth(client)["kinds"] if k["name"] == "decision"]
+
+        assert (decisions["items"], decisions["judged"], decisions["used"]) == (2, 2, 1)
+        assert decisions["used_share"] == 0.5
+
+    def test_records_told_often_and_never_used_are_listed(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        judged(client, f"record:{id_}", OFTEN_SESSIONS)
+
+        (listed,) = self.worth(client)["often_told_never_used"]
+        shown = client.command("worth").stdout
+
+        assert (listed["id"], listed["sessions"], listed["text"]) == (id_, 5, ANALYTICS)
+        assert "Told in 5 sessions or more and never used:" in shown and id_[-8:] in shown
+
+    def test_with_nothing_told_it_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
+        done = client.command("worth", "--days", "7")
+
+        assert (done.returncode, done.stdout) == (3, "Nothing was told in the last 7 days.\n")
+
+    def test_what_is_older_than_the_days_asked_for_does_not_count(
+        self, client: SimulatedClient
+    ) -> None:
+        keep(client)
+        client.context("SessionStart", source="startup")
+        memory = client.memory()
+        with memory.session_database().transaction() as c:
+            c.execute("UPDATE told SET created_at = '2026-01-01T00:00:00.000Z'")
+        memory.close()
+
+        assert self.worth(client)["sessions"] == 0
+
+    def test_maintenance_removes_what_is_older_than_90_days(self, client: SimulatedClient) -> None:
+        keep(client)
+        client.context("SessionStart", source="startup")
+        memory = client.memory()
+        with memory.session_database().transaction() as c:
+            c.execute("UPDATE told SET created_at = '2026-01-01T00:00:00.000Z'")
+
+        maintenance.run(memory, 90)
+
+        assert told(client) == []

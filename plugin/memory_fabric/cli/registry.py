@@ -218,6 +218,13 @@ COMMANDS = (
         "Count memories by domain, show the configuration, find relations between domains.",
     ),
     Command(
+        "worth",
+        "commands.worth",
+        "worth",
+        MAINTAIN,
+        "Show what sessions were told, what it cost, and what of it was used.",
+    ),
+    Command(
         "project",
         "commands.project",
         "project",

@@ -219,7 +219,11 @@ V5 = (
 
 # Versions of the files that records name (store.file_states). `files_due` are records whose files
 # are to be read: new ones, and those that were reworded, noted again or confirmed.
-_FILES_DUE = "INSERT OR IGNORE INTO files_due VALUES (new.id)"
+# Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides its own.
+_FILES_DUE = (
+    "INSERT INTO files_due SELECT new.id "
+    "WHERE NOT EXISTS (SELECT 1 FROM files_due WHERE record = new.id)"
+)
 _CONFIRMED = "json_extract({}.body, '$.evidence.confirmed')"
 _FILE_STATES: tuple[str, ...] = (
     """CREATE TABLE file_states (

@@ -108,13 +108,19 @@ def record_injections(
             "coalesce((SELECT prompts FROM sessions WHERE id = ?), 0), ?, ?)",
             [(session, agent, memory, session, channel, now) for memory in memories],
         )
-        c.executemany(
-            "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "
-            "VALUES (?1, ?2, ?3, ?4, CASE ?5 WHEN 'record' THEN "
-            "coalesce((SELECT type FROM records WHERE id = substr(?4, 8)), '') ELSE ?5 END, ?6, "
-            "coalesce((SELECT prompts FROM sessions WHERE id = ?1), 0), ?7)",
-            [(session, agent, channel, *item, now) for item in told],
-        )
+        _add_told(c, session, agent, channel, now, told)
+
+
+def record_told(
+    db: Database,
+    session: str,
+    channel: str,
+    now: str,
+    told: Iterable[tuple[str, str, int]],
+) -> None:
+    """Add items that a session was told without an entry in the ledger (store.worth)."""
+    with db.transaction(durable=False) as c:
+        _add_told(c, session, "", channel, now, told)
 
 
 def known_turns(
@@ -274,3 +280,20 @@ def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bo
         (now, transcript, transcript, session),
     )
     return cursor.rowcount > 0
+
+
+def _add_told(
+    c: sqlite3.Connection,
+    session: str,
+    agent: str,
+    channel: str,
+    now: str,
+    told: Iterable[tuple[str, str, int]],
+) -> None:
+    c.executemany(
+        "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "
+        "VALUES (?1, ?2, ?3, ?4, CASE ?5 WHEN 'record' THEN "
+        "coalesce((SELECT type FROM records WHERE id = substr(?4, 8)), '') ELSE ?5 END, ?6, "
+        "coalesce((SELECT prompts FROM sessions WHERE id = ?1), 0), ?7)",
+        [(session, agent, channel, *item, now) for item in told],
+    )

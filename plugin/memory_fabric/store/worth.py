@@ -12,7 +12,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable
 
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
@@ -97,7 +97,7 @@ def not_used_yet(
     return [(row[0], row[1]) for row in rows]
 
 
-def judge(db: Database, rows: Sequence[int], used: Sequence[int], now: str) -> None:
+def judge(db: Database, rows: Iterable[int], used: Container[int], now: str) -> None:
     """Save that these rows were judged, and that some of them were used."""
     with db.transaction(durable=False) as c:
         c.executemany(

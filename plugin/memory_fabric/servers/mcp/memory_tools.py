@@ -58,7 +58,7 @@ HINT = "If this replaces it, call remember again with instead_of {id}."
 LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" adds one.'
 
 
-def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
+def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """The best hits of every source, one a line, with what was left out and what failed."""
     from memory_fabric.recall import filters as filtering  # late: a client may never ask
     from memory_fabric.recall.pipeline import Fabric
@@ -72,7 +72,22 @@ def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if GRAPH_REQUIRED in answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
-    return Outcome((_rendered(answer, limit),))
+    text = _rendered(answer, limit)
+    _count(memory, said_by, [hit.id for hit in answer.hits], text, now)
+    return Outcome((text,))
+
+
+def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now: str) -> None:
+    """Count an answer among what its session was told, where that can be written."""
+    if not by.session or not memory.settings.writes:
+        return
+    from memory_fabric.store import sessions, worth  # late: a client may never ask
+
+    try:
+        told = worth.items(given, text)
+        sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, told)
+    except StoreUnavailable:
+        return  # the answer matters, not its count
 
 
 def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
