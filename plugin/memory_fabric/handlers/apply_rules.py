@@ -77,6 +77,12 @@ def _new_to(
         known = {str(row[0]) for row in rows}
         new = [name for name in names if name not in known]
         if new:
+            # late: a rule is told once a session
+            from memory_fabric.rules import messages
+            from memory_fabric.store import worth
+
+            given = [one for one in applied if _name(one) in new]
+            lines = "\n".join(map(messages.line, given))
             sessions.record_injections(
                 database,
                 event.session,
@@ -85,6 +91,7 @@ def _new_to(
                 CHANNEL,
                 context.now,
                 transcript=event.transcript_path,
+                told=worth.items([f"record:{one.record.id}" for one in given], lines),
             )
     except StoreUnavailable as error:
         context.memory.fail(f"ledger: {error}")
