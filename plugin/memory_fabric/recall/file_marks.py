@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory_fabric.models import Hit, Record
+    from memory_fabric.recall.session_block import Contents
     from memory_fabric.store.memory import Memory
 
 BATCH = 500
@@ -44,6 +45,20 @@ def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
         else record
         for record in records
     ]
+
+
+def mark_contents(contents: Contents, memory: Memory) -> Contents:
+    """Return the contents of a session block with its records as `mark_records` gives them."""
+    from memory_fabric.recall.session_block import MAX_RULES  # late: no prompt tells a block
+
+    rules, decisions = contents.rules[:MAX_RULES], contents.decisions
+    marked = mark_records((*rules, *decisions, *contents.others), memory)
+    middle, end = len(rules), len(rules) + len(decisions)
+    return contents._replace(
+        rules=tuple(marked[:middle]),
+        decisions=tuple(marked[middle:end]),
+        others=tuple(marked[end:]),
+    )
 
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:
