@@ -17,10 +17,7 @@ BATCH = 500
 
 
 def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
-    """Return the hits with their changed files in the metadata, at most two `lstat` calls each.
-
-    Raises DeadlinePassed.
-    """
+    """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
     found = file_states.changed(memory, ids)
     if not found:
@@ -32,10 +29,7 @@ def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
 
 
 def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
-    """Return the records, to be told and not stored, with their changed files in the evidence.
-
-    Raises DeadlinePassed.
-    """
+    """Return the records, to be told and not stored, with their changed files in the evidence."""
     found = file_states.changed(memory, [record.id for record in records])
     if not found:
         return list(records)
