@@ -125,14 +125,26 @@ def test_what_the_session_has_or_memory_md_shows_is_not_repeated() -> None:
     assert above_floor([hit], query, shown={"1"}) == []
 
 
-def test_a_pasted_log_gets_only_the_fix_whose_symptom_it_holds() -> None:
+def test_a_pasted_log_gets_only_the_fix_of_its_symptom() -> None:
     query = prompt(TRACE)
     decision = a_match("Redis", "redis", coverage=1.0)
-    message = '"No module named redis" comes from a worker outside the virtual environment'
-    fix = a_match(message, "redis", coverage=0.1, metadata={"type": "solution"}, id="record:2")
-    other = fix._replace(id="record:3", text='"Connection refused by peer" means a wrong port')
+    fix = a_match("Redis", "redis", metadata={"type": "solution", "symptom": True}, id="record:2")
 
-    assert verdicts([decision, fix, other], query) == [A_PASTE, "", A_PASTE]
+    assert verdicts([decision, fix], query) == [A_PASTE, ""]
+
+
+def test_a_fix_is_told_to_a_prompt_that_speaks_of_trouble() -> None:
+    fix = a_match(
+        "The Vercel deployment answers 404 while vercel.json names no framework",
+        "vercel",
+        "deployment",
+        coverage=0.12,
+        metadata={"type": "solution"},
+    )
+
+    assert above_floor([fix], prompt("why does the vercel deployment fail again with my branch?"))
+    assert above_floor([fix], prompt("¿por qué falla el vercel deployment en mi rama?"))
+    assert above_floor([fix], prompt("describe the vercel deployment in the handbook")) == []
 
 
 def turn(text: str, *matched: str, coverage: float) -> Hit:

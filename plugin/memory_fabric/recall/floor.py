@@ -6,9 +6,8 @@ memories, so that a store without an answer stays silent.
 
 from __future__ import annotations
 
-from memory_fabric.language import concepts
+from memory_fabric.language import answer_kinds, concepts, trouble
 from memory_fabric.language.function_words import FUNCTION_WORDS
-from memory_fabric.recall import answer_kinds, symptoms
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 TYPE_CHECKING = False
@@ -20,19 +19,24 @@ if TYPE_CHECKING:
 # A concept of this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0
 # The share of the prompt's weight that a memory must hold, by the number of shared specific words.
-COVERAGE_FLOORS = {1: 0.45, 2: 0.1, 3: 0.06}
+COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
 # A memory of which the prompt holds half the words is relevant, however long the prompt is.
-HELD_FLOORS = {1: 0.75, 2: 0.4, 3: 0.3}
+HELD_FLOORS = {1: 0.75, 2: 0.4}
 # A prompt with an unknown proper name is mostly about that name: a memory that shares other words
 # with it must share many.
-STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4, 3: 0.3}
-STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65, 3: 0.5}
-# A prompt that names the memory's entity needs fewer other words, the fewer memories share that
-# entity: "pytest" identifies the only rule about pytest, but "React" none of fifty.
+STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
+STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
+# If the only shared word names the memory's entity, it may be a smaller share of the prompt, the
+# smaller, the fewer memories share that entity: "pytest" identifies the only rule about pytest, but
+# "React" none of fifty.
 NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
 RARE_HITS = 5
 # A word in more memories than this, and in this share of those found, is what the project is about.
 COMMON_HITS, COMMON_SHARE = 5, 0.5
+# Types of records that tell what failed, or what mended it; a prompt that speaks of no trouble
+# must share more with them.
+FIXES = frozenset(("solution", "problem"))
+WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 TOO_LITTLE = "shares too little with the prompt"
 ANOTHER_NUMBER = "is about another number or letter of the same"
@@ -43,7 +47,8 @@ NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
 class Floor:
     """The requirements of one prompt for a memory.
 
-    With `talk` the prompt asks for what was said earlier; a paste asks only for its fix.
+    With `talk` the prompt asks for what was said earlier; of a paste only the fix
+    of its symptom is wanted.
     """
 
     def __init__(
@@ -51,7 +56,7 @@ class Floor:
     ) -> None:
         self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
         self._asked = query.asked
-        self._said: frozenset[str] = frozenset()
+        self._trouble: bool | None = None
         self.asks_for_relations = query.traverse
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}
@@ -71,16 +76,12 @@ class Floor:
             for key in set(map(name_key, hit.entities)):
                 self.sharing[key] = self.sharing.get(key, 0) + 1
 
-    def shows_symptom(self, hit: Hit) -> bool:
-        """Return True if the hit is a fix and the prompt holds what it quotes as its symptom."""
-        if hit.metadata.get("type") not in symptoms.FIXES:
-            return False
-        self._said = self._said or frozenset(words(self._asked))
-        return symptoms.shown(hit.text, self._said)
-
     def lacks(self, hit: Hit) -> str:
         """Return what the memory does not share with the prompt; '' if it is above the floor."""
-        specific = self._specific(hit)
+        is_fix = hit.metadata.get("type") in FIXES
+        # Trouble may be with what the whole project is about.
+        is_wanted = is_fix and self._reports_trouble()
+        specific = self._specific(hit, frozenset() if is_wanted else self.common)
         if not specific:
             return "shares no word that says what the prompt is about"
         if self._is_of_another_number(hit.text):
@@ -90,8 +91,10 @@ class Floor:
         said = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not answer_kinds.holds(self.kind, said, hit.entities):
             return NO_SUCH_ANSWER
-        ease = self._ease(hit)
         shared = min(specific, max(self.coverage))
+        ease = self._ease(hit) if shared == 1 else 1.0
+        if is_fix and not is_wanted:
+            ease *= WITHOUT_TROUBLE
         if _coverage(hit) >= self.coverage[shared] * ease:
             return ""
         if self._held(hit.text) >= self.held[shared] * ease:
@@ -114,10 +117,15 @@ class Floor:
             for noun, asked_for in self.numbered.items()
         )
 
-    def _specific(self, hit: Hit) -> int:
+    def _reports_trouble(self) -> bool:
+        if self._trouble is None:
+            self._trouble = trouble.reports_trouble(self._asked)
+        return self._trouble
+
+    def _specific(self, hit: Hit, common: frozenset[str]) -> int:
         matched: Iterable[str] = hit.metadata.get("matched", ())
         return sum(
-            self.strengths.get(term, 0.0) >= SPECIFIC for term in matched if term not in self.common
+            self.strengths.get(term, 0.0) >= SPECIFIC for term in matched if term not in common
         )
 
     def _ease(self, hit: Hit) -> float:
@@ -156,7 +164,7 @@ def _common(hits: Sequence[Hit], specific: frozenset[str]) -> frozenset[str]:
             counts[term] = counts.get(term, 0) + 1
     most = max(COMMON_HITS, COMMON_SHARE * len(hits))
     found = frozenset(term for term, count in counts.items() if count > most)
-    return found if len(found) < len(counts) else frozenset()
+    return found if len(found) in (1, *range(len(counts))) else frozenset()
 
 
 def _marks(query: Query) -> set[str]:

@@ -261,7 +261,7 @@ def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
         )
     ordered = sorted(found, key=lambda record: (record.created_at, record.id), reverse=True)
     ordered.sort(key=lambda record: (not record.pinned, record.type not in HOLDING))
-    return list({record.id: _hit(record) for record in ordered}.values())
+    return list({record.id: hit_of(record) for record in ordered}.values())
 
 
 def _as_stated(hit: Hit) -> Hit:
@@ -270,7 +270,8 @@ def _as_stated(hit: Hit) -> Hit:
     return hit._replace(entities=tuple(named)) if named and hit.source == "records" else hit
 
 
-def _hit(record: Record) -> Hit:
+def hit_of(record: Record) -> Hit:
+    """Return a record in the form of a hit."""
     about = {
         "type": record.type,
         "why": record.why,

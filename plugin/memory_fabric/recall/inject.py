@@ -34,6 +34,7 @@ UNASKED_RELATION = "a relation, which only a question about relations gets"
 A_PASTE = "it is mostly a log, a trace or code"
 # A paste is recognised by its shape: this many lines, most of them not sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
+LOG_LINES = 3
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
@@ -50,6 +51,11 @@ def query_of(text: str, now: str) -> Query:
     about = tuple(term for term in query.terms if term not in said)
     asks = query.traverse and query.intent == "relationship" and "?" in query.text
     return query._replace(terms=about, traverse=asks)
+
+
+def may_hold_a_log(text: str) -> bool:
+    """Return True if a prompt has so many lines that it may show what has failed."""
+    return text.count("\n") >= LOG_LINES
 
 
 def sources_for(query: Query) -> frozenset[str]:
@@ -131,7 +137,7 @@ def _verdict(
         return UNASKED_RELATION
     if hit.metadata.get("over") and not floor.past:
         return "replaced, or no longer valid"
-    if floor.shows_symptom(hit):
+    if hit.metadata.get("symptom"):
         return ""
     lacking = A_PASTE if floor.is_paste else floor.lacks(hit)
     if not lacking and hit.source == "episodes" and _repeats(hit, stated):

@@ -137,8 +137,23 @@ class Fabric(RequestContext):
         if inject.is_silent(query):
             return []
         found = self.injection_candidates(query, session=session)
+        if inject.may_hold_a_log(query.text):
+            found = self._with_known_fixes(found, query.text)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         return inject.choose(rank(hits, self.now, past=query.past), query)
+
+    def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
+        """Put the fixes whose symptom is in a text before the other hits."""
+        # late: few prompts hold a log
+        from memory_fabric.recall import known_fixes
+        from memory_fabric.recall.for_agents import hit_of
+
+        fixes = [hit_of(record) for record in known_fixes.matching(text, self.memory)]
+        named = {hit.id for hit in fixes}
+        marked = [
+            hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True}) for hit in fixes
+        ]
+        return [*marked, *(hit for hit in found if hit.id not in named)]
 
     def in_named_domain(self, text: str) -> Fabric:
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
