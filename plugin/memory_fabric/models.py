@@ -39,6 +39,8 @@ CONTRADICTS = "contradicts"
 # Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
 # which it is found, and the user's own words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
+# Types of records that bind the calls which their `When:` names.
+RULE_TYPES = ("constraint", "preference", "decision", "pattern", "antipattern")
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
 EFFECT, LIFTED = "effect", "lifted"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said

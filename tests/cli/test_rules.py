@@ -108,3 +108,11 @@ def test_a_model_cannot_change_what_binds_it(shell: Shell) -> None:
     assert {done.status for done in refused} == {2}
     assert "only the user" in refused[0].err
     assert effects(shell) == {id_: ["ask"]}
+
+
+def test_what_a_rule_binds_is_said_when_it_is_stored(shell: Shell) -> None:
+    bound = shell.run("remember", STYLE, "--type", "rule", "--when", "src/api/**, commit")
+    unbound = shell.run("remember", SERVER, "--type", "rule", "--when", "working on lists")
+
+    assert "binds: path src/api/**, activity commit" in " ".join(bound.out.split())
+    assert "binds no call" in unbound.out

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.ids import checksum
+from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
 
@@ -26,8 +27,7 @@ _HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = ''"
 # `main` because views of isolated domains hide some records.
 KINDS: Mapping[str, str] = {
     RULES: (
-        "instr(body, '\"when\"') > 0 AND type IN "
-        f"('constraint', 'preference', 'decision', 'pattern', 'antipattern') AND {_HOLDS}"
+        f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) AND {_HOLDS}"
     ),
     FIXES: f"type = 'solution' AND {_HOLDS}",
 }
