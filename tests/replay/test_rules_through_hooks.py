@@ -179,6 +179,19 @@ def test_the_launcher_starts_python_only_while_a_rule_is_there(hooks: HookRunner
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
+def test_rules_that_name_no_call_start_python_once(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "working on the lists")
+    [mark] = hooks.memory.glob("projects/*/has-rules")
+
+    assert bash(hooks, "ls") == {}
+    assert not mark.exists()
+    hooks.say("Which lists are there?")
+    assert not mark.exists()
+
+    remember(hooks, SERVER, "npm run dev")
+    assert mark.exists()
+
+
 def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(hooks: HookRunner) -> None:
     (hooks.project / ".git").mkdir()
     sub = hooks.project / "apps" / "web"

@@ -106,6 +106,13 @@ COMMANDS = (
         "Give a memory to every session at its start, before newer ones.",
     ),
     Command(
+        "rules",
+        "commands.rules",
+        "rules",
+        CHANGE,
+        "List the rules that are bound to a command, a path or an activity, and what they do.",
+    ),
+    Command(
         "prune",
         "commands.stale_prune",
         "prune",
@@ -271,8 +278,7 @@ COMMANDS = (
         "commands.semantic",
         "semantic",
         SWITCH,
-        "Install or remove the model that also ranks recall by similarity of meaning (about 100 "
-        "MB).",
+        "Install or remove the model by which recall also finds what shares no word (170 MB).",
     ),
     Command(
         "setup",

@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.reply import Reply
 from memory_fabric.rules import bound, matching
-from memory_fabric.store import sessions
+from memory_fabric.store import launch_marks, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     memory = context.memory
     rules = [rule for rule in bound.load(memory) if rule.bindings]
     if not rules:
+        for database in memory.whole.databases():
+            launch_marks.note_unbound(database.connection, database.path)
         return None
     folder = event.cwd or memory.settings.project_dir
     action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)
@@ -75,6 +77,12 @@ def _new_to(
         known = {str(row[0]) for row in rows}
         new = [name for name in names if name not in known]
         if new:
+            # late: a rule is told once a session
+            from memory_fabric.rules import messages
+            from memory_fabric.store import worth
+
+            given = [one for one in applied if _name(one) in new]
+            lines = "\n".join(map(messages.line, given))
             sessions.record_injections(
                 database,
                 event.session,
@@ -83,6 +91,7 @@ def _new_to(
                 CHANNEL,
                 context.now,
                 transcript=event.transcript_path,
+                told=worth.items([f"record:{one.record.id}" for one in given], lines),
             )
     except StoreUnavailable as error:
         context.memory.fail(f"ledger: {error}")

@@ -135,7 +135,8 @@ def memory_line(
 ) -> str:
     """Return `- [mark · mark] text — because why (names that it does not say)`.
 
-    `limits` are those of the text and of its reason, in characters.
+    `limits` are those of the text and of its reason, in characters; `about` may name files that
+    have changed since.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)

@@ -251,8 +251,28 @@ _TOLD = (
         created_at TEXT NOT NULL, used INTEGER, judged_at TEXT NOT NULL DEFAULT '')""",
     "CREATE INDEX told_by_session ON told (session, id)",
 )
-# Embeddings of memories (semantic).
-_VECTORS: tuple[str, ...] = ()
+# Embeddings of memories (semantic), each of the text of one row; a change of the text deletes it.
+# A `seq` is never used again, so that a reader finds what was added.
+_VECTORS: tuple[str, ...] = (
+    """CREATE TABLE vectors (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, row INTEGER NOT NULL,
+        model TEXT NOT NULL, vector BLOB NOT NULL, UNIQUE (kind, row))""",
+    """CREATE TRIGGER records_unembedded AFTER DELETE ON records BEGIN
+        DELETE FROM vectors WHERE kind = 'records' AND row = old.seq; END""",
+    """CREATE TRIGGER records_reworded AFTER UPDATE OF what, why ON records
+        WHEN old.what <> new.what OR old.why <> new.why BEGIN
+        DELETE FROM vectors WHERE kind = 'records' AND row = old.seq; END""",
+    """CREATE TRIGGER observations_unembedded AFTER DELETE ON observations BEGIN
+        DELETE FROM vectors WHERE kind = 'observations' AND row = old.id; END""",
+    """CREATE TRIGGER observations_reworded AFTER UPDATE OF text ON observations
+        WHEN old.text <> new.text BEGIN
+        DELETE FROM vectors WHERE kind = 'observations' AND row = old.id; END""",
+    """CREATE TRIGGER episodes_unembedded AFTER DELETE ON episodes BEGIN
+        DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END""",
+    """CREATE TRIGGER episodes_reworded AFTER UPDATE OF text ON episodes
+        WHEN old.text <> new.text BEGIN
+        DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END""",
+)
 # Passages of long turns, for search.
 _PASSAGES: tuple[str, ...] = ()
 # Records that act on tool calls (store.launch_marks).
