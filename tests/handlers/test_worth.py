@@ -251,6 +251,14 @@ class TestCommand:
         assert (listed["id"], listed["sessions"], listed["text"]) == (id_, 5, ANALYTICS)
         assert "Told in 5 sessions or more and never used:" in shown and id_[-8:] in shown
 
+    def test_a_forgotten_record_is_listed_no_longer(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        judged(client, f"record:{id_}", OFTEN_SESSIONS)
+
+        client.command("forget", id_, "--yes")
+
+        assert self.worth(client)["often_told_never_used"] == []
+
     def test_with_nothing_told_it_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
         done = client.command("worth", "--days", "7")
 

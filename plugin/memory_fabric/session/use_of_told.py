@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MAX_PROMPTS_BACK, MAX_ROWS = 20, 80
 # The most that is read of one turn, of one input of a tool, and of one memory.
 MAX_CHARS, MAX_INPUT_CHARS, MAX_MEMORY_CHARS = 32 << 10, 4000, 1200
+# Of a past turn no more is told.
+MAX_TURN_CHARS = 280
 # A name, path or command proves as much as three other words in one sentence; a name that another
 # memory has as well, half of it.
 NAME, SHARED_NAME, WORD = 1.0, 0.5, 0.34
@@ -243,7 +245,7 @@ def _texts(memory: Memory, ids: set[str]) -> dict[str, tuple[str, Sequence[str]]
         found[f"record:{record.id}"] = (f"{record.what} {record.why}", names)
     turns = by_kind.get("episode", [])
     for uuid, text in _turns(memory.session_database(), turns):
-        found[f"episode:{uuid}"] = (text, ())
+        found[f"episode:{uuid}"] = (text[:MAX_TURN_CHARS], ())
     for name in by_kind.get("graph", ()):
         found[f"graph:{name}"] = _observation(memory, name)
     return found
