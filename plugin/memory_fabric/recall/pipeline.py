@@ -19,6 +19,7 @@ from memory_fabric.recall.retrieve import (
     retrieve,
     valid_at,
 )
+from memory_fabric.recall.spelling import with_names_meant
 from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.values import Value
 
@@ -104,6 +105,7 @@ class Fabric(RequestContext):
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
+        sought = with_names_meant(sought, inner.memory.databases())
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
@@ -133,6 +135,7 @@ class Fabric(RequestContext):
         query = parse(text, now=self.now, plain=True)
         if inject.is_silent(query):
             return []
+        query = with_names_meant(query, self.memory.databases())
         found = self.injection_candidates(query, session=session)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         return inject.choose(self._ranked(inject.shortlist(hits), query)) if hits else []
