@@ -59,24 +59,36 @@ BASELINES: dict[str, Callable[[Texts], Ranker]] = {
 }
 
 
-def _full_text(texts: Texts, tokenizer: str, *, content_only: bool) -> Ranker:
-    connection = sqlite3.connect(":memory:")
-    connection.execute(
-        f"CREATE VIRTUAL TABLE t USING fts5 (id UNINDEXED, text, tokenize='{tokenizer}')"
-    )
-    connection.executemany("INSERT INTO t VALUES (?, ?)", texts)
+class FullText:
+    """A full-text index of SQLite that can grow: any of the words, by bm25."""
 
-    def ranked(question: str) -> list[str]:
-        wanted = _content(question) if content_only else _words(question)
+    def __init__(self, tokenizer: str = "porter unicode61", *, content_only: bool = True) -> None:
+        self._content_only = content_only
+        self._connection = sqlite3.connect(":memory:")
+        self._connection.execute(
+            f"CREATE VIRTUAL TABLE t USING fts5 (id UNINDEXED, text, tokenize='{tokenizer}')"
+        )
+
+    def add(self, texts: Texts) -> None:
+        """Index (id, text) pairs; an id may have several."""
+        self._connection.executemany("INSERT INTO t VALUES (?, ?)", texts)
+
+    def ranked(self, question: str, limit: int = LIMIT) -> list[str]:
+        """Return the ids of the `limit` best texts, best first, each once."""
+        wanted = _content(question) if self._content_only else _words(question)
         match = " OR ".join(f'"{word}"' for word in wanted)
         if not match:
             return []
-        rows = connection.execute(
-            "SELECT id FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT ?", (match, LIMIT)
+        rows = self._connection.execute(
+            "SELECT id FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT ?", (match, limit)
         )
         return _first(row[0] for row in rows)
 
-    return ranked
+
+def _full_text(texts: Texts, tokenizer: str, *, content_only: bool) -> Ranker:
+    index = FullText(tokenizer, content_only=content_only)
+    index.add(texts)
+    return index.ranked
 
 
 def _words(text: str) -> list[str]:

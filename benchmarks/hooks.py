@@ -20,12 +20,13 @@ import json
 import os
 import platform
 import random
+import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from processes import Sample, interpreter, quantile, timed
@@ -37,17 +38,23 @@ PLUGIN = os.path.join(ROOT, "plugin")
 PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))
 CUE_EXTRA = 5.0
 SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
+# A command where memory has no bound rule, so that the launcher leaves; and where it has some.
+LEAVING_BUDGET, RULES_BUDGET = 0.5, 4.0
+# After a command: where fixes are on record, and where none are.
+FIX_BUDGET, NO_FIX_BUDGET = 4.0, 0.5
 MAX_MEMORY_MB = 30.0
 
 OBSERVATIONS_PER_ENTITY = 10
 ENTITIES_PER_BATCH = 100
-# Standing records of one kind of agent.
-RECORDS = 200
+# Standing records of one kind of agent, and fixes.
+RECORDS, FIXES = 200, 100
 TURNS_PER_STOP = 20
 # What a long session's transcript holds before the turns that are new.
 READ_BEFORE_BYTES = 5 << 20
 LONG_STOP = "Stop 20 new behind 5 MB"
 OUR_TOOL = "mcp__plugin_memory-fabric_memory__recall"
+# Bound rules of a session that has some: one that is told, and others.
+RULE_WHENS = ("npm run dev", "src/api/**", "git push", "deploy", "migration", "*.sql", "commit")
 # A receiver that nobody is: the port that throws away what it gets.
 NOBODY = "http://127.0.0.1:9"
 # A detached flush follows SessionEnd; the next session must not pay for it.
@@ -57,6 +64,8 @@ NOISY = 2.0
 # Bare starts before and after a hook that it is compared with.
 AROUND = 2
 
+# The folder of a project without fixes.
+NO_FIXES = "elsewhere"
 UNKNOWN = "xyzzy plugh frobnicate?"
 SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
 VERBS = "uses requires caches validates retries replaces supports logs batches rejects".split()
@@ -77,7 +86,8 @@ REASONS = (
 class Step(NamedTuple):
     """One hook of a session: its row in the table, its event, its budget in bare starts.
 
-    `variables` are set for it beside those of the session.
+    `variables` are set for it beside those of the session. A step with `rules` is run while the
+    project has some, or has none (False); None changes nothing.
     """
 
     row: str
@@ -85,6 +95,7 @@ class Step(NamedTuple):
     budget: float
     recalls: bool = False
     variables: Mapping[str, str] = {}
+    rules: bool | None = None
 
 
 class Row(NamedTuple):
@@ -140,6 +151,8 @@ def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], li
         for step in session(folder, f"bench-{run}", run, size):
             bare_sample = timed(bare_command, environ, b"", folder)
             named = {**environ, **step.variables}
+            if step.rules is not None:
+                bind(folder, step.rules)
             sample = timed(command_of(step), named, json.dumps(step.event).encode(), folder)
             if run >= 0:
                 samples.setdefault(step.row, (step, []))[1].append((len(bare), sample))
@@ -181,6 +194,7 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield step("PreToolUse our tool", prompt_budget, **call, **agent)
     yield step("SubagentStop", WRITER_BUDGET, last_assistant_message=f"Done. {decision}", **agent)
     yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
+    yield from _commands(step, run, os.path.join(folder, NO_FIXES))
     _write_transcript(transcript, run, decision)
     yield step("Stop", WRITER_BUDGET, last_assistant_message=f"I changed {subject}. All pass.")
     _write_transcript(transcript, -run - 3, decision.replace("number", "case"), after=True)
@@ -191,19 +205,71 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
     yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
+    yield from _bound(step, run)
     # The last one: it leaves a process behind, which finds that nobody listens there.
     said = f"I looked at {thing}. Nothing is left."
     forwarded = step("Stop forwarded", WRITER_BUDGET, last_assistant_message=said)
     yield forwarded._replace(variables={"MEMORY_FABRIC_FORWARD_URL": NOBODY})
 
 
+def _bound(step: Callable[..., Step], run: int) -> Iterator[Step]:
+    """Commands where the project has no bound rule, rules about others, and one about it."""
+    for row, budget, command, rules in (
+        ("PreToolUse Bash, no rule", LEAVING_BUDGET, "npm test", False),
+        ("PreToolUse Bash, other rules", RULES_BUDGET, "cd app && npm test | tail -5", True),
+        ("PreToolUse Bash, a rule is told", RULES_BUDGET, "cd app && npm run dev &", True),
+    ):
+        call = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"w{run}"}
+        yield step(row, budget, **call)._replace(rules=rules)
+
+
+def _commands(step: Callable[..., Step], run: int, elsewhere: str) -> Iterator[Step]:
+    """Commands that fail and pass where fixes are on record, and one in a project without any."""
+    call = {"tool_name": "Bash", "tool_use_id": f"c{run}", "tool_input": {"command": "make check"}}
+    error = (
+        f"Exit code 2\n{_error(run % FIXES)}\nmake: *** [check] Error 1\n" + "ran a step\n" * 200
+    )
+    failed = {**call, "error": error, "is_interrupt": False}
+    yield step("PostToolUseFailure with a fix", FIX_BUDGET, True, **failed)
+    unknown = {**failed, "error": "Exit code 2\nsomething else broke\n" + "ran a step\n" * 200}
+    yield step("PostToolUseFailure unknown", FIX_BUDGET, **unknown)
+    passed = {**call, "tool_response": {"stdout": "ran a step\n" * 200, "stderr": ""}}
+    yield step("PostToolUse command passed", FIX_BUDGET, **passed)
+    there = {"CLAUDE_PROJECT_DIR": elsewhere}
+    yield step("PostToolUseFailure no fixes", NO_FIX_BUDGET, **failed)._replace(variables=there)
+
+
+def _error(number: int) -> str:
+    return f"Error: ledger_shard_{number} refuses the quorum of zone {number}"
+
+
 def command_of(step: Step) -> list[str]:
     """The command of hooks.json for the step's event."""
     with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][step.event["hook_event_name"]]
-    hook = groups[0]["hooks"][0]
+    tool = str(step.event.get("tool_name", ""))
+    hook = next(g for g in groups if re.search(g.get("matcher", ""), tool))["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
+
+
+def bind(folder: str, on: bool) -> None:
+    """Give the project its bound rules, or take them away, by the product's own write function."""
+    sys.path.insert(0, PLUGIN)
+    from memory_fabric.config import read_settings
+    from memory_fabric.models import WHEN, Provenance, Record
+    from memory_fabric.store.memory import Memory
+
+    memory = Memory.open(read_settings(_environ(folder), {}))
+    found = memory.find_records("json_extract(body, '$.evidence.when') IS NOT NULL")
+    if on and not found:
+        by = Provenance("cli", trust="user")
+        for number, when in enumerate(RULE_WHENS):
+            rule = Record("constraint", f"Rule {number} of {time.time_ns()} holds", confidence=0.9)
+            memory.remember(rule._replace(evidence={WHEN: when}), by)
+    elif found and not on:
+        memory.forget([record.id for record in found], Provenance("cli", trust="user"))
+    memory.close()
 
 
 def build(folder: str, size: int, user: int) -> None:
@@ -211,9 +277,10 @@ def build(folder: str, size: int, user: int) -> None:
     sys.path.insert(0, PLUGIN)
     from memory_fabric.config import read_settings
     from memory_fabric.models import Entity, Provenance, Record
+    from memory_fabric.store.launch_marks import note_place
     from memory_fabric.store.memory import Memory
 
-    for name in ("home", "project", "data"):
+    for name in ("home", "project", NO_FIXES, "data"):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     _look_installed(os.path.join(folder, "data"))
     with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
@@ -230,6 +297,16 @@ def build(folder: str, size: int, user: int) -> None:
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
         memory.remember(record, Provenance("import"))
+    for number in range(FIXES):
+        said = f'make check says "{_error(number)}" after a restart; run ledgerctl heal {number}'
+        memory.remember(Record("solution", said), Provenance("assistant"))
+    memory.close()
+    # As the start of a session notes it.
+    elsewhere = os.path.join(folder, NO_FIXES)
+    environ = {**_environ(folder), "CLAUDE_PROJECT_DIR": elsewhere}
+    memory = Memory.open(read_settings(environ, {}))
+    assert memory.project is not None
+    note_place(memory.settings.home, elsewhere, memory.project.id)
     memory.close()
 
 
@@ -262,7 +339,7 @@ def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample
         mark = "  ← broken" if row.broken else ""
         print(
             f"{row.row:32}{row.median:8.1f}{row.p95:8.1f}{row.cpu:8.1f}{row.median_ms:8.1f}"
-            f"{row.memory_mb:7.1f}{row.budget:8.0f}{mark}"
+            f"{row.memory_mb:7.1f}{row.budget:8g}{mark}"
         )
 
 

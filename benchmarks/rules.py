@@ -40,7 +40,7 @@ from histories_figures import Share
 from histories_hooks import ROOT, Hooks, installed_clock
 from histories_replay import memory_md, rows, with_lines
 from histories_told import Ids, Unresolved, covered, folded, words_of
-from memory_fabric.recall.render import SESSION_CHARS
+from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.text import stem
 
 # A record's line besides its sentence: type, date, id.

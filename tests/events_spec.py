@@ -99,6 +99,13 @@ class PostToolUse(ToolEvent):
     tool_response: Any = None
 
 
+class PostToolUseFailure(ToolEvent):
+    """A tool has failed, as a command with another exit status than 0."""
+
+    hook_event_name: Literal["PostToolUseFailure"]
+    error: Text = ""
+
+
 class SubagentStart(AnyEvent):
     """A subagent starts; its task is not told."""
 
@@ -153,6 +160,7 @@ MODELS: dict[str, type[AnyEvent]] = {
     "UserPromptExpansion": UserPromptExpansion,
     "PreToolUse": PreToolUse,
     "PostToolUse": PostToolUse,
+    "PostToolUseFailure": PostToolUseFailure,
     "SubagentStart": SubagentStart,
     "SubagentStop": SubagentStop,
     "Stop": Stop,
@@ -173,6 +181,7 @@ ClientEvent = Annotated[
     | Annotated[UserPromptExpansion, Tag("UserPromptExpansion")]
     | Annotated[PreToolUse, Tag("PreToolUse")]
     | Annotated[PostToolUse, Tag("PostToolUse")]
+    | Annotated[PostToolUseFailure, Tag("PostToolUseFailure")]
     | Annotated[SubagentStart, Tag("SubagentStart")]
     | Annotated[SubagentStop, Tag("SubagentStop")]
     | Annotated[Stop, Tag("Stop")]

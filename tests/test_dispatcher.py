@@ -91,12 +91,12 @@ def test_hooks_json_rings_for_exactly_the_events_with_handlers() -> None:
     hooks = json.loads((ROOT / "hooks.json").read_text("utf-8"))["hooks"]
     assert set(hooks) == set(HANDLERS)
     commands = {
-        (hook["type"], hook["command"], tuple(hook["args"]))
+        (hook["type"], hook["command"])
         for groups in hooks.values()
         for group in groups
         for hook in group["hooks"]
     }
-    assert commands == {("command", "${CLAUDE_PLUGIN_ROOT}/hooks/launch", ())}
+    assert commands == {("command", "${CLAUDE_PLUGIN_ROOT}/hooks/launch")}
 
 
 @pytest.mark.parametrize("name", HANDLER_NAMES)
@@ -321,7 +321,8 @@ def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
 
     monkeypatch.setattr(Memory, "open", spy)
     for name in HANDLERS:
-        answer(event(name), sandbox.environ, lambda _: silent)
+        tool = {"tool_name": "Bash"} if name == "PostToolUseFailure" else {}
+        answer(event(name, **tool), sandbox.environ, lambda _: silent)
     assert set(opened) == set(HANDLERS)
     assert all(limit.is_limited for limit, _ in opened.values())
     assert {n for n, (limit, _) in opened.items() if limit.hurried} == {

@@ -36,6 +36,7 @@ READERS: dict[str, Callable[[Event], Any]] = {
     "tool_name": events.tool_name,
     "tool_input": events.tool_input,
     "tool_use_id": events.tool_use_id,
+    "error": events.tool_error,
     "stop_hook_active": events.stop_active,
     "last_assistant_message": events.last_message,
     "compact_summary": events.compact_summary,

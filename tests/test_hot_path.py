@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.dispatcher import FORWARDS, HANDLERS
+from memory_fabric.config import read_settings
+from memory_fabric.dispatcher import FORWARDS, HANDLERS, ON_TOOLS
 from memory_fabric.ids import new_id
+from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
+from memory_fabric.store.memory import Memory
 from replay.hook_runner import ROOT, TESTS, HookRunner
 
 # Each costs half a bare start or more (design: start-up is the budget).
@@ -60,6 +63,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "SubagentStart": {"agent_id": "a1", "agent_type": "database-engineer"},
     "SubagentStop": {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."},
     "PostToolUse": {"tool_name": "mcp__other__create_entities", "tool_input": {"entities": []}},
+    "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "no"},
     "Stop": {"last_assistant_message": "Done."},
     "PreCompact": {"trigger": "manual"},
     "PostCompact": {"trigger": "manual", "compact_summary": "We decided nothing."},
@@ -222,6 +226,24 @@ def test_a_prompt_with_a_cue_imports_nothing_slow(
     assert modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
 
 
+@pytest.mark.parametrize("command", ["git push origin main", "ls -la"])
+def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
+    hooks: HookRunner, tmp_path: Path, command: str
+) -> None:
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    rule = Record("constraint", "Pushes wait for the build", evidence={"when": "git push"})
+    memory.remember(rule._replace(confidence=0.9), Provenance("cli", trust="user"))
+    memory.close()
+    call = {"tool_name": "Bash", "tool_input": {"command": command}}
+
+    modules = modules_after(hooks, "PreToolUse", tmp_path, **call)
+
+    assert "memory_fabric.rules.matching" in modules
+    assert ("memory_fabric.rules.effects" in modules) == ("push" in command)
+    assert modules & (SLOW | SPARED | OF_CAPTURE) == set()
+    assert "memory_fabric.recall.pipeline" not in modules
+
+
 def test_what_capture_compiled_once_is_not_compiled_again(
     hooks: HookRunner, tmp_path: Path
 ) -> None:
@@ -293,8 +315,10 @@ def test_only_the_events_own_handlers_are_loaded(
 ) -> None:
     prefix = "memory_fabric.handlers."
     loaded = {m.removeprefix(prefix) for m in modules_after(hooks, name, tmp_path) if prefix in m}
-    others = {other for names in NAMES.values() for other in names} - NAMES[name]
-    assert loaded >= NAMES[name] - FORWARDERS
+    tool = EVENTS[name].get("tool_name", "")
+    own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
+    others = {other for names in NAMES.values() for other in names} - own
+    assert loaded >= own - FORWARDERS
     assert loaded & others == set()
 
 

@@ -69,7 +69,7 @@ def test_nothing_at_all_is_printed_where_the_summariser_or_nobody_reads(name: st
     assert encode(name, Reply(context="facts", notice="saved")) == b""
 
 
-@pytest.mark.parametrize("name", ["Stop", "SubagentStop", "PreToolUse", "PostToolUse"])
+@pytest.mark.parametrize("name", ["Stop", "SubagentStop"])
 def test_events_without_context_give_only_the_notice(name: str) -> None:
     assert said(name, Reply(context="facts", notice="saved")) == {"systemMessage": "saved"}
 
@@ -80,6 +80,18 @@ def test_context_goes_to_the_model_and_notice_to_the_person(name: str) -> None:
         "systemMessage": "saved",
         "hookSpecificOutput": {"hookEventName": name, "additionalContext": "facts"},
     }
+
+
+def test_before_a_tool_call_a_refusal_wins_over_a_question() -> None:
+    asked = Reply(question="May it?")
+    assert said("PreToolUse", asked)["hookSpecificOutput"] == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "ask",
+        "permissionDecisionReason": "May it?",
+    }
+    both = said("PreToolUse", merge((asked, Reply(refusal="No."))))["hookSpecificOutput"]
+    assert (both["permissionDecision"], both["permissionDecisionReason"]) == ("deny", "No.")
+    assert encode("PostToolUse", Reply(refusal="No.")) == b""
 
 
 @pytest.mark.parametrize("reply", [Reply(), Reply(context="  \n", notice="\t")])

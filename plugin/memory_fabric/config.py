@@ -18,6 +18,7 @@ HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # The switches, each of them independent.
 PARTS = ("read", "write")
+MAX_PRICE = 10_000
 # Values of the setting `notes`.
 NOTES = ("auto", "on", "off")
 # Entry points without a person who reads the answers: programs built on the client's SDK.
@@ -37,6 +38,7 @@ KNOWN = (
         "agents",
     ),
     "projects",
+    "worth",
 )
 # Variables that the client sets for its hooks and for the commands of its model, surest first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
@@ -88,6 +90,8 @@ class Settings(Value):
     # config.toml in the home sets it, since a repository can bring its own variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
+    # Dollars for a million tokens of context; 0: none stated.
+    token_price: float = 0.0
     # Switched off by the variable MEMORY_FABRIC, regardless of config.toml.
     muted: bool = False
     # The reason why memory is off although its switches are on: config.toml is broken and may
@@ -183,6 +187,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         serve_backlog=_whole(_table(file, "serve"), "serve.backlog", 250_000, 10**8, complaints),
         claims=_choice(_table(file, "projects"), "claims", ("ask", "trust"), complaints),
         trusted_roots=_roots(_table(file, "projects"), environ, complaints),
+        token_price=_price(_table(file, "worth"), complaints),
         muted=muted,
         complaints=tuple(complaints),
     )
@@ -295,6 +300,17 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
 def _table(file: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     table = file.get(name, {})
     return table if isinstance(table, dict) else {}
+
+
+def _price(table: Mapping[str, Any], complaints: list[str]) -> float:
+    """Return the price of a million tokens; 0 for none."""
+    stated = table.get("price", 0.0)
+    if type(stated) in (int, float) and 0 <= stated <= MAX_PRICE:
+        return float(stated)
+    complaints.append(
+        f"config.toml: worth.price must be a number from 0 to {MAX_PRICE}, not {stated!r}"
+    )
+    return 0.0
 
 
 def _number(

@@ -1,4 +1,4 @@
-"""SHA-256 and HMAC by the interpreter's built-in module.
+"""SHA-256, HMAC and ids of git blobs by the interpreter's built-in module.
 
 `hashlib` and `hmac` load OpenSSL, a quarter of a bare start; `hashlib` is the fallback.
 """
@@ -13,24 +13,31 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64
 
 
-def _sha256() -> Callable[[bytes], Any]:
-    for name in ("_sha2", "_sha256"):  # of Python 3.12 and of 3.11
+def _built_in(name: str, *modules: str) -> Callable[[bytes], Any]:
+    for module in modules:
         try:
-            found: Callable[[bytes], Any] = __import__(name).sha256
+            found: Callable[[bytes], Any] = getattr(__import__(module), name)
         except (ImportError, AttributeError):
             continue
         return found
     import hashlib  # an interpreter built without its own digests
 
-    return hashlib.sha256
+    other: Callable[[bytes], Any] = getattr(hashlib, name)
+    return other
 
 
-new = _sha256()
+new = _built_in("sha256", "_sha2", "_sha256")  # of Python 3.12 and of 3.11
 
 
 def sha256(message: bytes) -> str:
     """Return the SHA-256 of the message in hexadecimal digits."""
     digits: str = new(message).hexdigest()
+    return digits
+
+
+def git_blob_id(content: bytes) -> str:
+    """Return the id that git gives a file with this content (`git hash-object --no-filters`)."""
+    digits: str = _built_in("sha1", "_sha1")(b"blob %d\0%b" % (len(content), content)).hexdigest()
     return digits
 
 

@@ -14,7 +14,7 @@ import time
 from memory_fabric.config import home_path
 from memory_fabric.deadline import NEVER_S, Deadline, current, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
-from memory_fabric.events import parse_event
+from memory_fabric.events import parse_event, tool_name
 from memory_fabric.ids import timestamp
 from memory_fabric.reply import Reply, encode, merge
 from memory_fabric.values import Value
@@ -34,18 +34,26 @@ if TYPE_CHECKING:
 # The switches that a handler needs: recall, capture, either, or capture with a forward target.
 # Plain strings add nothing to the start-up time.
 READS, WRITES, EITHER, FORWARDS = "reads", "writes", "either", "forwards"
+# Handlers of tool events that are called, and loaded, for these tools only; hooks/launch starts
+# nothing for them where memory has nothing to say (store.launch_marks).
+ON_TOOLS: Mapping[str, frozenset[str]] = {
+    "apply_rules": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
+    "tell_fix": frozenset(("Bash",)),
+}
 
 
 class Entry(Value):
     """The handlers of an event, in the order in which their replies are joined, and its limits.
 
-    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS.
+    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS. For
+    the tools in ON_TOOLS only the handlers that are meant for them are called.
 
     Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
     and of waiting for other processes, once for databases and once for files (`lock_s`). A person
     waits for a `hurried` event at every turn. An event that `recalls` searches memory, one with
     `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish what
-    an interrupted process left behind.
+    an interrupted process left behind. One that `notes_place` notes the folder's project for
+    hooks/launch.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -56,6 +64,7 @@ class Entry(Value):
     recalls: bool = False
     shows_notices: bool = False
     repairs: bool = False
+    notes_place: bool = False
 
 
 # The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
@@ -72,6 +81,7 @@ HANDLERS: Mapping[str, Entry] = {
         lock_s=0.4,
         shows_notices=True,
         repairs=True,
+        notes_place=True,
     ),
     "UserPromptSubmit": Entry(
         (("recall_for_prompt", READS), ("capture_intent", WRITES)),
@@ -91,15 +101,21 @@ HANDLERS: Mapping[str, Entry] = {
             ("note_task", READS),
             # The server reads and writes for its caller.
             ("note_caller", EITHER),
+            ("apply_rules", READS),
         ),
         PROMPT_S,
         PROMPT_LOCK_S,
         PROMPT_WORK_S,
         hurried=True,
+        notes_place=True,
     ),
     "PostToolUse": Entry(
-        (("bridge_memory", WRITES), ("note_answers", WRITES)), wall_s=2.0, lock_s=0.5
+        (("bridge_memory", WRITES), ("note_answers", WRITES), ("tell_fix", READS)),
+        wall_s=2.0,
+        lock_s=0.5,
+        notes_place=True,
     ),
+    "PostToolUseFailure": Entry((("tell_fix", READS),), wall_s=2.0, lock_s=0.5, notes_place=True),
     "SubagentStart": Entry(
         (("recall_for_agent", READS),),
         PROMPT_S,
@@ -234,7 +250,8 @@ def _answer(
     if event.name not in HANDLERS:
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
-    if not _names(event.name, settings):
+    if not _names(event, settings):
+        _note_place(event.name, settings, "")
         return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
@@ -251,7 +268,7 @@ def _handled(
     memory = _open(event.name, settings)
     outcome = None
     try:
-        names = _names(event.name, memory.settings)  # the project may be switched off, too
+        names = _names(event, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
         _report_refused_files(memory)
         for failure in memory.failures:
@@ -259,7 +276,8 @@ def _handled(
         reply = merge((reply, _alert(event.name, memory)))
         reply = _without_secrets(reply)
         output = encode(event.name, reply)
-        outcome = Outcome(output, reply.receipts, memory, limit.hurried, event.name, limit, log)
+        receipts = (*reply.receipts, lambda: _note_project(event.name, memory))
+        outcome = Outcome(output, receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
     finally:
         if outcome is None:  # the caller got nothing to close
@@ -267,13 +285,17 @@ def _handled(
 
 
 def _without_secrets(reply: Reply) -> Reply:
-    """Redact the reply's context by the current rules: memory may hold an older secret."""
-    if not reply.context:
+    """Redact what the reply tells of memory by the current rules: it may hold an older secret."""
+    if not (reply.context or reply.refusal or reply.question):
         return reply
     # Late: most replies have no context.
     from memory_fabric.redaction.prefilter import block_without_secrets
 
-    return reply._replace(context=block_without_secrets(reply.context))
+    context, refusal, question = (
+        block_without_secrets(text) if text else ""
+        for text in (reply.context, reply.refusal, reply.question)
+    )
+    return reply._replace(context=context, refusal=refusal, question=question)
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:
@@ -297,15 +319,37 @@ def _closed_notice(event_name: str, settings: Settings) -> bytes:
     return encode(event_name, Reply(notice=f"memory-fabric: {settings.closed}"))
 
 
-def _names(event_name: str, settings: Settings) -> list[str]:
-    """Return the event's handlers that are switched on."""
+def _note_project(event_name: str, memory: Memory) -> None:
+    project = memory.project.id if memory.project else ""
+    _note_place(event_name, memory.settings, project if memory.settings.reads else "")
+
+
+def _note_place(event_name: str, settings: Settings, project: str) -> None:
+    """Note the project of the session's folder for hooks/launch; '' where nothing may be told."""
+    if not HANDLERS[event_name].notes_place or settings.muted:
+        return
+    from memory_fabric.store import launch_marks  # late: few events note it
+
+    launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)
+
+
+def _names(event: Event, settings: Settings) -> list[str]:
+    """Return the event's handlers that are switched on, and meant for its tool if it has one."""
     on = {
         READS: settings.reads,
         WRITES: settings.writes,
         EITHER: settings.reads or settings.writes,
         FORWARDS: settings.writes and settings.forward_url,
     }
-    return [name for name, use in HANDLERS[event_name].handlers if on[use]]
+    meant = [row for row in HANDLERS[event.name].handlers if _is_meant(row[0], event)]
+    return [name for name, use in meant if on[use]]
+
+
+def _is_meant(handler: str, event: Event) -> bool:
+    tools = ON_TOOLS.get(handler)
+    if tools is not None:
+        return tool_name(event) in tools
+    return not any(tool_name(event) in tools for tools in ON_TOOLS.values())
 
 
 def _open(event_name: str, settings: Settings) -> Memory:

@@ -125,6 +125,11 @@ def tool_answers(event: Event) -> list[str]:
     return [str(answer) for answer in given.values()] if isinstance(given, dict) else []
 
 
+def tool_error(event: Event) -> str:
+    """Return the error of a tool that failed."""
+    return _text(event.raw, "error")
+
+
 def mcp_server(event: Event) -> str:
     """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; '' for built-in tools."""
     server = event.raw.get("mcp_server")

@@ -39,11 +39,17 @@ CONTRADICTS = "contradicts"
 # Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
 # which it is found, and the user's own words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
+# Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
+EFFECT, LIFTED = "effect", "lifted"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
 # before it, and the number of other sessions in which the user said nearly the same.
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # The key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
+
+# The key of a hit's metadata, and of a record's evidence while it is told, never stored: files that
+# it names and that have changed since, as path -> "changed" or "gone".
+CHANGED_FILES = "changed_files"
 
 # The depth of a graph walk if a question states none.
 DEFAULT_DEPTH = 2
@@ -207,6 +213,7 @@ class Filters(Value):
     scopes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     since: str = ""
     before: str = ""
     as_of: str = ""

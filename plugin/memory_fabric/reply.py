@@ -15,12 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # Events whose context reaches the model without continuing the turn, as Stop and SubagentStop do.
+# What tool events add comes together with the tool's result.
 CONTEXT_EVENTS = frozenset(
-    ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "SubagentStart")
+    (
+        "SessionStart",
+        "UserPromptSubmit",
+        "UserPromptExpansion",
+        "SubagentStart",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+    )
 )
 # Events whose notice reaches only the person. The output of PreCompact and PostCompact goes to the
 # summariser, that of SessionEnd to no one; these and unknown events stay silent.
-NOTICE_EVENTS = CONTEXT_EVENTS | {"PreToolUse", "PostToolUse", "Stop", "SubagentStop"}
+NOTICE_EVENTS = CONTEXT_EVENTS | {"Stop", "SubagentStop"}
 
 # The client replaces a value above 10,000 by a path and a preview. It counts as JavaScript does, in
 # UTF-16 units, of which a character outside the basic plane has two.
@@ -33,13 +42,16 @@ class Reply(Value):
 
     `receipts` run after the output was written: the ledger must only list what was delivered.
     `stop` ends a prompt that was a command, and is shown to the person; `plain` is for the
-    summariser of a compaction.
+    summariser of a compaction. Before a tool call `refusal` is the reason for the model why it is
+    not made, and `question` asks the person if it may be made; a refusal wins.
     """
 
     context: str = ""
     notice: str = ""
     stop: str = ""
     plain: str = ""
+    refusal: str = ""
+    question: str = ""
     # What the program itself says to the model, after the context: there is nothing to redact.
     own_words: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
@@ -53,6 +65,8 @@ def merge(replies: Sequence[Reply]) -> Reply:
         notice=" · ".join(r.notice for r in replies if r.notice),
         stop=" · ".join(r.stop for r in replies if r.stop),
         plain="\n".join(r.plain for r in replies if r.plain),
+        refusal="\n\n".join(r.refusal for r in replies if r.refusal),
+        question="\n\n".join(r.question for r in replies if r.question),
         receipts=tuple(receipt for r in replies for receipt in r.receipts),
     )
 
@@ -70,12 +84,21 @@ def encode(event_name: str, reply: Reply) -> bytes:
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
+    specific = _permission(event_name, reply)
     if event_name in CONTEXT_EVENTS and context:
-        output["hookSpecificOutput"] = {
-            "hookEventName": event_name,
-            "additionalContext": fitted(context),
-        }
+        specific["additionalContext"] = fitted(context)
+    if specific:
+        output["hookSpecificOutput"] = {"hookEventName": event_name, **specific}
     return jsontext.dumps(output).encode("ascii") if output else b""
+
+
+def _permission(event_name: str, reply: Reply) -> dict[str, str]:
+    """Return the decision on a tool call; empty if the client's own rules decide."""
+    if event_name != "PreToolUse" or not (reply.refusal or reply.question):
+        return {}
+    decision = "deny" if reply.refusal else "ask"
+    reason = fitted(reply.refusal or reply.question)
+    return {"permissionDecision": decision, "permissionDecisionReason": reason}
 
 
 def fitted(text: str) -> str:

@@ -87,11 +87,38 @@ def test_predictions_name_the_documents_of_a_file(
     shown = run("locomo.py", "--data", str(file), "--unit", unit, "--path", path, "--out", str(out))
 
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert [line["question"] for line in lines] == ["qa1", "qa2", "qb1", "qb2"]
+    assert [line["question"] for line in lines] == ["qa1", "qa2", "qa3", "qb1", "qb2", "qb3"]
     assert [line["ranked"][0] for line in lines[:2]] == documents
     assert all(line["injected"] == len(line["pushed"]) for line in lines)
     assert f"{unit}, {path} path: 4 questions" in shown
     assert "R@10 100.0" in shown
+    assert "FTS5, all texts: R@5 100.0" in shown
+    assert ("FTS5, whole sessions: R@5 100.0" in shown) == (unit == "session")
+
+
+def test_a_question_finds_only_the_sessions_before_the_one_in_which_it_was_asked(
+    tmp_path: Path,
+) -> None:
+    whole = conversation("a")
+    whole["speakers"] = ["user", "assistant"]
+    for turn, speaker in zip(whole["turns"], whole["speakers"], strict=True):
+        turn["speaker"] = speaker
+    early = {"id": "early", "question": ASKED["a"][1], "category": 2, "evidence": ["a2"]}
+    silent = {"id": "none", "question": "Who sells violins?", "category": 3, "evidence": []}
+    whole["questions"] = [*whole["questions"][:1], {**early, "asked_in": 2}, silent]
+    path, out = tmp_path / "conversations.json", tmp_path / "predictions.jsonl"
+    named = {"2": "asked too early", "3": "abstention"}
+    path.write_text(json.dumps({"conversations": [whole], "categories": named}), "utf-8")
+
+    shown = run("locomo.py", "--data", str(path), "--out", str(out))
+
+    found = {line["question"]: line for line in map(json.loads, out.read_text().splitlines())}
+    assert list(found) == ["early", "qa1", "none"]
+    assert "a2" not in found["early"]["ranked"]
+    assert found["qa1"]["ranked"][0] == "a1"
+    assert "asked too early (1): R@5 0.0" in shown
+    assert "FTS5, the user's turns: R@5 50.0" in shown
+    assert "without evidence (1): nothing is injected for 100.0 %" in shown
 
 
 def test_noise_is_asked_of_another_memory_and_push_of_the_own(file: Path) -> None:

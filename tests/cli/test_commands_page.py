@@ -61,7 +61,7 @@ def test_every_filter_of_the_page_is_an_option_of_recall() -> None:
     filters = {word.replace("_", "-") for word in re.findall(r"`([a-z_]+):", table)}
 
     assert {f"--{word}" for word in filters} <= options("recall")
-    assert len(filters) == 9
+    assert len(filters) == 10
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,6 +12,7 @@ from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 
 TASK = "Build the analytics importer for CSV uploads, please"
+OUTCOME = "The report reads the new view of paid orders."
 ERROR = "Exit code 1\nE   KeyError: 'total'\n1 failed"
 PYTEST = "pytest tests/test_cart.py"
 # As the client makes them: it must not look like a secret.
@@ -45,6 +46,19 @@ def changed(client: SimulatedClient, name: str = "cart.py", *, failed: bool = Fa
 
 def stop(client: SimulatedClient, session: str = "session-1", said: str = "Done.") -> None:
     client.fire("Stop", session, last_assistant_message=said, stop_hook_active=False)
+
+
+def worked(client: SimulatedClient, session: str, task: str = TASK) -> None:
+    """A whole session that changes a file."""
+    client.transcript = client.transcript.with_name(f"{session}.jsonl")
+    call: dict[str, Any] = {"type": "tool_use", "id": f"{session}-1", "name": "Edit"}
+    call["input"] = {"file_path": str(client.project / "orders.py")}
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": "ok"}
+    for role, said in (("user", task), ("assistant", call), ("user", result)):
+        client.say(role, said, session=session, timestamp=now())
+    client.say("assistant", OUTCOME, session=session, timestamp=now())
+    stop(client, session)
+    client.fire("SessionEnd", session, reason="other")
 
 
 def of_type(client: SimulatedClient, kind: str) -> list[Record]:
@@ -275,7 +289,9 @@ class TestSessionRecord:
         assert of_type(client, "session")
         assert not (client.project / ".claude" / "memory" / "decisions.jsonl").exists()
         assert not client.memory_md_file().exists()
-        assert TASK not in client.context("SessionStart", "session-2", source="startup")
+        told = client.context("SessionStart", "session-2", source="startup")
+        assert told.count(TASK) == 1
+        assert "Recent Project Decisions" not in told
 
     def test_forgotten_it_stays_away_and_pinned_it_stays_pinned(
         self, client: SimulatedClient
@@ -317,7 +333,7 @@ class TestSessionRecord:
 
 
 class TestHandOver:
-    LEFT = "the last session left open"
+    LEFT = "left open: asked the user"
 
     def left_open(
         self, client: SimulatedClient, end: str = "Should I drop the old column?"
@@ -333,16 +349,19 @@ class TestHandOver:
         assert len(context) <= 3000
         return context
 
-    def test_the_next_session_is_told_in_one_line_and_no_other(
+    def test_later_sessions_are_told_in_one_line_until_another_one_worked(
         self, client: SimulatedClient
     ) -> None:
         self.left_open(client)
         told = self.start(client, "session-2")
 
-        assert told.count(self.LEFT) == 1
-        assert "Should I drop the old column?" in told
-        assert self.LEFT not in self.start(client, "session-2")
-        assert self.LEFT not in self.start(client, "session-3")
+        assert told.count("Last session (") == 1
+        assert "left open: asked the user: Should I drop the old column?" in told
+        assert TASK in told
+        assert self.start(client, "session-3") == told
+        worked(client, "session-3", "Drop the old column of the orders now")
+        last = self.start(client, "session-4")
+        assert f"outcome: {OUTCOME}" in last and TASK not in last
 
     def test_a_resumed_session_and_one_without_open_ends_tell_nothing(
         self, client: SimulatedClient
@@ -355,15 +374,51 @@ class TestHandOver:
 
         assert self.LEFT not in self.start(client, "session-2")
 
-    def test_after_some_days_it_is_not_news(self, client: SimulatedClient) -> None:
+    def test_after_some_weeks_it_is_not_news(self, client: SimulatedClient) -> None:
         self.left_open(client)
         memory = client.memory()
-        long_ago = ids.timestamp(time.time() - 10 * 24 * 3600)
+        long_ago = ids.timestamp(time.time() - 20 * 24 * 3600)
         with memory.session_database().transaction() as c:
             c.execute("UPDATE records SET created_at = ?", (long_ago,))
         memory.close()
 
         assert self.LEFT not in self.start(client, "session-2")
+
+    def test_an_open_point_of_the_assistant_is_told_until_three_sessions_passed_it_over(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("open", "The host of the archive is not chosen", quotation="", session="s-0")
+        client.note("open", "The owner of the mail domain is not known", session="s-0")
+        for n in range(3):
+            assert "host of the archive" in self.start(client, f"start-{n}")
+            worked(client, f"work-{n}")
+
+        told = self.start(client, "start-3")
+        assert "host of the archive" not in told
+        assert "owner of the mail domain" in told
+
+    def test_an_unconfirmed_decision_is_told_for_ten_sessions(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("decision", "The archive is hosted in Frankfurt", quotation="", session="s-0")
+        client.note("decision", "Mails are sent with Postmark", session="s-0")
+        for n in range(10):
+            assert "Frankfurt" in self.start(client, f"start-{n}")
+            worked(client, f"work-{n}")
+
+        told = self.start(client, "start-10")
+        assert "Frankfurt" not in told
+        assert "Postmark" in told
+
+    def test_facts_of_the_last_session_are_told_rather_than_its_answer(
+        self, client: SimulatedClient
+    ) -> None:
+        fact = "The sandbox of the payment provider is down at night"
+        client.note("fact", fact, session="work-0")
+        worked(client, "work-0")
+
+        told = self.start(client, "start-0")
+        assert f"settled: {fact}" in told and OUTCOME not in told
 
     def test_full_of_decisions_the_block_still_has_room_for_it(
         self, client: SimulatedClient

@@ -12,7 +12,9 @@ import memory_fabric
 from launchers.support import ROOT, read, read_json
 from memory_fabric.dispatcher import HANDLERS
 from memory_fabric.servers.mcp.schema import TOOLS
+from memory_fabric.store.launch_marks import FIXES, RULES
 
+TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 HOOK = "${CLAUDE_PLUGIN_ROOT}/hooks/launch"
 
 
@@ -23,6 +25,10 @@ def _json(*names: str) -> Any:
 def _entries() -> dict[str, Any]:
     hooks: dict[str, Any] = _json("hooks.json")["hooks"]
     return hooks
+
+
+def _groups() -> list[tuple[str, Any]]:
+    return [(event, group) for event, groups in _entries().items() for group in groups]
 
 
 def test_one_version_and_one_name_everywhere() -> None:
@@ -45,22 +51,42 @@ def test_every_event_with_a_handler_is_registered_and_no_other() -> None:
 
 
 def test_every_hook_is_one_direct_call_of_the_launcher_with_a_short_timeout() -> None:
-    for event, groups in _entries().items():
-        assert len(groups) == 1, event
-        (hook,) = groups[0]["hooks"]
-        assert (hook["type"], hook["command"], hook["args"]) == ("command", HOOK, [])
+    for event, group in _groups():
+        (hook,) = group["hooks"]
+        assert (hook["type"], hook["command"]) == ("command", HOOK)
         # Uniting two memories may take long; a person has typed it and waits.
         longest = 60 if event == "UserPromptExpansion" else 20
         assert 1 <= hook["timeout"] <= longest
         assert set(hook) == {"type", "command", "args", "timeout"}
 
 
+def test_the_launcher_may_leave_early_only_for_tools_that_are_used_all_the_time() -> None:
+    named = [
+        (event, group["matcher"], group["hooks"][0]["args"])
+        for event, group in _groups()
+        if group["hooks"][0]["args"]
+    ]
+
+    assert named == [
+        ("PreToolUse", "^(Bash|Edit|Write|MultiEdit|NotebookEdit)$", [RULES]),
+        ("PostToolUse", "^Bash$", [FIXES]),
+        ("PostToolUseFailure", "^Bash$", [FIXES]),
+    ]
+    assert all(len(groups) == 1 for event, groups in _entries().items() if event not in TOOL_EVENTS)
+
+
+def test_no_tool_starts_two_hooks_of_an_event() -> None:
+    for event in TOOL_EVENTS:
+        matchers = [re.compile(group["matcher"]) for group in _entries()[event]]
+        for tool in ("Bash", "Edit", "Task", "AskUserQuestion", "mcp__mine__create_entities"):
+            assert sum(bool(matcher.search(tool)) for matcher in matchers) <= 1
+
+
 def test_only_events_of_tools_and_skills_are_narrowed_and_to_those_meant() -> None:
     matchers = {event: groups[0].get("matcher") for event, groups in _entries().items()}
 
     assert {event for event, matcher in matchers.items() if matcher} == {
-        "PreToolUse",
-        "PostToolUse",
+        *TOOL_EVENTS,
         "UserPromptExpansion",
     }
     typed = re.compile(matchers["UserPromptExpansion"])

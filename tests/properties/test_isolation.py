@@ -21,13 +21,13 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.handlers import load_context
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import retention
 from memory_fabric.recall.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
+from memory_fabric.session.standing import Standing
 from memory_fabric.store import entity_search, graph, invariants, search
 from memory_fabric.store import merge as merging
 from memory_fabric.store.domains import counts
@@ -298,7 +298,8 @@ def injected(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
         yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
     yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
-    yield load_context.standing_records(scoped), load_context.open_points(scoped)
+    holding = Standing(scoped)
+    yield holding.contents(holding.last_line()[0])
 
 
 def by_tools(scoped: Memory, _ids: list[str]) -> Iterable[Any]:

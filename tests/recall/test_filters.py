@@ -38,6 +38,16 @@ def test_br19_metadata_filters_must_all_hold(fabric: Fabric) -> None:
     assert found == ["Name branches after issues"]
 
 
+def test_a_category_finds_records_of_it_and_what_they_added(fabric: Fabric) -> None:
+    remember(fabric.memory, "Sign releases with Sigstore", category="Security")
+    remember(fabric.memory, "Name Redis keys after their owner", category="data model")
+
+    assert texts(fabric, "releases", category="security") == ["Sign releases with Sigstore"]
+    assert texts(fabric, "category:security") == ["Sign releases with Sigstore"]
+    assert texts(fabric, 'name category:"data model"') == ["Name Redis keys after their owner"]
+    assert texts(fabric, "name", category="style") == []
+
+
 def test_a_list_of_values_means_any_of_them(fabric: Fabric) -> None:
     assert len(texts(fabric, "name", domain=["code_reviewer", "general"])) == 3
     assert len(texts(fabric, "name", domain=["Code Reviewer"])) == 2

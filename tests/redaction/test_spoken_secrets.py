@@ -679,3 +679,19 @@ def test_the_tail_of_a_private_key_leaves_without_its_head(start: str) -> None:
     text = "\n".join(start + row for row in (*rows, "-" * 5 + "END RSA PRIVATE KEY" + "-" * 5))
 
     assert "nL0wQ" not in redact(text) and "yZ1x7Kp" not in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password @ {0} {0} token",
+        "password is [redacted: to a1 @ {0} ] {0}",
+        "passwd api --password to admin{0}",
+        "curl password is admin {0} admin creds",
+    ],
+)
+def test_the_mark_of_a_value_ends_the_search_for_it(text: str) -> None:
+    once = redact(text.format("hun" + "ter42"))
+
+    assert "[redacted: " in once
+    assert redact(once) == once

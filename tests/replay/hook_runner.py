@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -98,8 +99,9 @@ class HookRunner:
     ) -> HookResult:
         name = "UserPromptSubmit" if isinstance(event, bytes) else event["hook_event_name"]
         data = event if isinstance(event, bytes) else json.dumps(event).encode()
+        tool = "" if isinstance(event, bytes) else str(event.get("tool_name", ""))
         done = subprocess.run(
-            command(name, self.root),
+            command(name, self.root, tool),
             input=data,
             capture_output=True,
             env={**self.environ, **environ},
@@ -149,14 +151,16 @@ class HookRunner:
             shutil.copyfile(TESTS / "events" / recording, path)
 
 
-def command(event_name: str, root: Path) -> list[str]:
+def command(event_name: str, root: Path, tool: str = "") -> list[str]:
     """Return the command that hooks.json gives for an event, its variable filled in.
 
-    An event that hooks.json does not name goes to the hook of prompts, which must survive it.
+    An event that hooks.json does not name goes to the hook of prompts, one of a tool that no
+    matcher names to the event's first hook: both must survive it.
     """
     hooks = json.loads((root / "hooks.json").read_text("utf-8"))["hooks"]
-    (group,) = hooks.get(event_name) or hooks["UserPromptSubmit"]
-    (hook,) = group["hooks"]
+    groups = hooks.get(event_name) or hooks["UserPromptSubmit"]
+    meant = [g for g in groups if tool and re.search(g.get("matcher", ""), tool)]
+    (hook,) = (meant or groups)[0]["hooks"]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in words]
 

@@ -34,6 +34,19 @@ def test_recall_gives_back_what_was_remembered_with_date_scope_and_id(tmp_path: 
     run(story)
 
 
+def test_an_answer_counts_among_what_its_session_was_told(tmp_path: Path) -> None:
+    memory = Memory.open(settings(tmp_path / "home"))
+    stored = memory.remember(Record(type="decision", what=PAGINATION), USER)
+    assert stored is not None
+
+    memory_tools.recall(memory, {"query": "pagination"}, USER)
+    memory_tools.recall(memory, {"query": "pagination"}, USER._replace(session=""))
+
+    rows = memory.session_database().rows("SELECT session, channel, memory FROM told ORDER BY id")
+    memory.close()
+    assert [tuple(row) for row in rows] == [("s-0", "recall", f"record:{stored.id}")]
+
+
 def test_recall_finds_native_notes_also_where_nothing_else_is_remembered(tmp_path: Path) -> None:
     home, secret = tmp_path / "home", "gh" + "p_" + "A1b2C3d4E5" * 4
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(tmp_path / "project"))

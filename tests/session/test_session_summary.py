@@ -15,6 +15,7 @@ from memory_fabric.session.session_summary import (
     MAX_WHAT_CHARS,
     noted,
     open_ends,
+    outcome_in,
     question_in,
     summary,
     task_in,
@@ -104,6 +105,55 @@ def test_lines_of_notes_are_no_part_of_the_account() -> None:
 
     assert open_ends(notes) == [f"asked the user: {asked}"]
     assert notes["said"] == asked
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (
+            "Perfect!\n\n## Summary\n- **Parser**: reads the whole file now.\n\n"
+            "The importer keeps columns that it does not know. It reads dates, too.",
+            "The importer keeps columns that it does not know.",
+        ),
+        (
+            "El importador conserva las columnas nuevas.",
+            "El importador conserva las columnas nuevas.",
+        ),
+        ("Now let me run the tests of the importer.", ""),
+        ("The importer has no column for the total price. Let me add it now.", ""),
+        ("The importer has no column for the total price. The change:", ""),
+        ("The parser might drop some of the columns.", ""),
+        ("Should the importer keep unknown columns or drop them?", ""),
+        ("The columns to look at:", ""),
+        ("1. The parser reads the whole file now.", ""),
+        ("| parser | reads the whole file now. |", ""),
+        ("I've built the analytics importer for CSV uploads.", ""),
+        ("Done.", ""),
+        ("", ""),
+    ],
+)
+def test_the_outcome_is_the_first_sentence_of_prose_that_says_something_new(
+    said: str, outcome: str
+) -> None:
+    assert outcome_in(said, TASK) == outcome
+
+
+@pytest.mark.parametrize(
+    ("prompts", "asked"),
+    [
+        (("continue", TASK), TASK),
+        (("Fix this error", TASK), TASK),
+        ((TASK, "1. use the old parser 2. keep every column that is unknown"), TASK),
+        ((TASK, "Also the upload of large files is slow on the old server"), TASK),
+        (("ok",), None),
+    ],
+)
+def test_the_request_is_the_prompt_that_says_most(
+    prompts: tuple[str, ...], asked: str | None
+) -> None:
+    record = summary(after(*(("user", prompt) for prompt in prompts)))
+
+    assert (record.evidence["asked"] if record else None) == asked
 
 
 @pytest.mark.parametrize(

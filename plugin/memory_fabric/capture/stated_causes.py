@@ -140,6 +140,11 @@ def declares_done(said: str) -> bool:
     return any(pattern(_ALL_DONE).search(s) for s in sentences) and not admits_failure(said)
 
 
+def states_plan(sentence: str) -> bool:
+    """Return True if a sentence says what the assistant is about to do."""
+    return pattern(_PLAN).search(sentence) is not None
+
+
 def account(said: str) -> str:
     """Return an answer without fenced code and lines of notes ("Noted fix: …", "Dropped: …")."""
     lines, is_code = [], False

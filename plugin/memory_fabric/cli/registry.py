@@ -75,7 +75,7 @@ COMMANDS = (
         "commands.stale_prune",
         "stale",
         ASK,
-        "List memories that have not been mentioned for long, oldest first.",
+        "List memories that have not been mentioned for long, and those whose files have changed.",
     ),
     Command(
         "remember",
@@ -104,6 +104,13 @@ COMMANDS = (
         "pin",
         CHANGE,
         "Give a memory to every session at its start, before newer ones.",
+    ),
+    Command(
+        "rules",
+        "commands.rules",
+        "rules",
+        CHANGE,
+        "List the rules that are bound to a command, a path or an activity, and what they do.",
     ),
     Command(
         "prune",
@@ -216,6 +223,13 @@ COMMANDS = (
         "domains",
         MAINTAIN,
         "Count memories by domain, show the configuration, find relations between domains.",
+    ),
+    Command(
+        "worth",
+        "commands.worth",
+        "worth",
+        MAINTAIN,
+        "Show what sessions were told, what it cost, and what of it was used.",
     ),
     Command(
         "project",

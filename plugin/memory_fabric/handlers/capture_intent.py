@@ -45,7 +45,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         context_text, new = listen(context, event.session, prompt)
         told.insert(0, notice_texts.remembered(new, memory.settings))
     notice = " · ".join(part for part in told if part)
-    return Reply(context_text, notice, receipts=(_keeping(event, context, prompt),))
+    receipts = [_keeping(event, context, prompt)]
+    receipts += [_counting(event, context, context_text)] if context_text else []
+    return Reply(context_text, notice, receipts=tuple(receipts))
 
 
 def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[], None]:
@@ -70,3 +72,18 @@ def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[],
             raise
 
     return keep
+
+
+def _counting(event: Event, context: RequestContext, cue: str) -> Callable[[], None]:
+    """Return the task that counts the cue among what the session was told."""
+
+    def count() -> None:
+        # late: after the reply is out
+        from memory_fabric.store import sessions, worth
+
+        item = worth.Item("", worth.CUE, len(cue))
+        database = context.memory.session_database()
+        if not database.read_only:
+            sessions.record_told(database, event.session, "prompt", context.now, [item])
+
+    return count

@@ -1,17 +1,16 @@
-"""SessionStart: inject the project's recent decisions, once a session, and do maintenance."""
+"""SessionStart: tell what holds in the project, once a session, and do maintenance."""
 
 from __future__ import annotations
 
 import os
-import time
 
-from memory_fabric import deadline, events, ids, jsontext
+from memory_fabric import deadline, events, jsontext
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.models import OTHERS
-from memory_fabric.recall import render
+from memory_fabric.recall import session_block as blocks
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 from memory_fabric.session.ledger import Ledger
+from memory_fabric.session.standing import Standing
 from memory_fabric.setup import packages
 from memory_fabric.store import notices, sessions
 from memory_fabric.store.history import demotion
@@ -24,27 +23,20 @@ if TYPE_CHECKING:
     from collections.abc import Set
 
     from memory_fabric.events import Event
-    from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
-STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipattern")
-HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
-# Enough rows that ten remain after those that MEMORY.md shows anyway.
-MAX_READ = 60
 # Records of earlier releases that become candidates at one start; maintenance does the rest.
 MAX_UPGRADED = 100
-# A session that starts within this time gets the open points of the last one.
-HANDED_ON_FOR_S = 3 * 24 * 3600
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires on startup, resume, clear and fork.
 
-    Reads recent and pinned records; replies with the session block, unless the session has it
-    already, and with notices of problems.
+    Reads standing records and the last session's; replies with the session block, unless the
+    session has it already, and with notices of problems.
 
     It also installs packages in the background, applies queued changes, catches up sessions that
     ended without Stop, and on the very first run tells the user what is stored where.
@@ -78,32 +70,36 @@ class Block(Value):
 
 
 def session_block(event: Event, context: RequestContext) -> Block:
-    """Return what the session has not been given yet, with the receipt that records it."""
+    """Return what the session has not been given yet, with the receipt that records it.
+
+    Memories, review debt and protocol together have at most 3,000 characters. A resumed session is
+    told only what is new.
+    """
     memory = context.memory
     ledger = Ledger(event, context)
     if events.source(event) == "fork":
         _inherit(ledger, event)
     seen = ledger.seen()
     shown = memory.native_ids(ledger.started_at)
-    offered = [r for r in standing_records(memory) if r.id not in shown]
-    pinned = [r for r in offered if r.pinned]
-    ours, theirs = render.ours_and_theirs([r for r in offered if not r.pinned])
-    fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
-    asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
-    last = left_open(memory, event) if events.source(event) in ("startup", "clear") else None
+    is_new = events.source(event) in ("startup", "clear")
+    holding = Standing(memory, shown)
+    last, last_id = holding.last_line(event.session) if is_new else ("", "")
     more, request, told_ids = _notes(event, context, seen)
-    text = render.recent_decisions(
-        [r for r in fresh if not r.pinned],
-        pinned=[r for r in fresh if r.pinned],
-        asked=asked,
-        last=last,
+    given = frozenset(name.removeprefix("record:") for name in seen)
+    taken = sum(len(text) + 2 for text in (more, request) if text)
+    contents = holding.contents(last, given)
+    if contents.rules or contents.decisions or contents.others:
+        from memory_fabric.recall.file_marks import mark_contents  # late: few starts tell anything
+
+        contents = mark_contents(contents, memory)
+    block = blocks.block(contents, blocks.SESSION_CHARS - taken)
+    whole = "\n\n".join(part for part in (block.text, more) if part)
+    told = [record.id for record in block.records] + ([last_id] if last_id and block.text else [])
+    names = tuple(f"record:{id_}" for id_ in told)
+    receipts = ledger.receipt(
+        (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
-    lines = [(r, render.record_line(r)) for r in fresh] + [(r, render.open_line(r)) for r in asked]
-    lines += [(last, render.left_open_line(last))] if last else []
-    given = tuple(f"record:{r.id}" for r, line in lines if line in text)
-    whole = "\n\n".join(part for part in (text, more) if part)
-    receipts = ledger.receipt((*given, *told_ids), "session", loaded=True)
-    return Block(Reply(whole, own_words=request, receipts=receipts), given)
+    return Block(Reply(whole, own_words=request, receipts=receipts), names)
 
 
 def _notes(
@@ -121,53 +117,6 @@ def _notes(
     is_new = events.source(event) in debt.SOURCES
     waiting = debt.of_session(context.memory) if is_new else debt.Debt()
     return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids)
-
-
-def standing_records(memory: Memory) -> list[Record]:
-    """Return the pinned records, then those that hold until changed; own ones before shared ones.
-
-    Each group is sorted newest first.
-    """
-    marks = ", ".join("?" * len(STANDING_TYPES))
-    pinned = memory.find_records(f"{HOLDS} AND pinned = 1", (), MAX_READ)
-    holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source"
-    asked = (*STANDING_TYPES, OTHERS)
-    return [
-        *pinned,
-        *memory.find_records(f"{holding} <> ?", asked, MAX_READ),
-        *memory.find_records(f"{holding} = ?", asked, render.MAX_DECISIONS),
-    ]
-
-
-def open_points(memory: Memory) -> list[Record]:
-    """Return unanswered questions and current blockers, newest first; own ones before shared ones.
-
-    Pinned records are left out, since they are listed anyway.
-    """
-    still = f"{HOLDS} AND pinned = 0 AND type IN ('question', 'blocker') AND source"
-    ours = memory.find_records(f"{still} <> ?", (OTHERS,), render.MAX_OPEN_POINTS)
-    left = render.MAX_OPEN_POINTS - len(ours)
-    return ours + (memory.find_records(f"{still} = ?", (OTHERS,), left) if left else [])
-
-
-def left_open(memory: Memory, event: Event) -> Record | None:
-    """Return the record of the last session if it ended recently and left something open.
-
-    It is None if another session was given it already.
-    """
-    recently = ids.timestamp(time.time() - HANDED_ON_FOR_S)
-    found = memory.find_records(
-        f"{HOLDS} AND type = 'session' AND session <> ? AND created_at > ?",
-        (event.session, recently),
-        1,
-    )
-    if not found or not found[0].evidence.get("open"):
-        return None
-    last: Record = found[0]
-    given = sessions.was_given_since(
-        memory.session_database(), f"record:{last.id}", last.created_at
-    )
-    return None if given else last
 
 
 def _maintain(event: Event, context: RequestContext) -> None:

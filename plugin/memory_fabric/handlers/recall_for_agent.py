@@ -36,10 +36,15 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         seen=ledger.seen(event.agent_id),
         shown=frozenset() if blind else fabric.memory.native_ids(ledger.started_at),
     )
-    receipt = ledger.receipt(
-        injection.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
-    )
     asked = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
+    receipt = ledger.receipt(
+        injection.ids,
+        "subagent",
+        agent=event.agent_id,
+        offered=[id_ for id_, _ in tasks],
+        text=injection.text,
+        own_words=asked,
+    )
     return Reply(injection.text, own_words=asked, receipts=receipt)
 
 

@@ -41,5 +41,5 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     return Reply(
         "\n\n".join(text for text in (before.context, injection.text) if text),
         own_words=before.own_words,
-        receipts=(*before.receipts, *ledger.receipt(injection.ids, "prompt")),
+        receipts=(*before.receipts, *ledger.receipt(injection.ids, "prompt", text=injection.text)),
     )

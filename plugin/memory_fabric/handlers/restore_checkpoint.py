@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.handlers.load_context import standing_records
 from memory_fabric.notes import protocol
+from memory_fabric.recall.file_marks import mark_records
+from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
 from memory_fabric.session.ledger import Ledger
+from memory_fabric.session.standing import Standing
 from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False
@@ -38,11 +40,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
     own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
-    text, records = block(ledger.checkpoint(), own, pinned, others)
-    given = [f"record:{id_}" for id_ in records]
+    own, pinned, others = (mark_records(part, context.memory) for part in (own, pinned, others))
     asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
+    left = SESSION_CHARS - len(asked) - 2 if asked else SESSION_CHARS
+    text, records = block(ledger.checkpoint(), own, pinned, others, left)
+    given = [f"record:{id_}" for id_ in records]
     given += [protocol.ID] if asked else []
-    receipts = ledger.receipt(given, "compact", loaded=True, anew=True)
+    receipts = ledger.receipt(given, "compact", loaded=True, anew=True, text=text, own_words=asked)
     return Reply(text, own_words=asked, receipts=receipts)
 
 
@@ -61,7 +65,7 @@ def _worth_restoring(
     pinned = memory.find_records(f"{HOLDS} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED)
     known = set(memory.native_ids(started_at))
     parts = []
-    for records in (own, pinned, standing_records(memory)):
+    for records in (own, pinned, Standing(memory).records):
         parts.append([record for record in records if record.id not in known])
         known.update(record.id for record in records)
     return parts[0], parts[1], parts[2]

@@ -34,6 +34,7 @@ NAMES = {
     "agents": "agent",
     "scopes": "scope",
     "sessions": "session",
+    "categories": "category",
 }
 GUESSED = "read as a question about the domain"
 TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
@@ -184,7 +185,7 @@ def _key(field: str, value: str) -> str:
     """Return the key that equal values of a field share."""
     if field == "domains":
         return domain_name(value) or value
-    return value.casefold() if field == "projects" else value
+    return value.casefold() if field in ("projects", "categories") else value
 
 
 def _earliest(moments: Iterable[str]) -> str:

@@ -52,6 +52,7 @@ FILTER_FIELDS = {
     "scope": "scopes",
     "session": "sessions",
     "project": "projects",
+    "category": "categories",
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES

@@ -7,11 +7,11 @@ from memory_fabric.recall import inject, render
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.recall.normalize import normalize
-from memory_fabric.recall.parse import parse
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import measured, rerank
 from memory_fabric.recall.retrieve import (
+    EVERY_SOURCE,
     RECALL_LIMIT,
     anchored,
     newest,
@@ -25,7 +25,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Hit, Relation
@@ -115,7 +115,10 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        return without_secrets(answer._replace(query=shown_query, notes=notes))
+        from memory_fabric.recall.relation_times import with_times  # late: no prompt shows any
+
+        hits = tuple(_marked(with_times(answer.hits, inner.memory), self.memory))
+        return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
 
     def hits_to_inject(
         self,
@@ -132,13 +135,28 @@ class Fabric(RequestContext):
 
         `seen`, `shown`, `here` and `since` are those of inject.above_floor.
         """
-        query = parse(text, now=self.now, plain=True)
+        query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return []
         query = with_names_meant(query, self.memory.databases())
         found = self.injection_candidates(query, session=session)
+        if inject.may_hold_a_log(query.text):
+            found = self._with_known_fixes(found, query.text)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
-        return inject.choose(self._ranked(inject.shortlist(hits), query)) if hits else []
+        return inject.choose(rank(hits, self.now, past=query.past), query)
+
+    def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
+        """Put the fixes whose symptom is in a text before the other hits."""
+        # late: few prompts hold a log
+        from memory_fabric.recall import known_fixes
+        from memory_fabric.recall.for_agents import hit_of
+
+        fixes = [hit_of(record) for record in known_fixes.matching(text, self.memory)]
+        named = {hit.id for hit in fixes}
+        marked = [
+            hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True}) for hit in fixes
+        ]
+        return [*marked, *(hit for hit in found if hit.id not in named)]
 
     def in_named_domain(self, text: str) -> Fabric:
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
@@ -156,7 +174,8 @@ class Fabric(RequestContext):
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
-        found, _, _ = self._found(query, session, INJECT_LIMIT)
+        sources = inject.sources_for(query)
+        found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources)
         return mark_stale(found, self.now)
 
     def inject_for_prompt(
@@ -177,6 +196,7 @@ class Fabric(RequestContext):
         hits = scoped.hits_to_inject(
             text, session=session, seen=seen, shown=shown, here=here, since=since
         )
+        hits = _marked(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
     def inject_for_agent(
@@ -197,6 +217,7 @@ class Fabric(RequestContext):
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
+        hits = _marked(hits, self.memory)
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
@@ -219,20 +240,41 @@ class Fabric(RequestContext):
         return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures, notes)
 
     def _found(
-        self, query: Query, session: str, limit: int, *, explain: bool = False
+        self,
+        query: Query,
+        session: str,
+        limit: int,
+        *,
+        explain: bool = False,
+        sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
         """Return distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
         wide = limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve(
-            query, self.memory, now=self.now, session=session, limit=limit, wide=wide
+            query,
+            self.memory,
+            now=self.now,
+            session=session,
+            limit=limit,
+            wide=wide,
+            sources=sources,
         )
+        sessions: Mapping[str, float] = {}
+        if wide:
+            from memory_fabric.recall.continued import continued  # late: prompts do not wait for it
+
+            carried = continued(query, self.memory, candidates)
+            sessions, failures = carried.scores, (*failures, *carried.failures)
+            candidates += carried.candidates
         if self.similarity is not None:
             from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
 
             candidates += near(query, self.memory, candidates, session, self.similarity)
-        hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
+        hits = collapse(
+            normalize(candidates, query, self.now, wide=wide, explain=explain, sessions=sessions)
+        )
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
@@ -256,6 +298,15 @@ class Fabric(RequestContext):
         hits = collapse(normalize(found, query, self.now))[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
+
+
+def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
+    """Return the hits with the files that have changed since they were stored."""
+    if not hits:
+        return []
+    from memory_fabric.recall.file_marks import mark_hits  # late: most prompts have no hits
+
+    return mark_hits(hits, memory)
 
 
 # The factor by which more candidates are read if some may be left out.

@@ -45,8 +45,24 @@ _SAYING_NOTHING = frozenset(
 )
 
 
+# A mark changes what stands around it, so a text with a new one is read again, at most this often.
+MAX_PASSES = 4
+
+
 def redact(text: str) -> str:
-    """The text with every secret replaced by `[redacted: kind]`; other text byte for byte."""
+    """The text with every secret replaced by `[redacted: kind]`; other text byte for byte.
+
+    A text that was redacted stays as it is.
+    """
+    for _ in range(MAX_PASSES):
+        before, text = text, _redacted_once(text)
+        if text == before:
+            break
+    return text
+
+
+def _redacted_once(text: str) -> str:
+    """The text after one pass; a second one may find what the marks of the first make plain."""
     folded = text.casefold()
     harmless: HarmlessParts | None = None
     for sign, step in STEPS:

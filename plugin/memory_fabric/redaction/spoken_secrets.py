@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
+MARK_OF_VALUE = f"{MARK}secret]"
 
 
 def without_stated(text: str) -> str:
@@ -112,6 +113,11 @@ def _is_in_mark(text: str, place: int) -> bool:
     return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
 
 
+def _is_mark_of_value(region: str, start: int) -> bool:
+    """Return True if the word that begins there holds the mark of a value."""
+    return region.startswith(MARK_OF_VALUE, region.find(MARK, start))
+
+
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
     """Return the spans of values that follow the name ending at `named_to`."""
     region_end = min(len(text), named_to + REACH_CHARS)
@@ -128,6 +134,8 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     for token in tokens().finditer(region):
         between = region[previous : token.start()]
         previous = token.end()
+        if MARK in f"{token.group()} " and _is_mark_of_value(region, token.start()):
+            return  # an earlier pass found the value: what follows it is none
         if any(link in between for link in "是为為は：＝이가는은が"):
             linked = "="
         left, right = stripped(token.group())

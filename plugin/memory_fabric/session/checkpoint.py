@@ -7,7 +7,7 @@ characters are given to the other parts.
 from __future__ import annotations
 
 from memory_fabric.notes.grammar import without_notes
-from memory_fabric.recall.render import SESSION_CHARS, record_line
+from memory_fabric.recall.session_block import SESSION_CHARS, record_line
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -207,14 +207,8 @@ def _lines(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
     """Return records as lines, shorter than in the session block to leave space for other parts."""
-    short = (
-        record._replace(
-            what=cut(one_line(record.what), MAX_WHAT_CHARS),
-            why=cut(one_line(record.why), MAX_WHY_CHARS),
-        )
-        for record in records
-    )
-    return tuple((record_line(record), record.id) for record in short)
+    limits = (MAX_WHAT_CHARS, MAX_WHY_CHARS)
+    return tuple((record_line(record, limits=limits), record.id) for record in records)
 
 
 def _latest(paths: Sequence[str], most: int) -> list[str]:

@@ -147,6 +147,11 @@ def _remember(
         fixes = [record for record in noted if record.type == "solution"]
         _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
+    if own:
+        # late: only if something was said
+        from memory_fabric.session.use_of_told import judge
+
+        unread.attempt(None, judge, memory, session, own, context.now)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)

@@ -103,10 +103,13 @@ class Ledger:
         loaded: bool = False,
         anew: bool = False,
         offered: Iterable[str] = (),
+        text: str = "",
+        own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
         """Return the tasks to run after the output was written; none without a ledger.
 
-        `offered` are noted tasks of which one is the agent's.
+        `text` is the context that tells the memories, `own_words` the program's own; both count
+        in what memory costs (store.worth). `offered` are noted tasks of which one is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:
@@ -114,6 +117,10 @@ class Ledger:
         given, tasks, taken = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
+            from memory_fabric.store import worth  # late: after the reply is out
+
+            told = worth.items(given, text)
+            told += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []
             sessions.record_injections(
                 database,
                 event.session,
@@ -124,6 +131,7 @@ class Ledger:
                 transcript=event.transcript_path,
                 loaded=loaded,
                 anew=anew,
+                told=told,
             )
             if taken:
                 sessions.close_tasks(database, taken)

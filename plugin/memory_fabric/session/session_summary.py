@@ -7,7 +7,7 @@ fails, what is left to do, how it ended. Pure; the handlers read and save them.
 from __future__ import annotations
 
 from memory_fabric.capture.confidence import BASE
-from memory_fabric.capture.stated_causes import account, declares_done, sentences_in
+from memory_fabric.capture.stated_causes import account, declares_done, sentences_in, states_plan
 from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Record
 from memory_fabric.notes.quotation import is_assent
@@ -15,11 +15,11 @@ from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.session.checkpoint import INTERRUPTED, own_words
-from memory_fabric.text import cut, first_of, one_line, without_injected
+from memory_fabric.text import STOPWORDS, cut, first_of, one_line, stem, without_injected, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
 MAX_WHAT_CHARS = 600
@@ -28,6 +28,14 @@ MAX_FILES, MAX_FILES_NAMED, MAX_PATH_CHARS = 20, 5, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 30, 80
 MAX_OPEN_ENDS, MAX_OPEN_END_CHARS = 4, 160
 MAX_SAID_CHARS, MAX_TO_DO_NAMED = 400, 3
+MIN_OUTCOME_CHARS, MAX_OUTCOME_CHARS = 40, 200
+# A prompt with so many content words says enough: a longer one is not preferred to it.
+ENOUGH_WORDS = 6
+# The sentence that tells how a session ended has so many content words, and no more than this share
+# of them repeats the request.
+OUTCOME_WORDS, MAX_REPEATED = 4, 0.7
+# The beginning of the mark that replaces a secret: mostly in pasted text.
+REDACTED = "[redacted"
 # A longer prompt is mostly a paste; the end of a long answer is its account.
 MAX_PROMPT_CHARS, MAX_READ_CHARS = 8 << 10, 8 << 10
 # A longer task ends with a sentence, if that leaves so much.
@@ -66,6 +74,16 @@ _OFFERS = (
     r"quieres que|te gustaría|algo más|möchtest du|soll ich (?:noch|auch|weiter)|noch etwas|"
     r"voulez-vous|veux-tu|souhaitez|autre chose|quer que|gostaria)\b|吗？?$|ますか？?$|까요\??$"
 )
+# Headings, list items, quotations and tables.
+_NO_PROSE = r"\s*(?:#|[-*+•>|]\s|\*\*[^*]+\*\*\W*$|\d+[.)]\s|\W{0,3}$)"
+_NO_OUTCOME = (
+    r"\b(?:might|maybe|perhaps|probably|seems?|appears?|looks? like|sounds? like|you can|you could|"
+    r"you(?:'ll| will| need| should| may)|here(?:'s| is| are)|i understand|i need|please|if you|"
+    r"i see|i can see|i notice|parece|quizás?|puedes|podés|entiendo|vielleicht|scheint|"
+    r"peut-être|semble|talvez)\b"
+)
+# A prompt that answers the assistant's questions, or goes on from the one before.
+_FOLLOWS_UP = r"\W*(?:\d+[.):]|(?:yes|no|ok|okay|and|also|still|but|sí|si|ja|oui|sim)\b)"
 DONE, FAILED, OPEN = "done", "failed", "open"
 _OUTCOMES = {DONE: "success", FAILED: "failed", OPEN: "neutral"}
 
@@ -85,6 +103,7 @@ def noted(
     tasks, asked = list(notes.get("tasks", ())), int(notes.get("asked", 0))
     last, waiting = str(notes.get("said", "")), bool(notes.get("waiting"))
     question, is_done = str(notes.get("question", "")), bool(notes.get("is_done"))
+    request, ended = str(notes.get("request", "")), str(notes.get("ended", ""))
     for role, text in said:
         text = without_injected(text[-MAX_READ_CHARS:] if role == "assistant" else text)
         if role == "assistant":
@@ -93,11 +112,14 @@ def noted(
                 continue
             last, waiting = one_line(answer)[-MAX_SAID_CHARS:], False
             question, is_done = question_in(answer), declares_done(answer)
+            ended = outcome_in(answer, request)
         elif text.startswith(INTERRUPTED):
             waiting = True
         elif text.strip():
-            last, waiting, question, is_done = "", True, "", False
+            last, waiting, question, is_done, ended = "", True, "", False, ""
             task = task_in(text)
+            if _says_more(task, request):
+                request = task
             if task and task not in tasks:
                 tasks, asked = [*tasks[:1], *[*tasks[1:], task][-(MAX_TASKS - 1) :]], asked + 1
     changed = dict.fromkeys(notes.get("files", ()))
@@ -105,7 +127,7 @@ def noted(
         changed.pop(file[-MAX_PATH_CHARS:], None)
         changed[file[-MAX_PATH_CHARS:]] = None
     more = {"tasks": tasks, "asked": asked, "said": last, "waiting": waiting}
-    more |= {"question": question, "is_done": is_done}
+    more |= {"question": question, "is_done": is_done, "request": request, "ended": ended}
     listed = None if items is None else _bounded(items)
     return {
         **notes,
@@ -146,6 +168,8 @@ def summary(
     left = f". Left open: {'; '.join(ends)}" if ends else ""
     chars_left = MAX_WHAT_CHARS - min(len(left), MAX_WHAT_CHARS // 2)
     evidence: dict[str, Any] = {"outcome": outcome, "tasks": tasks, "files": files, "open": ends}
+    told = {"asked": str(notes.get("request", "")), "said": str(notes.get("ended", ""))}
+    evidence |= {key: text for key, text in told.items() if text}
     evidence |= {"decisions": list(decisions)} if decisions else {}
     evidence |= {"commit": commit} if commit else {}
     return Record(
@@ -171,6 +195,35 @@ def open_ends(
     elif notes.get("waiting") and notes.get("tasks"):
         ends.append("the last prompt was not finished")
     return [cut(end, MAX_OPEN_END_CHARS) for end in ends[:MAX_OPEN_ENDS]]
+
+
+def outcome_in(said: str, request: str = "") -> str:
+    """Return the first sentence of an answer that tells what was done or found; '' without one.
+
+    Only whole sentences of prose count, not headings and lists. Plans, guesses, questions,
+    courtesies and what only repeats the request tell nothing. An answer that ends with a plan was
+    said in the middle of the work.
+    """
+    end = list(sentences_in(said))[-1:]
+    if end and (states_plan(end[0]) or end[0].endswith((":", "："))):
+        return ""
+    asked = _stems(request)
+    prose = (line for line in account(said).splitlines() if not pattern(_NO_PROSE).match(line))
+    for sentence in sentences_in("\n".join(prose)):
+        own = _stems(sentence)
+        if _is_short(sentence, own) or not sentence.endswith((".", "!", "。", "！")):
+            continue
+        if pattern(_NO_OUTCOME).search(sentence) or states_plan(sentence):
+            continue
+        if len(own & asked) <= MAX_REPEATED * len(own):
+            return cut(sentence, MAX_OUTCOME_CHARS)
+    return ""
+
+
+def _is_short(sentence: str, own: Collection[str]) -> bool:
+    """Return True for a sentence that says too little, such as "Yes, the code is up to date."."""
+    is_spaceless = not sentence.isascii() and " " not in sentence
+    return not is_spaceless and (len(own) < OUTCOME_WORDS or len(sentence) < MIN_OUTCOME_CHARS)
 
 
 def question_in(said: str) -> str:
@@ -217,6 +270,19 @@ def _own(lines: Iterable[str]) -> list[str]:
             break
         own.append(line)
     return own
+
+
+def _says_more(task: str, request: str) -> bool:
+    """Return True if a later prompt tells better than the earlier ones what a session is about."""
+    if not request:
+        return bool(task) and REDACTED not in task
+    if not task or REDACTED in task or pattern(_FOLLOWS_UP).match(task):
+        return False
+    return _content(request) < ENOUGH_WORDS and _content(task) > _content(request)
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in words(text) if word not in STOPWORDS}
 
 
 def _content(text: str) -> int:

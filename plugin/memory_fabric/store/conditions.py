@@ -2,7 +2,8 @@
 
 A row must have one of the values of every field that is filtered; without the attribute it does not
 match. Graph rows that a record added have the record's scope and project, others those of their
-database. A relation has a session, agent and type only through a record that states it. `projects`
+database. Only records have a category, and the graph rows that they added. A relation has a
+session, agent and type only through a record that states it. `projects`
 are case-folded names; an empty one means rows without a project tag, which belong to the database's
 own project. Domains are not filtered here: see store.domains.views.
 """
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
 NOTHING = "AND 0"
+_CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
+_CATEGORY_OF_RECORD = (
+    "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
+    "WHERE x.id = {record}), '') COLLATE NOCASE"
+)
 
 
 class Condition(Value):
@@ -48,6 +54,7 @@ def of_records(db: Database, filters: Filters, session: str) -> Condition:
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
     said = _said_by(own, filters, "r").among("r.type", filters.types)
     said = said.among("r.scope", filters.scopes)
+    said = said.among(_CATEGORY.format(table="r"), filters.categories)
     return _timed(_tagged(db, said, filters, "json_extract(r.body, '$.project')"), filters, "r")
 
 
@@ -55,12 +62,17 @@ def of_observations(db: Database, filters: Filters) -> Condition:
     """Return the condition on observations `o` of entities `e`."""
     said = _said_by(Condition(), filters, "o")
     said = said.among("e.type COLLATE NOCASE", filters.types)
+    said = said.among(_CATEGORY_OF_RECORD.format(record="o.record"), filters.categories)
     return _timed(_placed(db, said, filters, "o.record"), filters, "o")
 
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
-    """Return the condition on turns `o` of past sessions, which have no type."""
-    if filters.types or (filters.scopes and TURNS_SCOPE not in filters.scopes):
+    """Return the condition on turns `o` of past sessions, which have no type and no category."""
+    if (
+        filters.types
+        or filters.categories
+        or (filters.scopes and TURNS_SCOPE not in filters.scopes)
+    ):
         return Condition(NOTHING)
     said = _said_by(Condition(), filters, "o")
     return _timed(_tagged(db, said, filters, "o.project"), filters, "o")
@@ -71,6 +83,7 @@ def of_entities(db: Database, filters: Filters) -> Condition:
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
     known = Condition().among("e.type COLLATE NOCASE", filters.types)
+    known = known.among(_CATEGORY_OF_RECORD.format(record="e.record"), filters.categories)
     return _timed(_placed(db, known, filters, "e.record"), filters, "e", "updated_at")
 
 
@@ -83,6 +96,7 @@ def of_relations(db: Database, filters: Filters) -> Condition:
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _said_by(Condition(), filters, "x").among("x.type", filters.types)
     record = record.among("x.scope", filters.scopes)
+    record = record.among(_CATEGORY.format(table="x"), filters.categories)
     record = _tagged(db, record, filters, "json_extract(x.body, '$.project')")
     if not record.sql:
         return times
@@ -90,7 +104,8 @@ def of_relations(db: Database, filters: Filters) -> Condition:
         "EXISTS (SELECT 1 FROM claims AS c JOIN records AS x ON x.id = c.record "
         "WHERE c.kind = 'relations' AND c.row = r.id"
     )
-    if filters.sessions or filters.agents or filters.types or not _is_here(db, filters):
+    of_record = filters.sessions or filters.agents or filters.types or filters.categories
+    if of_record or not _is_here(db, filters):
         return times.also(f"AND {stated} {record.sql})", record.values)
     return times.also(f"AND (NOT {stated}) OR {stated} {record.sql}))", record.values)
 

@@ -14,7 +14,7 @@ from memory_fabric.errors import (
     StoreRefuses,
     StoreUnavailable,
 )
-from memory_fabric.store import files, migrations
+from memory_fabric.store import files, launch_marks, migrations
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -185,6 +185,8 @@ class Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
         connection = self.database.connection
+        if not kind:
+            launch_marks.update(connection, self.database.path)
         try:
             connection.execute("ROLLBACK" if kind else "COMMIT")
         except sqlite3.Error as failure:

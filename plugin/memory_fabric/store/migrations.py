@@ -217,10 +217,40 @@ V5 = (
         WHERE source IN ('prompt', 'assistant', 'subagent', 'compaction'))""",
 )
 
-# Versions of the files that records name (store.file_states).
-_FILE_STATES: tuple[str, ...] = ()
+# Versions of the files that records name (store.file_states). `files_due` are records whose files
+# are to be read: new ones, and those that were reworded, noted again or confirmed.
+# Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides its own.
+_FILES_DUE = (
+    "INSERT INTO files_due SELECT new.id "
+    "WHERE NOT EXISTS (SELECT 1 FROM files_due WHERE record = new.id)"
+)
+_CONFIRMED = "json_extract({}.body, '$.evidence.confirmed')"
+_FILE_STATES: tuple[str, ...] = (
+    """CREATE TABLE file_states (
+        record TEXT NOT NULL, path TEXT NOT NULL, blob_id TEXT NOT NULL, size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL, PRIMARY KEY (record, path)) WITHOUT ROWID""",
+    "CREATE TABLE files_due (record TEXT PRIMARY KEY) WITHOUT ROWID",
+    f"""CREATE TRIGGER records_name_files AFTER INSERT ON records
+        WHEN new.scope IN ('team', 'local') BEGIN {_FILES_DUE}; END""",
+    f"""CREATE TRIGGER records_rename_files AFTER UPDATE OF what, why, body, sightings ON records
+        WHEN new.scope IN ('team', 'local')
+        AND (new.what, new.why, new.sightings, {_CONFIRMED.format("new")})
+        IS NOT (old.what, old.why, old.sightings, {_CONFIRMED.format("old")})
+        BEGIN {_FILES_DUE}; END""",
+    """CREATE TRIGGER records_forget_files AFTER DELETE ON records BEGIN
+        DELETE FROM file_states WHERE record = old.id;
+        DELETE FROM files_due WHERE record = old.id; END""",
+)
 # Texts given to the model, and whether they were used (store.worth).
-_TOLD: tuple[str, ...] = ()
+_TOLD = (
+    # One row for each item of a text; `memory` is '' for text that tells no memory. `used` is NULL
+    # until it was judged.
+    """CREATE TABLE told (
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, agent TEXT NOT NULL, channel TEXT NOT NULL,
+        memory TEXT NOT NULL, kind TEXT NOT NULL, chars INTEGER NOT NULL, prompt INTEGER NOT NULL,
+        created_at TEXT NOT NULL, used INTEGER, judged_at TEXT NOT NULL DEFAULT '')""",
+    "CREATE INDEX told_by_session ON told (session, id)",
+)
 # Embeddings of memories (semantic), each of the text of one row; a change of the text deletes it.
 # A `seq` is never used again, so that a reader finds what was added.
 _VECTORS: tuple[str, ...] = (
@@ -245,8 +275,13 @@ _VECTORS: tuple[str, ...] = (
 )
 # Passages of long turns, for search.
 _PASSAGES: tuple[str, ...] = ()
+# Records that act on tool calls (store.launch_marks).
+_MARKED = (
+    "CREATE INDEX records_bound ON records (seq) WHERE instr(body, '\"when\"') > 0",
+    "CREATE INDEX records_of_fixes ON records (seq) WHERE type = 'solution'",
+)
 
-V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES)
+V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES, *_MARKED)
 
 MIGRATIONS = (V1, V2, V3, V4, V5, V6)
 LATEST = len(MIGRATIONS)

@@ -25,6 +25,10 @@ class Memory(Protocol):
     switched_by: tuple[str, str]
 
     @property
+    def whole(self) -> Memory:
+        """The unrestricted memory behind this one."""
+
+    @property
     def mirror(self) -> Mirror | None:
         """The file that mirrors the user's graph, if there is one."""
 

@@ -84,12 +84,14 @@ def record_injections(
     transcript: str = "",
     loaded: bool = False,
     anew: bool = False,
+    told: Iterable[tuple[str, str, int]] = (),
 ) -> None:
     """Add injected memories to the ledger, after they were written; creates the session's row.
 
-    The channel "prompt" also counts a prompt and drops open tasks, whose agents never started.
-    `loaded`: the session block was part of the output. `anew`: after a compaction, earlier
-    injections may no longer be in the context and are removed.
+    `told` are the items of the text: memory or '', kind, characters (store.worth). The channel
+    "prompt" also counts a prompt and drops open tasks, whose agents never started. `loaded`: the
+    session block was part of the output. `anew`: after a compaction, earlier injections may no
+    longer be in the context and are removed.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -106,6 +108,19 @@ def record_injections(
             "coalesce((SELECT prompts FROM sessions WHERE id = ?), 0), ?, ?)",
             [(session, agent, memory, session, channel, now) for memory in memories],
         )
+        _add_told(c, session, agent, channel, now, told)
+
+
+def record_told(
+    db: Database,
+    session: str,
+    channel: str,
+    now: str,
+    told: Iterable[tuple[str, str, int]],
+) -> None:
+    """Add items that a session was told without an entry in the ledger (store.worth)."""
+    with db.transaction(durable=False) as c:
+        _add_told(c, session, "", channel, now, told)
 
 
 def known_turns(
@@ -147,9 +162,12 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before that time, with their ledger and tasks."""
+    """Delete sessions last seen before that time, with their ledger and tasks, and what was told
+    before it.
+    """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     with db.transaction() as c:
+        c.execute("DELETE FROM told WHERE created_at < ?", (before,))
         c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM tasks WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM prompts WHERE session IN ({old})", (before,))
@@ -251,16 +269,6 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
     set_fields(db, session, block=text, **fields)
 
 
-def was_given_since(db: Database, memory: str, since: str) -> bool:
-    """True if a session that began since then was given this memory."""
-    row = db.row(
-        "SELECT 1 FROM sessions AS s JOIN injections AS i ON i.session = s.id AND i.agent = '' "
-        "AND i.memory = ? WHERE s.started_at >= ? LIMIT 1",
-        (memory, since),
-    )
-    return row is not None
-
-
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
     cursor = c.execute(
         "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript) VALUES (?, ?, ?, ?)",
@@ -272,3 +280,20 @@ def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bo
         (now, transcript, transcript, session),
     )
     return cursor.rowcount > 0
+
+
+def _add_told(
+    c: sqlite3.Connection,
+    session: str,
+    agent: str,
+    channel: str,
+    now: str,
+    told: Iterable[tuple[str, str, int]],
+) -> None:
+    c.executemany(
+        "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "
+        "VALUES (?1, ?2, ?3, ?4, CASE ?5 WHEN 'record' THEN "
+        "coalesce((SELECT type FROM records WHERE id = substr(?4, 8)), '') ELSE ?5 END, ?6, "
+        "coalesce((SELECT prompts FROM sessions WHERE id = ?1), 0), ?7)",
+        [(session, agent, channel, *item, now) for item in told],
+    )

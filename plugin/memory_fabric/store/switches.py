@@ -6,7 +6,7 @@ import os
 
 from memory_fabric.config import PARTS
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import files
+from memory_fabric.store import files, launch_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,3 +62,4 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
         switches[place] = own
         kept = {name: value for name, value in switches.items() if value}
         files.write_atomic(path, files.pretty_json(kept))
+    launch_marks.forget_places(home)

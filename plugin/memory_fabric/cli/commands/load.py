@@ -9,22 +9,21 @@ from memory_fabric.redaction.prefilter import without_secrets
 def load(as_json: show.AsJson = False) -> int:
     """Show the memories that a session is given at its start.
 
-    Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
-    three open questions and blockers. If MEMORY_FABRIC_DOMAIN names a domain that config.toml
-    isolates, only memories of this domain.
+    Rules and preferences, one line on the last session, the ten decisions that matter most, and the
+    newest three open questions and blockers. What MEMORY.md shows is not left out. If
+    MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only memories of this domain.
     """
-    from memory_fabric.handlers.load_context import open_points, standing_records
+    from memory_fabric.recall import session_block
     from memory_fabric.recall.agent_domains import visible_to_process
-    from memory_fabric.recall.render import recent_decisions
+    from memory_fabric.recall.file_marks import mark_contents
+    from memory_fabric.session.standing import Standing
 
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        records, asked = standing_records(memory), open_points(memory)
+        holding = Standing(memory)
+        contents = mark_contents(holding.contents(holding.last_line()[0]), memory)
         failures = list(memory.failures)
-    text = recent_decisions(
-        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
-    )
-    text = without_secrets(text)
+    text = without_secrets(session_block.block(contents).text)
     if as_json:
         show.json_out({"text": text, "failures": failures})
     else:

@@ -73,6 +73,10 @@ def recall(
         list[str] | None,
         typer.Option(metavar="ID", help="Only what was said in this session (its full id)."),
     ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only records of this category."),
+    ] = None,
     since: Annotated[
         str,
         typer.Option(
@@ -104,16 +108,18 @@ def recall(
         typer.Option(
             "--json",
             help="Answer in JSON: query, total_results, sources, results with id, text, score, "
-            "relevance, source, timestamp, entities, graph_relations, metadata; paths; failures; "
-            "notes. With `--explain` also the words searched for, `parts` and `score_parts` in the "
-            "metadata, `prompt` for each result, `silence`.",
+            "relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
+            "`relation_timestamps` in the order of graph_relations); paths; failures; notes. With "
+            "`--explain` also the words searched for, `parts` and `score_parts` in the metadata, "
+            "`prompt` for each result, `silence`.",
         ),
     ] = False,
 ) -> int:
     """Search memories, best match first; without a query, list the newest.
 
     Filters are options or part of the query: `type:decision`, `scope:user`,
-    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `since:2026-01-01`,
+    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`,
+    `category:`, `since:2026-01-01`,
     `before:2026-06-01`. All of them must match; for a repeated option, or values separated by
     commas (`type:decision,pattern`, `domain:"legal advisor"`), any one. `in the code_reviewer
     domain` is a filter, too, if memory has such a domain. Results of one domain have the heading
@@ -144,6 +150,7 @@ def recall(
         agent=agent,
         scope=scope,
         session=session,
+        category=category,
         since=since,
         before=before,
     )
@@ -233,11 +240,16 @@ def _show_notes(answer: Answer) -> None:
 
 
 def _row(hit: Hit) -> tuple[str | Text, ...]:
-    from memory_fabric.recall.render import low_trust, replaced_by  # --help needs no fabric
+    from memory_fabric.recall.render import (  # --help needs no fabric
+        changed_files,
+        low_trust,
+        replaced_by,
+    )
 
     known = hit.metadata
     kind = str(known.get("type") or known.get("entityType") or hit.source)
-    marks = ["stale" if known.get("stale") else "", replaced_by(known)]
+    files = changed_files(known).strip("()")
+    marks = ["stale" if known.get("stale") else "", replaced_by(known), files]
     if known.get("trust") == "foreign":
         marks.insert(0, low_trust("foreign", str(known.get("author") or "")))
     marks = [mark for mark in marks if mark]

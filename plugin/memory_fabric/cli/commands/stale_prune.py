@@ -1,4 +1,4 @@
-"""stale, prune: list memories that have not been mentioned for long, and forget them."""
+"""stale, prune: list memories that are old or whose files have changed, and forget old ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import typer
 
 from memory_fabric.cli import environment, option_values, progress, show
 from memory_fabric.ids import short_id, timestamp
+from memory_fabric.models import CHANGED_FILES
+from memory_fabric.recall.render import changed_files
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory_fabric.models import Record
     from memory_fabric.recall.retention import Pruned, Report, Stale
     from memory_fabric.store.memory import Memory
 
@@ -22,6 +25,7 @@ NOTHING = (
     "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
     "365, others 90; agents and pinned memories never."
 )
+NO_FILES = "No memory names a file that has changed since."
 Types = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,33 +51,77 @@ def stale(
     types: Types = None,
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
+    files: Annotated[
+        bool,
+        typer.Option("--files", help="Only memories that name a file which has changed since."),
+    ] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """List memories that have not been mentioned for long, oldest first.
+    """List memories that have not been mentioned for long, and those whose files have changed.
 
     Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
-    90, counted from the last observation. Agents and pinned memories are never stale, and replaced
-    ones are not listed. Nothing is changed; memory-fabric prune removes stale memories.
+    90, counted from the last observation; the oldest come first. Agents and pinned memories are
+    never stale, and replaced ones are not listed. Then follow memories that name a file of the
+    project which has changed or is gone since they were stored, also fresh and pinned ones:
+    `memory-fabric review --holds ID` says that one is still true. Nothing is changed;
+    memory-fabric prune removes stale memories, and none for its files.
     """
-    from memory_fabric.recall import retention  # not needed for --help
+    from memory_fabric.recall import file_marks, retention  # not needed for --help
 
     with environment.open_memory() as memory:
-        report = retention.stale(
-            memory, timestamp(), types=types or (), limit=limit, older_than=older_than
-        )
+        report = retention.Report()
+        if not files:
+            report = retention.stale(
+                memory, timestamp(), types=types or (), limit=limit, older_than=older_than
+            )
+        altered = file_marks.records_with_changes(memory, types or ())
         failures = list(memory.failures)
     if as_json:
-        show.json_out({**_report_as_json(report), "failures": failures})
+        whole = _report_as_json(report) | {"changed_files": _altered_as_json(altered[:limit])}
+        show.json_out({**whole, "total_changed_files": len(altered), "failures": failures})
     else:
-        _show_report(report)
+        if report.shown or not altered:
+            _show_report(report, NO_FILES if files else NOTHING)
+        _show_altered(altered, limit)
     for failure in [] if as_json else failures:
         show.warn(failure)
-    return 0 if report.shown else 1 if failures else 3
+    return 0 if report.shown or altered else 1 if failures else 3
 
 
-def _show_report(report: Report) -> None:
+def _show_altered(altered: Sequence[Record], limit: int) -> None:
+    if not altered:
+        return
+    show.line("Files that these memories name have changed since:", "bold")
+    rows = [
+        (
+            short_id(record.id),
+            record.type,
+            f"{cut(one_line(record.what), MAX_TEXT_CHARS)} {changed_files(record.evidence)}",
+        )
+        for record in altered[:limit]
+    ]
+    show.table(("id", "type", "memory"), rows)
+    if len(altered) > limit:
+        show.line(f"and {len(altered) - limit} older ones (--limit)", "dim")
+    show.line("Still true: memory-fabric review --holds ID. Else: edit ID, or forget ID.")
+
+
+def _altered_as_json(altered: Sequence[Record]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": record.id,
+            "short_id": short_id(record.id),
+            "type": record.type,
+            "what": record.what,
+            "files": record.evidence[CHANGED_FILES],
+        }
+        for record in altered
+    ]
+
+
+def _show_report(report: Report, nothing: str = NOTHING) -> None:
     if not report.shown:
-        show.line(NOTHING)
+        show.line(nothing)
         return
     columns = ("id", "type", "days", "name", "last observation")
     show.table(columns, [_row(one) for one in report.shown])

@@ -11,6 +11,7 @@ from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
+from memory_fabric.store import file_states
 from memory_fabric.store.history import describe, trace
 from memory_fabric.store.history.trace import (
     DescribedChange,
@@ -22,6 +23,11 @@ from memory_fabric.store.history.trace import (
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
+FILE_STATES = {
+    file_states.SAME: "is as it was",
+    file_states.CHANGED: "has changed since",
+    file_states.GONE: "is gone",
+}
 
 
 def why(
@@ -38,20 +44,24 @@ def why(
     """
     with environment.open_memory() as memory:
         origin = trace.why(memory, name)
+        if isinstance(origin, RecordTrace):
+            files = file_states.of_record(memory, origin.record.id)
     if isinstance(origin, RecordTrace):
-        _tell_record(origin, as_json)
+        _tell_record(origin, files, as_json)
     else:
         _tell_entity(origin, as_json)
     return 0
 
 
-def _tell_record(origin: RecordTrace, as_json: bool) -> None:
+def _tell_record(origin: RecordTrace, files: dict[str, str], as_json: bool) -> None:
     if as_json:
-        show.json_out(_record_as_json(origin))
+        show.json_out(_record_as_json(origin) | ({"files": files} if files else {}))
         return
     record = origin.record
     show.line(f"{record.type} {short_id(record.id)}: {one_line(record.what)}", style="bold")
-    show.facts((*_reasons(record, origin), ("removed", _deletion(origin.deletion))))
+    named = "; ".join(f"{path} {FILE_STATES[how]}" for path, how in files.items())
+    removed = ("removed", _deletion(origin.deletion))
+    show.facts((*_reasons(record, origin), ("files", named), removed))
     _show_injections(origin.injections)
 
 

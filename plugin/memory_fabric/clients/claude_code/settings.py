@@ -89,9 +89,11 @@ def plugins(found: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(found: list[Layer]) -> list[ByHand]:
-    """Return memory-fabric's hooks in settings files."""
+    """Return memory-fabric's hooks in settings files; the arguments by which the launcher leaves
+    early are left out.
+    """
     return [
-        ByHand(event, command, layer.path)
+        ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
         for layer in found
         for event, groups in _table(layer.values, "hooks").items()
         for command in _commands(groups)

@@ -21,7 +21,13 @@ from memory_fabric.models import (
     may_close,
     record_type,
 )
-from memory_fabric.recall.render import filter_label, low_trust, path_text, replaced_by
+from memory_fabric.recall.render import (
+    changed_files,
+    filter_label,
+    low_trust,
+    path_text,
+    replaced_by,
+)
 from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
@@ -52,7 +58,7 @@ HINT = "If this replaces it, call remember again with instead_of {id}."
 LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" adds one.'
 
 
-def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
+def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """The best hits of every source, one a line, with what was left out and what failed."""
     from memory_fabric.recall import filters as filtering  # late: a client may never ask
     from memory_fabric.recall.pipeline import Fabric
@@ -70,7 +76,22 @@ def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -
         embedding_worker.start_when_due(memory.settings, memory.databases())
     if GRAPH_REQUIRED in answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
-    return Outcome((_rendered(answer, limit),))
+    text = _rendered(answer, limit)
+    _count(memory, said_by, [hit.id for hit in answer.hits], text, now)
+    return Outcome((text,))
+
+
+def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now: str) -> None:
+    """Count an answer among what its session was told, where that can be written."""
+    if not by.session or not memory.settings.writes:
+        return
+    from memory_fabric.store import sessions, worth  # late: a client may never ask
+
+    try:
+        told = worth.items(given, text)
+        sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, told)
+    except StoreUnavailable:
+        return  # the answer matters, not its count
 
 
 def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -325,6 +346,7 @@ def _hit_line(hit: Hit) -> str:
         text += f" — {as_reason(reason)}"
     about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
     line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
+    line = f"{line} {changed_files(known)}".rstrip()
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
 
 

@@ -209,7 +209,7 @@ RECALL = Tool(
             "metadata_filters": {
                 "type": "object",
                 "description": "All must hold; a list: any of it. {domain, project, type, agent, "
-                "scope, session, since, before}",
+                "scope, session, category, since, before}",
             },
             "limit": {
                 "type": "integer",

@@ -400,12 +400,14 @@ def _injections(c: sqlite3.Connection, target: PurgeTarget) -> int:
     for id_ in target.ids:
         keys = (id_, f"record:{id_}")
         done += c.execute("DELETE FROM injections WHERE memory IN (?, ?)", keys).rowcount
+        done += c.execute("DELETE FROM told WHERE memory IN (?, ?)", keys).rowcount
     for name in target.given:
         start = f"graph:{name}#"
-        done += c.execute(
-            "DELETE FROM injections WHERE memory = ? OR substr(memory, 1, ?) = ?",
-            (f"graph:{name}", len(start), start),
-        ).rowcount
+        for table in ("injections", "told"):
+            done += c.execute(
+                f"DELETE FROM {table} WHERE memory = ? OR substr(memory, 1, ?) = ?",
+                (f"graph:{name}", len(start), start),
+            ).rowcount
     return done
 
 

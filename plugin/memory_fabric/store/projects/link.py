@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
 from memory_fabric.models import Identity, Registry
+from memory_fabric.store import launch_marks
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
@@ -175,6 +176,7 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         names = {id_: "" for id_ in owners if id_}
         names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
         identity.write_registry(home, changed, names)
+    launch_marks.forget_places(home)
     for id_ in left:
         count += _copy_late_changes(new, id_, known[id_], by)
     if plan.undoes:

@@ -87,8 +87,8 @@ def split(text: str) -> list[str]:
 
 
 def _may_hold(filters: Filters) -> bool:
-    """True if notes can meet the filters: they have no agent, session or tag."""
-    if filters.agents or filters.sessions:
+    """True if notes can meet the filters: they have no agent, session, category or tag."""
+    if filters.agents or filters.sessions or filters.categories:
         return False
     allowed = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
     return all(not wanted or own in wanted for wanted, own in allowed)

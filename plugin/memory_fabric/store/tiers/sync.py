@@ -28,6 +28,7 @@ def flush(memory: Memory) -> None:
     # Created while home can be written: a queue needs the key when home cannot.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
+    _attempt(memory, "files that records name", partial(_note_files, memory))
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
     _attempt(memory, "shared journal", partial(share, memory))
@@ -207,6 +208,12 @@ def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[st
                 f"UPDATE records SET promoted_at = ? WHERE promoted_at = '' AND id IN ({marks})",
                 (now, *shown),
             )
+
+
+def _note_files(memory: Memory) -> None:
+    from memory_fabric.store import file_states  # not needed at a session's start
+
+    file_states.update(memory)
 
 
 def _export(memory: Memory, database: Database) -> None:

@@ -1,0 +1,352 @@
+"""Fixes on record whose symptom is in a text: the output of a command, or a prompt.
+
+A fix is told only for what is distinctive in its symptom. Words that every failure has ("error",
+"npm ERR!", "not found") weigh nothing, ordinary words little, names and error codes most. There are
+three ways to match, surest first: the error line that the failure had; a phrase that the record
+quotes; and several distinctive words of the record close together.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from memory_fabric import deadline, jsontext
+from memory_fabric.cache import Memo
+from memory_fabric.language.patterns import pattern
+from memory_fabric.models import Entity, Record
+from memory_fabric.text import STOPWORDS
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+
+    from memory_fabric.store.memory import Memory
+
+TYPE = "solution"
+HOLDS = f"type = '{TYPE}' AND status = 'active' AND superseded_by = '' AND valid_to = ''"
+# The newest fixes of each database are compared, with both ends of the text.
+MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
+MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
+# A word in more lines says nothing about this failure.
+MAX_PLACES = 40
+# Lines that are read together for words that stand close.
+WINDOW_LINES = 3
+# Weights of words.
+ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5
+TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
+MAX_IDENTIFIER = 3.0
+# Two words that follow each other in both texts say more than each alone, with a number most.
+PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
+# Of an error line so much must be there; a line of little weight must say nothing else.
+LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
+PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
+NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
+# The surer way comes first, whatever the weights.
+BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
+
+# Words of failures in general: those that tools print whatever has happened.
+GENERIC = frozenset(
+    """abort aborted access address already app application arg argument arguments array assert
+    assertion assertionerror assignable assigned attempt attribute attributeerror available
+    bad bash blocked broken build built bundle call cannot case cause caused check class
+    client code column command commands compilation compile compiled complete config
+    configuration connect connection container corresponding could crash crashed crashes
+    dead declaration declarations defined denied dependencies dependency deploy dev did dies
+    directory does download during eacces eaddrinuse ebadengine econnrefused econnreset
+    eexist elifecycle emfile enoent enotempty enotfound eperm epipe eresolve err error
+    errors etarget etimedout exception exec exist exists exit exited exiting expected fail
+    failed failing fails failure failures fatal fetch field file filenotfounderror files fix
+    fixed folder found function given hang hangs help hook host http image import
+    importerror improve index info input install installation installed instance invalid
+    invocation issue job key keyerror kill killed last later legacy library line list load
+    loaded log logs main make message method missing module modulenotfounderror modules most
+    name node none nonetype npm npx null number object occured occurred of open operation
+    option options oserror output package packages parse path permission pip plugin pnpm
+    process program project properties property python raise raised raises reached read
+    reading recent reference referenceerror refused request require required resolve
+    resource response result results root rule run running runs runtime runtimeerror script
+    scripts see server service set sh spec start started starts stat status step stop
+    stopped stops string suite suites syntax syntaxerror system target task test tested
+    tests text timed timeout trace traceback true try type typeerror types unable undefined
+    unexpected unhandled unknown update usage use used using valid value valueerror values
+    version warn warning works wrong yarn zsh""".split()
+)
+ERROR_CODE = "ERR_"
+_TOKEN = r"[^\W_][\w.@/\\$+~-]*[\w$]|[^\W_]"
+_QUOTED = r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»"
+_NAME = r"['\"`‘“]([^\s'\"`’”]{2,80})['\"`’”]"
+_CODE = r"[A-Za-z]{1,5}\d{2,5}"
+_FILE = r".{1,80}\.(?:[a-z]{1,4}|toml|lock)"
+_CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
+
+
+class Known(Value):
+    """A fix on record with the weight of its match."""
+
+    record: Record
+    weight: float
+
+
+class _Text(Value):
+    """The distinct lines of a text, each as its words, and the places of each word."""
+
+    lines: tuple[tuple[str, ...], ...]
+    places: Mapping[str, Sequence[int]]
+
+
+def matching(
+    text: str,
+    memory: Memory,
+    *,
+    command: str = "",
+    skip: Collection[str] = frozenset(),
+    limit: int = MAX_TOLD,
+) -> list[Record]:
+    """Return the fixes whose symptom is in a text, surest first; usually none.
+
+    Words of the `command` that failed count nothing, since every failure of it has them. `skip` are
+    ids of records that are not wanted. Raises StoreUnavailable, DeadlinePassed.
+    """
+    fixes = [record for record in on_record(memory) if record.id not in skip]
+    known = known_in(text, fixes, command=command)[:limit]
+    return whole([one.record.id for one in known], memory)
+
+
+def on_record(memory: Memory) -> list[Record]:
+    """Return the newest fixes that hold, of the project and of the user.
+
+    They have only the fields that are compared, and those that say whose they are. Raises
+    StoreUnavailable, DeadlinePassed.
+    """
+    found = []
+    for database in memory.databases():
+        # The index of fixes is ordered by row.
+        for id_, what, trust, session, at, evidence, entities in database.rows(
+            "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
+            f"json_extract(body, '$.entities') FROM records WHERE {HOLDS} "
+            "ORDER BY seq DESC LIMIT ?",
+            (MAX_FIXES,),
+        ):
+            found.append(
+                Record(
+                    TYPE,
+                    what,
+                    id=id_,
+                    trust=trust,
+                    session=session,
+                    created_at=at,
+                    evidence=jsontext.loads(evidence or "{}"),
+                    entities=tuple(Entity(*one) for one in jsontext.loads(entities or "[]")),
+                )
+            )
+    return found
+
+
+def whole(ids: Sequence[str], memory: Memory) -> list[Record]:
+    """Return the whole records with these ids, in this order."""
+    if not ids:
+        return []
+    marks = ", ".join("?" * len(ids))
+    found = memory.find_records(f"id IN ({marks})", tuple(ids))
+    return sorted(found, key=lambda record: ids.index(record.id))
+
+
+def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Known]:
+    """Return those of the fixes whose symptom is in the text, surest first.
+
+    Raises DeadlinePassed.
+    """
+    read = _read(text)
+    typed = frozenset(_words(command))
+    found = []
+    limit = deadline.current()
+    for record in fixes:
+        limit.check("fixes")
+        weight = _weight(record, read, typed)
+        if weight:
+            found.append(Known(record, weight))
+    found.sort(key=lambda known: (known.weight, known.record.created_at), reverse=True)
+    return found
+
+
+def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
+    """Return the weight of the best match; 0 if the symptom is not in the text."""
+    evidence = record.evidence
+    error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
+    if error:
+        weight = _by_line(error, text)
+        if weight:
+            return BY_LINE + weight
+    more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
+    stated = [said[:MAX_SAID_CHARS] for said in (record.what, *more)]
+    weight = _by_phrase(stated, text, typed)
+    if weight:
+        return BY_PHRASE + weight
+    # The same kind of failure of something else.
+    if not text.places.keys() >= _names(error):
+        return 0.0
+    weight = _by_words(record, " ".join(stated), text, typed)
+    return BY_WORDS + weight if weight else 0.0
+
+
+def _by_line(error: str, text: _Text) -> float:
+    """Match the error line of the failure: all its names, and nearly all else that weighs."""
+    names = _names(error)
+    if not text.places.keys() >= names:
+        return 0.0
+    weights = {w: max(x, NAMED) if w in names else x for w, x in _weighed(error).items()}
+    all_of_it = sum(weights.values())
+    present = {word: weight for word, weight in weights.items() if word in text.places}
+    least = LINE_SHARE * all_of_it
+    if all_of_it < SHORT_LINE_WEIGHT or sum(present.values()) < least:
+        return 0.0
+    for place in sorted({place for word in present for place in text.places[word]}):
+        line = frozenset(text.lines[place])
+        held = sum(weight for word, weight in present.items() if word in line)
+        if held < least or not names <= line:
+            continue
+        others = sum(_weight_of(word) for word in line if word not in weights)
+        if held >= LINE_WEIGHT or others <= (1 - LINE_SHARE) * all_of_it:
+            return held
+    return 0.0
+
+
+def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> float:
+    """Match a phrase that the record quotes, word for word, or an error code in it."""
+    for said in stated:
+        for groups in pattern(_QUOTED).findall(said):
+            phrase = _words("".join(groups))
+            if len(phrase) < 2 or not text.places.keys() >= set(phrase) or typed.issuperset(phrase):
+                continue
+            weight = sum(_weight_of(word) for word in set(phrase))
+            if not weight:
+                continue
+            weight += PAIR if len(phrase) == 2 and weight > DISTINCTIVE else 0.0
+            weight += FURTHER_WORD * (len(phrase) - 2)
+            is_long = len(phrase) >= LONG_PHRASE_WORDS
+            least = LONG_PHRASE_WEIGHT if is_long else PHRASE_WEIGHT
+            if weight >= least and any(
+                _holds(text.lines[place], phrase) for place in text.places[phrase[0]]
+            ):
+                return weight
+        for word in _words(said) if ERROR_CODE in said else ():
+            is_code = word.startswith(ERROR_CODE.lower()) and word in text.places
+            if is_code and _weight_of(word) >= PHRASE_WEIGHT:
+                return _weight_of(word)
+    return 0.0
+
+
+def _by_words(record: Record, said: str, text: _Text, typed: frozenset[str]) -> float:
+    """Match several distinctive words of the record that stand close together."""
+    among = {word for word, places in text.places.items() if len(places) <= MAX_PLACES}
+    weights = _weighed(said, among=among - typed)
+    for entity in record.entities:
+        if entity.type in TOOLS and entity.name.lower() in weights:
+            weights[entity.name.lower()] = TECHNOLOGY
+    if sum(weights.values()) < NEAR_WEIGHT / 2:
+        return 0.0
+    pairs = {pair for pair in pairwise(_words(said)) if pair[0] in weights and pair[1] in weights}
+    places = {place for word in weights for place in text.places[word]}
+    return max((_near(place, weights, pairs, text) for place in places), default=0.0)
+
+
+def _near(
+    place: int, weights: Mapping[str, float], pairs: Set[tuple[str, str]], text: _Text
+) -> float:
+    """Return the weight of these words in the lines from this place on; 0 if it is too little."""
+    lines = text.lines[place : place + WINDOW_LINES]
+    here = {word for line in lines for word in line if word in weights}
+    weight = sum(weights[word] for word in here)
+    if weight < NEAR_WEIGHT / 2:
+        return 0.0
+    for pair in pairs and {pair for line in lines for pair in pairwise(line)} & pairs:
+        weight += PAIR_WITH_NUMBER if any(map(str.isdigit, pair)) else PAIR
+    named = any(weights[word] >= STRONG_WEIGHT or word.isdigit() for word in here)
+    distinctive = sum(weights[word] >= DISTINCTIVE for word in here)
+    is_sure = (named and len(here) > 1) or distinctive >= LEAST_DISTINCTIVE
+    return weight if weight >= NEAR_WEIGHT and is_sure else 0.0
+
+
+def _read(text: str) -> _Text:
+    if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
+        text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
+    stated = [line[:MAX_LINE_CHARS] for line in dict.fromkeys(text.splitlines())]
+    if len(stated) > MAX_LINES:
+        stated = stated[: MAX_LINES // 3] + stated[-2 * MAX_LINES // 3 :]
+    lines = tuple(filter(None, (tuple(_words(line)) for line in stated)))
+    places: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        for word in line:
+            at = places.setdefault(word, [])
+            if not at or at[-1] != place:
+                at.append(place)
+    return _Text(lines, places)
+
+
+def _names(error: str) -> set[str]:
+    """Return the words that stand alone in quotes: a module, a key, a table."""
+    return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in pattern(_TOKEN).findall(text)]
+
+
+def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
+    """Return the words of a text that weigh something, or those `among` these, with their weight.
+
+    A name is known by its case, so that the heaviest form of a word counts.
+    """
+    found: dict[str, float] = {}
+    for word in pattern(_TOKEN).findall(text):
+        low = word.lower()
+        if among is None or low in among:
+            weight = _WEIGHTS[word]
+            if weight > found.get(low, 0.0):
+                found[low] = weight
+    return found
+
+
+def _weight_of(word: str) -> float:
+    weight: float = _WEIGHTS[word]
+    return weight
+
+
+def _made_weight(word: str) -> float:
+    """Return how much a word says about which failure it is: 0 to 3."""
+    low = word.lower()
+    if low in GENERIC or low in STOPWORDS or len(word) < 2:
+        return 0.0
+    if low.isdigit():
+        return DISTINCTIVE if len(low) > 3 else 0.0
+    if "/" in word or "\\" in word or pattern(_FILE).fullmatch(word):
+        return PATH
+    if pattern(_CODE).fullmatch(word):
+        return CODE
+    parts = [part for part in low.replace(".", "_").replace("$", "_").split("_") if part]
+    if len(parts) > 1:
+        return min(MAX_IDENTIFIER, DISTINCTIVE + sum(map(_plain_weight, parts)) / 2)
+    if pattern(_CAMEL, 0).search(word):
+        is_exception = low.endswith(("error", "exception"))
+        return DISTINCTIVE if is_exception else 2 * DISTINCTIVE
+    return _plain_weight(low)
+
+
+def _plain_weight(word: str) -> float:
+    if word in GENERIC or word in STOPWORDS or len(word) < 2:
+        return 0.0
+    from memory_fabric.language.ordinary_words import WORDS  # late: only where fixes are compared
+
+    for ending in ("", "s", "es", "d", "ed", "ing"):
+        if word.endswith(ending) and word[: len(word) - len(ending)] in WORDS:
+            return ORDINARY
+    return DISTINCTIVE
+
+
+def _holds(words: Sequence[str], phrase: Sequence[str]) -> bool:
+    size, wanted = len(phrase), tuple(phrase)
+    return any(tuple(words[at : at + size]) == wanted for at in range(len(words) - size + 1))
+
+
+_WEIGHTS = Memo(_made_weight, most=4096)

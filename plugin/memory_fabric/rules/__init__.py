@@ -1,0 +1,1 @@
+"""Rules bound to commands, paths and activities, and what they do before such a tool call."""

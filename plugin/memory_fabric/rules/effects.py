@@ -1,0 +1,131 @@
+"""The effect of a bound rule: told once, asked about, denied, or only added as context.
+
+Only rules with the user's trust refuse anything. By itself a rule asks if the user's words forbid
+exactly what it is bound to; all other rules are told. `evidence.effect` holds what the user set by
+a command. Where no person reads along, every rule is context.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.config import SDK
+from memory_fabric.models import EFFECT, QUOTATION
+from memory_fabric.rules.bindings import ACTIVITY, PATH
+from memory_fabric.text import words as words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.config import Settings
+    from memory_fabric.models import Record
+    from memory_fabric.rules.bindings import Binding
+
+TELL, ASK, DENY, CONTEXT = "tell", "ask", "deny", "context"
+EFFECTS = (TELL, ASK, DENY)
+
+# Words by which a clause forbids what follows, and phrases that do.
+_BANS = frozenset(
+    """never dont mustnt shouldnt cant cannot forbidden
+    nie niemals nunca jamás jamais никогда nunca""".split()
+)
+_PHRASES = (
+    ("do", "not"), ("must", "not"), ("may", "not"), ("should", "not"), ("can", "not"),
+    ("is", "not"), ("are", "not"), ("no", "longer"), ("stop",), ("avoid",),
+)  # fmt: skip
+_SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
+# Words that make a ban depend on something, so that the rule means only some of the calls.
+_CONDITIONS = frozenset(
+    """without unless except before until only if when while first than to on in with from into for
+    after but instead ohne außer bevor wenn nur sin salvo excepto antes si sans sauf avant
+    sem""".split()
+)
+_CHANGES = frozenset(
+    """touch touched change changed edit edited modify modified delete deleted overwrite overwritten
+    remove removed rename renamed write written
+    ändern geändert bearbeiten anfassen cambiar tocar editar modificar changer modifier
+    toucher""".split()
+)
+# Words of an activity by which a ban may name it.
+_ALSO = {
+    "commit": "commit commits committing committed",
+    "push": "push pushes pushing pushed",
+    "deploy": "deploy deploys deploying deployed deployment deployments",
+    "release": "release releases publish publishing published",
+    "test": "test tests testing",
+    "migration": "migrate migrates migration migrations",
+    "dependency": "dependency dependencies package packages library libraries",
+    "dev server": "server dev",
+    "build": "build builds building",
+}
+_MAX_BANNED_WORDS = 7
+_COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
+
+
+def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
+    """Return TELL, ASK, DENY or CONTEXT for a rule that applies by this binding."""
+    return stated_effect(record, binding) if has_person(settings) else CONTEXT
+
+
+def has_person(settings: Settings) -> bool:
+    """Return True if a person takes part in the session, or config.toml says so of all sessions."""
+    if settings.capture_unattended == "full":
+        return True
+    return settings.attended and not settings.entrypoint.startswith(SDK)
+
+
+def stated_effect(record: Record, binding: Binding) -> str:
+    """Return the effect of a rule in a session with a person."""
+    chosen = record.evidence.get(EFFECT)
+    if chosen in EFFECTS:
+        return str(chosen)
+    if record.trust != "user":
+        return CONTEXT
+    said = str(record.evidence.get(QUOTATION) or "")
+    is_own = bool(said) or record.source in ("cli", "prompt")
+    if is_own and (forbids(record.what, binding) or (said and forbids(said, binding))):
+        return ASK
+    return TELL
+
+
+def forbids(text: str, binding: Binding) -> bool:
+    """Return True if a clause of the text forbids the bound thing itself, under no condition."""
+    named = _names_of(binding)
+    for clause in _clauses(text):
+        lowered = clause.lower().replace("’", "'").replace("'", "")
+        found = [word for word in words_of(lowered) if word]
+        start = _ban_at(found)
+        if start < 0:
+            if any(sign in clause for sign in _SPACELESS) and not named.isdisjoint(found):
+                return True
+            continue
+        after = found[start:]
+        if len(after) > _MAX_BANNED_WORDS or not _CONDITIONS.isdisjoint(after):
+            continue
+        if not named.isdisjoint(after):
+            return True
+        if binding.kind == PATH and not named.isdisjoint(found) and not _CHANGES.isdisjoint(after):
+            return True
+    return False
+
+
+def _ban_at(found: list[str]) -> int:
+    """Return the place after the words that forbid; -1 if none do."""
+    for at, word in enumerate(found):
+        if word in _BANS:
+            return at + 1
+        for phrase in _PHRASES:
+            if tuple(found[at : at + len(phrase)]) == phrase:
+                return at + len(phrase)
+    return -1
+
+
+def _clauses(text: str) -> list[str]:
+    for sign in (". ", "; ", "! ", "? ", ", ", " - ", " — ", "\n", "。", "；", "，", "！"):
+        text = text.replace(sign, "\0")
+    return [clause for clause in text.split("\0") if clause.strip()]
+
+
+def _names_of(binding: Binding) -> frozenset[str]:
+    if binding.kind == ACTIVITY:
+        return frozenset(_ALSO.get(binding.text, binding.text).split())
+    words = binding.words or (binding.text,)
+    named = {part for word in words if not word.startswith("-") for part in words_of(word.lower())}
+    return frozenset(part for part in named - _COMMON if len(part) > 1)

@@ -1,0 +1,259 @@
+"""Versions of the files that records name, to mark a record when such a file has changed since.
+
+A state is a path relative to the top of the worktree, the id of git's blob, the size and the time
+of the last change. States are local: they are neither journalled, shared nor exported, and a
+trigger deletes them with their record. They are read where nobody waits (`update`), and compared
+where a record is told (`changed`). No file outside the worktree is read, and none but regular ones.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric import deadline, jsontext
+from memory_fabric.digests import git_blob_id
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.store import files
+from memory_fabric.store.projects import identity
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.protocols import Memory
+
+# The files of a record, and the words of it that are looked up as paths.
+MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
+# A larger file has no blob id: only another size shows that it has changed.
+MAX_BLOB_BYTES = 2 << 20
+# Records, and bytes of files, that are read at one time; the next time reads the rest.
+MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
+# While a person waits: files of a record that are looked at, and their size if the time differs.
+# Reading and hashing 64 kB takes 0.1 ms.
+MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
+SAME, CHANGED, GONE = "same", "changed", "gone"
+# Keys of a record's evidence that name files: where a rule applies, and what a fix has changed.
+_WHEN, _FILES = "when", "files"
+_SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
+_ENDS = ".:!?…"
+
+
+class FileState(Value):
+    """One version of a file: path from the top of the worktree, git's blob id, bytes, time."""
+
+    path: str
+    blob_id: str
+    size: int
+    mtime_ns: int
+
+
+def update(memory: Memory) -> int:
+    """Read the files of records that are new, reworded, noted again or confirmed.
+
+    Returns the number of these records. Raises StoreUnavailable, DeadlinePassed.
+    """
+    database = _database(memory.whole)
+    if database is None or database.newer or database.read_only:
+        return 0
+    due = database.rows(
+        "SELECT f.record, coalesce(r.what, ''), coalesce(r.why, ''), coalesce(r.body, '{}') "
+        "FROM files_due AS f LEFT JOIN records AS r ON r.id = f.record LIMIT ?",
+        (MAX_RECORDS,),
+    )
+    if not due:
+        return 0
+    root, folder = _folders(memory)
+    limit, found, read = deadline.current(), [], 0
+    for id_, what, why, body in due:
+        limit.check("files that records name")
+        states = states_of(_texts(what, why, body), root, folder)
+        found.append((id_, what, why, states))
+        read += sum(state.size for state in states if state.blob_id)
+        if read > MAX_BYTES:
+            break
+    with database.transaction(durable=False) as c:
+        for id_, what, why, states in found:
+            # Reworded meanwhile: read again the next time.
+            same = (
+                "NOT EXISTS (SELECT 1 FROM records WHERE id = ?1 AND (what, why) IS NOT (?2, ?3))"
+            )
+            if c.execute(f"SELECT {same}", (id_, what, why)).fetchone()[0]:
+                c.execute("DELETE FROM files_due WHERE record = ?", (id_,))
+                c.execute("DELETE FROM file_states WHERE record = ?", (id_,))
+                c.executemany(
+                    "INSERT INTO file_states SELECT ?, ?, ?, ?, ? "
+                    "WHERE EXISTS (SELECT 1 FROM records WHERE id = ?)",
+                    [(id_, *state, id_) for state in states],
+                )
+    return len(found)
+
+
+def changed(
+    memory: Memory,
+    record_ids: Iterable[str],
+    *,
+    max_files: int = MAX_FILES_WAITING,
+    max_bytes: int = MAX_BYTES_WAITING,
+) -> dict[str, dict[str, str]]:
+    """Return the changed files of these records: by record id, path -> CHANGED or GONE.
+
+    Of each record `max_files` are looked at, with one `lstat` each. A file of the same size but
+    another time is compared by its blob id if it has at most `max_bytes`, and is else taken to be
+    the same: a checkout changes the times of files. Nothing is reported where the database cannot
+    be read, or not in time.
+    """
+    wanted = [id_ for id_ in dict.fromkeys(record_ids) if id_]
+    try:
+        database = _database(memory) if wanted else None
+        rows = _rows(database, wanted) if database is not None else []
+    except StoreUnavailable as error:
+        memory.fail(f"files that records name: {error}")
+        return {}
+    except DeadlinePassed:  # a memory without its mark is better than none
+        deadline.current().postpone("files that records name")
+        return {}
+    if not rows:
+        return {}
+    root, counts = _folders(memory)[0], dict[str, int]()
+    found: dict[str, dict[str, str]] = {}
+    for record, *state in rows:
+        counts[record] = counts.get(record, 0) + 1
+        if counts[record] <= max_files:
+            how = _compare(root, FileState(*state), max_bytes)
+            if how != SAME:
+                found.setdefault(record, {})[state[0]] = how
+    return found
+
+
+def of_record(memory: Memory, record_id: str) -> dict[str, str]:
+    """Return the files of a record, each with SAME, CHANGED or GONE; nobody waits."""
+    database = _database(memory)
+    rows = _rows(database, [record_id]) if database is not None else []
+    root = _folders(memory)[0] if rows else ""
+    return {state[0]: _compare(root, FileState(*state), MAX_BLOB_BYTES) for _, *state in rows}
+
+
+def all_changed(memory: Memory) -> dict[str, dict[str, str]]:
+    """Return the changed files of all records, each compared by its blob id; nobody waits.
+
+    It also names records of domains that are not visible here.
+    """
+    database = _database(memory)
+    if database is None:
+        return {}
+    ids = [row[0] for row in database.rows("SELECT DISTINCT record FROM file_states")]
+    return changed(memory, ids, max_files=MAX_FILES, max_bytes=MAX_BLOB_BYTES)
+
+
+def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
+    """Return the states of the files that these texts name; paths count from root or `folder`."""
+    found: dict[str, FileState] = {}
+    for named in _named(texts):
+        for base in dict.fromkeys((root, folder or root)):
+            state = _state(root, os.path.join(base, named))
+            if state is not None:
+                found.setdefault(state.path, state)
+                break
+        if len(found) >= MAX_FILES:
+            break
+    return list(found.values())
+
+
+def _database(memory: Memory) -> Database | None:
+    """Return the project's database if it holds states; one of an older release may not."""
+    database = memory.database("project", create=False) if memory.project is not None else None
+    if database is None or not database.read_only:
+        return database
+    known = database.row("SELECT 1 FROM sqlite_master WHERE name = 'file_states'")
+    return database if known else None
+
+
+def _folders(memory: Memory) -> tuple[str, str]:
+    """Return the top of this session's worktree, and the folder that it was started in."""
+    assert memory.project is not None
+    folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
+    # A linked worktree may lie inside the main one, which is the project's root.
+    return identity.worktree_of(folder), folder
+
+
+def _rows(database: Database, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    return database.rows(
+        "SELECT f.record, f.path, f.blob_id, f.size, f.mtime_ns FROM json_each(?) AS j "
+        "CROSS JOIN file_states AS f ON f.record = j.value ORDER BY j.key, f.path",
+        (jsontext.dumps(list(ids)),),
+    )
+
+
+def _texts(what: str, why: str, body: str) -> list[str]:
+    evidence: Mapping[str, Any] = jsontext.loads(body).get("evidence") or {}
+    fixed = evidence.get(_FILES)
+    paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
+    return [what, why, str(evidence.get(_WHEN) or ""), *paths]
+
+
+def _named(texts: Iterable[str]) -> list[str]:
+    """Return the words that look like paths: with a slash or a dot inside, or in backquotes."""
+    found: dict[str, None] = {}
+    for text in texts:
+        quoted = text.split("`")[1::2]
+        for word in (*quoted, *text.translate(_SEPARATORS).split()):
+            path = _bare(word.strip())
+            if _may_be_path(path):
+                found.setdefault(path)
+    return list(found)[:MAX_CANDIDATES]
+
+
+def _bare(word: str) -> str:
+    """Return a path without its line number and the punctuation of the sentence."""
+    word = word.rstrip(_ENDS).removeprefix("./")
+    head, colon, tail = word.partition(":")
+    return head if colon and tail[:1].isdigit() else word
+
+
+def _may_be_path(word: str) -> bool:
+    if not 2 < len(word) <= MAX_PATH_CHARS or "\0" in word or "\n" in word or "://" in word:
+        return False
+    return "/" in word or "." in word[1:] or word.endswith("file")
+
+
+def _state(root: str, path: str) -> FileState | None:
+    """Return the state of a regular file inside the worktree; None for anything else."""
+    try:
+        real = os.path.realpath(path)
+        inside = _inside(root, real)
+        if not inside or inside.split(os.sep, 1)[0] == ".git":
+            return None
+        with files.open_regular(real) as stream:
+            known = os.fstat(stream.fileno())
+            content = stream.read(MAX_BLOB_BYTES) if known.st_size <= MAX_BLOB_BYTES else None
+    except (OSError, ValueError):
+        return None
+    whole = content is not None and len(content) == known.st_size
+    blob_id = git_blob_id(content) if content is not None and whole else ""
+    return FileState(inside, blob_id, known.st_size, known.st_mtime_ns)
+
+
+def _inside(root: str, real: str) -> str:
+    """Return a real path relative to the root; '' if it is elsewhere."""
+    above = os.path.join(root, "")
+    return real[len(above) :] if real.startswith(above) else ""
+
+
+def _compare(root: str, state: FileState, max_bytes: int) -> str:
+    """Return CHANGED, GONE, or SAME for a file that is the same as far as it was compared."""
+    path = os.path.join(root, state.path)
+    try:
+        now = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return GONE
+    except OSError:
+        return SAME
+    if now.st_mode & files.FILE_KIND != files.REGULAR or now.st_size != state.size:
+        return CHANGED
+    if now.st_mtime_ns == state.mtime_ns or not state.blob_id or state.size > max_bytes:
+        return SAME
+    later = _state(root, path)
+    return SAME if later is None or later.blob_id == state.blob_id else CHANGED

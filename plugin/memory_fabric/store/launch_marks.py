@@ -1,0 +1,161 @@
+"""Files by which `hooks/launch` decides, without starting Python, that a tool call needs no hook.
+
+Beside a database, `has-<kind>` exists while the database holds such records (KINDS), and
+`unbound-rules` is a checksum of the rules whose `When:` names no call, if none names one. In home,
+`launch/places/<folder>/@project` names the project of a folder in which a session was launched.
+The launcher leaves if the folder's project is known and neither it nor the user has the mark, so
+that a place that is missing costs one start of Python, which notes it. A mark that is missing is
+made by the next change of the database, at the latest at a session's start.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.ids import checksum
+from memory_fabric.store import files
+from memory_fabric.store.sqlite import sqlite3
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RULES, FIXES = "rules", "fixes"
+_HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = ''"
+# Conditions on the records of a kind; each uses a partial index (store.migrations).
+# `main` because views of isolated domains hide some records.
+KINDS: Mapping[str, str] = {
+    RULES: (
+        "instr(body, '\"when\"') > 0 AND type IN "
+        f"('constraint', 'preference', 'decision', 'pattern', 'antipattern') AND {_HOLDS}"
+    ),
+    FIXES: f"type = 'solution' AND {_HOLDS}",
+}
+_HELD = "SELECT " + ", ".join(
+    f"EXISTS (SELECT 1 FROM main.records WHERE {condition})" for condition in KINDS.values()
+)
+# The project of a folder in which memory may not be read, so that nothing there needs a hook.
+NO_PROJECT = "-"
+LAUNCH, PLACES, PLACE = "launch", "places", "@project"
+
+
+def mark_path(database_path: str, kind: str) -> str:
+    """Return the file that exists while the database holds records of the kind."""
+    return os.path.join(os.path.dirname(database_path), f"has-{kind}")
+
+
+def update(connection: sqlite3.Connection, database_path: str) -> None:
+    """Make the marks agree with the database, within the caller's transaction, before its commit.
+
+    The write lock orders the updates of several processes. A mark that cannot be changed stays: one
+    too many costs a start of Python, a missing one is made by the next transaction.
+    """
+    try:
+        held = dict(zip(KINDS, connection.execute(_HELD).fetchone(), strict=True))
+        if held[RULES] and _is_noted_unbound(connection, database_path):
+            held[RULES] = 0
+        for kind, is_held in held.items():
+            path = mark_path(database_path, kind)
+            if bool(is_held) != os.path.exists(path):
+                _set(path, bool(is_held))
+    except (sqlite3.Error, OSError):
+        return  # the change itself must not fail for it
+
+
+def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
+    """Note that no record with `When:` names a call, so that the mark is set again only after a
+    change of one of them. Failures cost only starts of Python.
+    """
+    try:
+        state = _state_of_rules(connection)
+        files.write_atomic(_unbound_path(database_path), state.encode())
+        _remove(mark_path(database_path, RULES))
+        if _state_of_rules(connection) != state:  # another process has changed one meanwhile
+            _set(mark_path(database_path, RULES), True)
+    except (sqlite3.Error, OSError):
+        return
+
+
+def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> bool:
+    try:
+        return files.read_text(_unbound_path(database_path)) == _state_of_rules(connection)
+    except OSError:
+        return False
+
+
+def _state_of_rules(connection: sqlite3.Connection) -> str:
+    """Return a checksum of the texts of `When:`; the texts themselves are not kept in a file."""
+    rows = connection.execute(
+        "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
+        f"WHERE {KINDS[RULES]} ORDER BY seq"
+    ).fetchall()
+    return f"{checksum(str(rows)):08x}"
+
+
+def _unbound_path(database_path: str) -> str:
+    return os.path.join(os.path.dirname(database_path), "unbound-rules")
+
+
+def note_place(home: str, folder: str, project_id: str) -> None:
+    """Note the project of a launch folder for the launcher; failures cost only starts of Python.
+
+    Nothing is noted for a folder whose path the launcher would not look up (`is_plain`).
+    """
+    if not is_plain(folder):
+        return
+    path = place_path(home, folder)
+    try:
+        if files.read_text(path) == project_id + "\n":
+            return
+    except (OSError, ValueError):
+        pass
+    try:
+        if os.path.isdir(home):
+            files.make_folder(os.path.dirname(path))
+            files.write_atomic(path, f"{project_id}\n".encode())
+    except (OSError, ValueError):
+        return
+
+
+def place_path(home: str, folder: str) -> str:
+    """Return the file that names the project of a launch folder."""
+    return f"{os.path.join(home, LAUNCH, PLACES)}{folder.rstrip('/')}/{PLACE}"
+
+
+def is_plain(folder: str) -> bool:
+    """True for an absolute path without `.`, `..` and empty parts: the launcher resolves none."""
+    return folder.startswith("/") and os.path.normpath(folder) == (folder.rstrip("/") or "/")
+
+
+def forget_places(home: str) -> None:
+    """Remove what is noted of launch folders, as after projects were linked or switched on.
+
+    The next hook in each folder notes it again.
+    """
+    top = os.path.join(home, LAUNCH)
+    for folder, folders, names in os.walk(top, topdown=False):
+        for name in names:
+            _remove(os.path.join(folder, name))
+        for name in folders:
+            _remove_folder(os.path.join(folder, name))
+
+
+def _set(path: str, is_held: bool) -> None:
+    if is_held:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    else:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def _remove_folder(path: str) -> None:
+    try:
+        os.rmdir(path)
+    except OSError:
+        return

@@ -1,0 +1,83 @@
+"""stale: memories whose files have changed, and how they become true again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+
+DECISION = "Pagination in src/api.py uses cursors"
+
+
+@pytest.fixture
+def changed(shell: Shell) -> Shell:
+    """A shell that remembers a decision about a file which was edited since."""
+    file = shell.project / "src" / "api.py"
+    file.parent.mkdir()
+    file.write_text("page = 1\n")
+    shell.remember(DECISION)
+    file.write_text("pages = 2\n")
+    return shell
+
+
+def test_stale_lists_it_with_the_file_and_the_remedy(changed: Shell) -> None:
+    done = changed.run("stale")
+
+    assert done.status == 0
+    assert f"{DECISION} (src/api.py has changed since)" in done.out
+    assert "review --holds ID" in done.out
+
+
+def test_stale_in_json(changed: Shell) -> None:
+    done = changed.run("stale", "--files", "--json")
+
+    (one,) = done.json["changed_files"]
+    assert (one["what"], one["files"]) == (DECISION, {"src/api.py": "changed"})
+    assert done.json["total_changed_files"] == 1
+
+
+def test_a_type_limits_it(changed: Shell) -> None:
+    assert changed.run("stale", "--files", "--type", "preference").status == 3
+
+
+def test_files_only_leaves_old_memories_out(shell: Shell) -> None:
+    shell.remember("We chose Redis for sessions")
+
+    done = shell.run("stale", "--files")
+
+    assert (done.status, done.out.strip()) == (
+        3,
+        "No memory names a file that has changed since.",
+    )
+
+
+def test_said_to_hold_it_is_listed_no_more(changed: Shell) -> None:
+    (one,) = changed.run("stale", "--json").json["changed_files"]
+
+    assert changed.run("review", "--holds", one["short_id"]).status == 0
+
+    assert changed.run("stale").status == 3
+
+
+def test_edited_it_is_listed_no_more(changed: Shell) -> None:
+    (one,) = changed.run("stale", "--json").json["changed_files"]
+
+    assert changed.run("edit", one["short_id"], "--text", f"{DECISION}, always").status == 0
+
+    assert changed.run("stale").status == 3
+
+
+def test_purge_erases_the_path(changed: Shell) -> None:
+    plan = changed.run("forget", "--purge", "src/api.py", "--json")
+    done = changed.run("forget", "--purge", "src/api.py", "--confirm", plan.json["code"])
+
+    assert done.status == 0, done.err
+    assert changed.run("stale").status == 3
+    assert not _held(changed.memory, b"src/api.py")
+
+
+def _held(folder: Path, words: bytes) -> list[Path]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if words in path.read_bytes()]

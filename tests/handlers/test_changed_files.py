@@ -1,0 +1,104 @@
+"""Memories that name a file which has changed since are told with a mark."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from simulated_client import SimulatedClient
+
+RULE = "Handlers in src/api/x.py page with cursors"
+MARK = "(src/api/x.py has changed since)"
+PROMPT = "How do the handlers page, with cursors?"
+
+
+@pytest.fixture
+def named(client: SimulatedClient) -> SimulatedClient:
+    """A client whose memory holds a rule about a file, noted in a session before."""
+    file = client.project / "src" / "api" / "x.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("page = 1\n")
+    client.note("fact", RULE)
+    return client
+
+
+def edit(client: SimulatedClient) -> None:
+    file = client.project / "src" / "api" / "x.py"
+    file.write_text("pages = 2\n")
+
+
+def test_a_prompt_tells_it_unmarked_while_the_file_is_the_same(named: SimulatedClient) -> None:
+    told = named.prompt(PROMPT, "session-2")
+
+    assert RULE in told and "changed since" not in told
+
+
+def test_a_prompt_marks_it(named: SimulatedClient) -> None:
+    edit(named)
+
+    assert f"{RULE} {MARK}" in named.prompt(PROMPT, "session-2")
+    assert named.log == ""
+
+
+def test_a_deleted_file_is_named_so(named: SimulatedClient) -> None:
+    (named.project / "src" / "api" / "x.py").unlink()
+
+    assert "(src/api/x.py is gone)" in named.prompt(PROMPT, "session-2")
+
+
+def test_the_start_of_a_session_marks_it(client: SimulatedClient) -> None:
+    file = client.project / "deploy.sh"
+    file.write_text("one\n")
+    client.note("decision", "deploy.sh stays in plain sh", "")
+    file.write_text("another\n")
+
+    assert "(deploy.sh has changed since)" in client.context(
+        "SessionStart", "session-2", source="startup"
+    )
+
+
+def test_load_shows_the_mark_that_a_start_gives(client: SimulatedClient) -> None:
+    file = client.project / "deploy.sh"
+    file.write_text("one\n")
+    client.note("decision", "deploy.sh stays in plain sh", "")
+    file.write_text("another\n")
+
+    assert "(deploy.sh has changed since)" in client.command("load").stdout
+
+
+def test_a_compaction_gives_it_back_with_the_mark(named: SimulatedClient) -> None:
+    edit(named)
+    named.fire("PreCompact", trigger="manual", custom_instructions="")
+
+    assert MARK in named.context("SessionStart", source="compact")
+
+
+def test_recall_and_why_mark_it(named: SimulatedClient) -> None:
+    edit(named)
+    (record,) = named.records()
+
+    found = named.command("recall", "cursors").stdout
+    why = named.command("why", record.id[-8:]).stdout
+
+    assert "[src/api/x.py has changed since]" in found
+    assert "src/api/x.py has changed since" in why
+
+
+def test_a_note_said_again_in_another_session_renews_it(named: SimulatedClient) -> None:
+    edit(named)
+
+    named.note("fact", RULE, session="session-2")
+
+    assert "changed since" not in named.prompt(PROMPT, "session-3")
+
+
+def test_a_fix_names_the_files_that_it_changed(named: SimulatedClient, tmp_path: Path) -> None:
+    (named.project / "cart.py").write_text("total = 1\n")
+    named.note("fix", "The cart crashed with KeyError total; cart.py sets it first.", "")
+    os.utime(named.project / "cart.py", ns=(1, 1))
+
+    assert "changed since" not in named.prompt("KeyError total in the cart", "session-2")
+    (named.project / "cart.py").write_text("total = 12\n")
+    assert "(cart.py has changed since)" in named.prompt("KeyError total, the cart", "session-3")

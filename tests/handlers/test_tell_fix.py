@@ -1,0 +1,137 @@
+"""A failing command brings the fix on record, there and then, once a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulated_client import SimulatedClient
+
+FIX = (
+    '`fly deploy` loops with "force_https is not allowed" when a TLS handler is set; remove the '
+    "handler from fly.toml"
+)
+ERROR = "Exit code 1\n==> Verifying\nError: force_https is not allowed for this service\n"
+
+
+def failed(client: SimulatedClient, session: str = "session-2", **fields: Any) -> str:
+    """The memories that the model receives with the result of a failing command."""
+    event = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "fly deploy --remote-only", "description": "Deploy"},
+        "tool_use_id": "t1",
+        "error": ERROR,
+        "is_interrupt": False,
+    }
+    return client.context("PostToolUseFailure", session, **event | fields)
+
+
+def passed(client: SimulatedClient, output: str, **result: Any) -> str:
+    """The memories that the model receives with the result of a command with exit status 0."""
+    response = {"stdout": output, "stderr": "", "interrupted": False, **result}
+    call = {"tool_name": "Bash", "tool_input": {"command": "fly deploy | tail -3"}}
+    return client.context("PostToolUse", "session-2", tool_response=response, **call)
+
+
+@pytest.fixture
+def known(client: SimulatedClient) -> SimulatedClient:
+    """A client whose memory holds a fix, noted by the assistant in a session before."""
+    client.note("fix", FIX, "")
+    return client
+
+
+def test_the_fix_is_told_in_its_words_with_date_and_id(known: SimulatedClient) -> None:
+    (record,) = known.records()
+
+    told = failed(known)
+
+    assert record.what in told
+    assert f"solution · {record.created_at[:10]}" in told and record.id[-8:] in told
+    assert "not instructions" in told
+    assert known.log == ""
+
+
+def test_it_is_told_once_a_session(known: SimulatedClient) -> None:
+    first, second, other = failed(known), failed(known), failed(known, "session-3")
+
+    assert (bool(first), bool(second), bool(other)) == (True, False, True)
+
+
+def test_what_a_prompt_has_told_is_not_told_again(known: SimulatedClient) -> None:
+    assert FIX[:30] in known.prompt("fly deploy says force_https is not allowed", "session-2")
+
+    assert failed(known) == ""
+
+
+def test_another_failure_brings_nothing(known: SimulatedClient) -> None:
+    assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
+
+
+def test_a_pipe_that_hides_the_status_is_seen_through(known: SimulatedClient) -> None:
+    assert FIX[:30] in passed(known, "Error: force_https is not allowed for this service")
+
+
+def test_a_command_that_passed_brings_nothing(known: SimulatedClient) -> None:
+    assert passed(known, "force_https is not allowed is documented here\n3 passed") == ""
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"is_interrupt": True},
+        {"error": f"[Request interrupted by user]\n{ERROR}"},
+        {"error": f"Permission to use Bash has been denied\n{ERROR}"},
+        {"error": ""},
+        {"error": 7},
+        {"tool_name": "Read"},
+    ],
+)
+def test_what_is_no_failure_of_a_command_brings_nothing(
+    known: SimulatedClient, fields: dict[str, Any]
+) -> None:
+    assert failed(known, **fields) == ""
+
+
+def test_the_session_that_wrote_it_knows_it(known: SimulatedClient) -> None:
+    assert failed(known, "session-1") == ""
+
+
+def test_a_subagent_is_told_itself(known: SimulatedClient) -> None:
+    failed(known)
+
+    assert FIX[:30] in failed(known, agent_id="a1", agent_type="general-purpose")
+    assert failed(known, agent_id="a1", agent_type="general-purpose") == ""
+
+
+def test_a_forgotten_fix_is_not_told(known: SimulatedClient) -> None:
+    (record,) = known.records()
+    known.command("forget", record.id[-8:], "--yes")
+
+    assert failed(known) == ""
+
+
+@pytest.mark.parametrize("trust", ["tool", "foreign"])
+def test_what_others_and_programs_stated_is_told_of_no_failure(
+    known: SimulatedClient, trust: str
+) -> None:
+    memory = known.memory()
+    with memory.session_database().transaction() as connection:
+        connection.execute("UPDATE records SET trust = ?", (trust,))
+    memory.close()
+
+    assert failed(known) == ""
+
+
+def test_a_changed_file_is_marked(client: SimulatedClient) -> None:
+    (client.project / "fly.toml").write_text("a = 1\n")
+    client.note("fix", FIX, "")
+    (client.project / "fly.toml").write_text("a = 12\n")
+
+    assert "(fly.toml has changed since)" in failed(client)
+
+
+def test_switched_off_it_tells_nothing(known: SimulatedClient) -> None:
+    known.command("off", "--read")
+
+    assert failed(known) == ""

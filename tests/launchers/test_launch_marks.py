@@ -1,0 +1,112 @@
+"""hooks/launch called for rules or fixes: it starts Python only where memory may have some."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from launchers.conftest import InstalledPlugin
+from launchers.support import PYTHON, run, write
+from launchers.test_launch import SHELLS
+from memory_fabric.store import launch_marks
+
+BASH = b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}'
+FOLDER, PROJECT = "/work/the app", "0198c0de-0000-7000-8000-000000000001"
+
+
+class Launched:
+    """A plugin whose memory knows the project of one folder."""
+
+    def __init__(self, plugin: InstalledPlugin) -> None:
+        self.plugin, self.home = plugin, os.path.join(plugin.home, ".claude", "memory-fabric")
+        os.makedirs(os.path.join(self.home, "projects", PROJECT))
+        write(plugin.remembered(), f"{PYTHON}\n")
+        launch_marks.note_place(self.home, FOLDER, PROJECT)
+
+    def mark(self, kind: str, *folders: str) -> None:
+        write(os.path.join(self.home, *folders, f"has-{kind}"), "")
+
+    def starts(
+        self, kind: str = "rules", shell: str = "", without: tuple[str, ...] = (), **variables: str
+    ) -> bool:
+        """True if a call in the folder started Python; nothing may go wrong in either case."""
+        environ = {**self.plugin.environ(), "CLAUDE_PROJECT_DIR": FOLDER, **variables}
+        environ = {name: value for name, value in environ.items() if name not in without}
+        launch = os.path.join(self.plugin.root, "hooks", "launch")
+        done: subprocess.CompletedProcess[bytes] = run(
+            [*shell.split(), launch, kind], environ, BASH
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        started = os.path.exists(self.plugin.report_path)
+        if started:
+            assert self.plugin.report()["length"] == len(BASH)
+        return started
+
+
+@pytest.fixture
+def launched(plugin: InstalledPlugin) -> Launched:
+    return Launched(plugin)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_it_leaves_unless_the_project_or_the_user_has_such_records(
+    launched: Launched, shell: str
+) -> None:
+    assert not launched.starts(shell=shell)
+    launched.mark("fixes", "projects", PROJECT)
+    assert not launched.starts(shell=shell)
+    assert launched.starts("fixes", shell=shell)
+
+    launched.mark("rules")
+    assert launched.starts(shell=shell)
+
+
+def test_another_project_is_not_asked(launched: Launched) -> None:
+    launched.mark("rules", "projects", PROJECT)
+    launch_marks.note_place(launched.home, "/work/other", launch_marks.NO_PROJECT)
+
+    assert launched.starts()
+    assert not launched.starts(CLAUDE_PROJECT_DIR="/work/other")
+
+
+@pytest.mark.parametrize(
+    "folder", ["/work", "/work/the app/sub", "", "relative", "/work/../work/the app", "/"]
+)
+def test_python_decides_for_a_folder_that_is_not_noted(launched: Launched, folder: str) -> None:
+    assert launched.starts(CLAUDE_PROJECT_DIR=folder)
+
+
+def test_a_slash_at_the_end_names_the_same_folder(launched: Launched) -> None:
+    assert not launched.starts(CLAUDE_PROJECT_DIR=FOLDER + "/")
+
+
+def test_a_damaged_note_of_the_place_starts_python(launched: Launched) -> None:
+    write(launch_marks.place_path(launched.home, FOLDER), "\n")
+    assert launched.starts()
+
+
+def test_home_is_found_as_python_finds_it(launched: Launched) -> None:
+    plugin = launched.plugin
+    launched.mark("rules")
+
+    assert launched.starts(CLAUDE_CONFIG_DIR="~/.claude")
+    assert launched.starts(MEMORY_FABRIC_HOME="~/.claude/memory-fabric")
+    assert launched.starts(MEMORY_FABRIC_HOME=".claude/memory-fabric")
+    assert not launched.starts(MEMORY_FABRIC_HOME=os.path.join(plugin.home, "nothing yet"))
+
+
+def test_it_leaves_where_memory_is_off_or_holds_nothing_at_all(launched: Launched) -> None:
+    launched.mark("rules")
+
+    assert not launched.starts(MEMORY_FABRIC="off")
+    assert not launched.starts(CLAUDE_CONFIG_DIR=os.path.join(launched.plugin.home, "new"))
+
+
+def test_other_hooks_are_not_asked_for_marks(launched: Launched) -> None:
+    assert launched.starts("")
+
+
+def test_leaving_starts_no_process(launched: Launched) -> None:
+    assert not launched.starts(PATH="/nonexistent")

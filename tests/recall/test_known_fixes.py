@@ -1,0 +1,95 @@
+"""Known fixes: told for what is distinctive in their symptom, and for nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from memory_fabric.models import Record
+from memory_fabric.recall.known_fixes import known_in
+
+LEAST_FOUND = 0.9
+
+
+class Failing(NamedTuple):
+    """A command, its output, and the key of the fix that it should bring; '' for none."""
+
+    command: str
+    output: str
+    fix: str = ""
+
+
+_STATED = tomllib.loads(Path(__file__).with_name("failing_commands.toml").read_text("utf-8"))
+FIXES = {
+    key: Record("solution", stated["what"], evidence={"error": stated.get("error", "")})
+    for key, stated in _STATED["fixes"].items()
+}
+KNOWN = [Failing(**stated) for stated in _STATED["known"]]
+UNKNOWN = [Failing(**stated) for stated in _STATED["unknown"]]
+
+
+def told(failing: Failing) -> list[str]:
+    """The keys of the fixes that a failure brings."""
+    fixes = [record._replace(id=key) for key, record in FIXES.items()]
+    return [known.record.id for known in known_in(failing.output, fixes, command=failing.command)]
+
+
+def ids(failing: Failing) -> str:
+    return f"{failing.command} {failing.output[12:60]}".replace("\n", " ")
+
+
+def test_failures_bring_their_fix_and_no_other() -> None:
+    found = {failing: told(failing) for failing in KNOWN}
+
+    assert all(keys in ([], [failing.fix]) for failing, keys in found.items())
+    right = sum(keys == [failing.fix] for failing, keys in found.items())
+    assert right >= LEAST_FOUND * len(KNOWN)
+
+
+@pytest.mark.parametrize("failing", UNKNOWN, ids=ids)
+def test_other_failures_of_the_same_programs_bring_none(failing: Failing) -> None:
+    assert told(failing) == []
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "npm ERR!",
+        "Error",
+        "failed",
+        "bash: command not found",
+        "Exit code 1",
+        "Permission denied",
+        "No such file or directory",
+        "Traceback (most recent call last):",
+    ],
+)
+def test_words_of_every_failure_bring_nothing(output: str) -> None:
+    fix = Record("solution", f'The build failed with "{output}"; install it again.')
+    seen = Record("solution", "It was broken", evidence={"error": output})
+
+    assert known_in(output, [fix, seen]) == []
+
+
+def test_the_same_error_about_something_else_is_another_failure() -> None:
+    fix = Record("solution", "fixed", evidence={"error": "KeyError: 'total'"})
+
+    assert known_in("E   KeyError: 'total'", [fix])
+    assert not known_in("E   KeyError: 'customer'", [fix])
+
+
+def test_words_of_the_command_count_nothing() -> None:
+    fix = Record("solution", "ledgerctl rebalance --reshard hangs behind zookeeper quorum loss")
+    output = "ledgerctl rebalance --reshard: interrupted"
+
+    assert known_in(output, [fix])
+    assert not known_in(output, [fix], command="ledgerctl rebalance --reshard")
+
+
+def test_the_end_of_a_long_output_is_read() -> None:
+    output = "compiling module\n" * 20_000 + "Error: force_https is not allowed\n"
+
+    assert told(Failing("fly deploy", output)) == ["tls"]

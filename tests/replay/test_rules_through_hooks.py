@@ -1,0 +1,214 @@
+"""Bound rules through the hook that the client starts before a command or a change of a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.config import read_settings
+from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
+from memory_fabric.store import launch_marks
+from memory_fabric.store.memory import Memory
+from replay.hook_runner import TESTS, HookRunner
+
+SERVER = "Never start the dev server; the user runs it himself"
+STYLE = "API handlers return problem+json"
+QUOTE = "I'll run the server myself, don't start it"
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> HookRunner:
+    hooks = HookRunner(tmp_path)
+    hooks.run({"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"})
+    return hooks
+
+
+def remember(hooks: HookRunner, what: str, when: str, trust: str = "user", **more: Any) -> Record:
+    """Store a rule as a note with a checked quotation would be."""
+    evidence = {WHEN: when, **more.pop("evidence", {})}
+    record = Record("constraint", what, confidence=0.85, evidence=evidence, **more)
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    stored = memory.remember(record, Provenance("assistant", trust=trust, session="earlier"))
+    memory.close()
+    assert stored is not None
+    return stored
+
+
+def bash(hooks: HookRunner, command: str, session: str = "s1", **more: Any) -> dict[str, Any]:
+    """What the hook says before a command, the decision of the client as `permissionDecision`."""
+    return tool(hooks, "Bash", {"command": command}, session, **more)
+
+
+def tool(
+    hooks: HookRunner, name: str, given: dict[str, Any], session: str = "s1", **more: Any
+) -> dict[str, Any]:
+    environ = more.pop("environ", {})
+    event = {
+        **json.loads((TESTS / "events" / "PreToolUse.json").read_text("utf-8")),
+        "session_id": session,
+        "cwd": str(hooks.project),
+        "tool_name": name,
+        "tool_input": given,
+        "agent_id": "",
+        "agent_type": "",
+        **more,
+    }
+    result = hooks.run(event, environ)
+    assert (result.status, result.stderr) == (0, "")
+    specific: dict[str, Any] = (result.reply or {}).get("hookSpecificOutput", {})
+    return specific
+
+
+def test_a_rule_holds_the_first_call_of_a_session_back_and_lets_it_pass_when_repeated(
+    hooks: HookRunner,
+) -> None:
+    rule = remember(hooks, STYLE, "src/api/**", evidence={QUOTATION: "use problem+json"})
+    edit = {"file_path": str(hooks.project / "src/api/users.py"), "old_string": "a"}
+
+    first = tool(hooks, "Edit", edit)
+    again = tool(hooks, "Edit", edit)
+    elsewhere = tool(hooks, "Write", {"file_path": str(hooks.project / "src/web.py")}, "s2")
+    later = tool(hooks, "Write", edit, "s2")
+
+    assert first["permissionDecision"] == "deny"
+    reason = first["permissionDecisionReason"]
+    assert all(said in reason for said in (STYLE, rule.id[-8:], "use problem+json", "src/api/**"))
+    assert "it passes" in reason
+    assert again == elsewhere == {}
+    assert later["permissionDecision"] == "deny"
+
+
+def test_what_the_users_words_forbid_is_asked_each_time(hooks: HookRunner) -> None:
+    remember(hooks, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
+
+    asked = [bash(hooks, "cd web && npm run dev &") for _ in range(2)]
+
+    assert [one["permissionDecision"] for one in asked] == ["ask", "ask"]
+    assert QUOTE in asked[0]["permissionDecisionReason"]
+    assert "rules tell" in asked[0]["permissionDecisionReason"]
+    assert bash(hooks, "npm run build") == {}
+
+
+def test_a_rule_that_the_user_denied_is_refused_each_time(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "git push --force", evidence={EFFECT: "deny"})
+
+    refused = [bash(hooks, "git push -f origin main") for _ in range(2)]
+
+    assert [one["permissionDecision"] for one in refused] == ["deny", "deny"]
+    assert "The user can lift it" in refused[1]["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"CLAUDE_CODE_SESSION_ATTENDED": "0"},
+        {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"},
+    ],
+)
+@pytest.mark.parametrize("effect", ["", "deny", "ask"])
+def test_without_a_person_a_rule_is_only_told(
+    hooks: HookRunner, environ: dict[str, str], effect: str
+) -> None:
+    evidence = {EFFECT: effect} if effect else {}
+    remember(hooks, SERVER, "npm run dev", evidence=evidence)
+
+    told = bash(hooks, "npm run dev", environ=environ)
+
+    assert "permissionDecision" not in told and SERVER in told["additionalContext"]
+    assert bash(hooks, "npm run dev", environ=environ) == {}
+
+
+def test_a_rule_of_the_assistant_refuses_nothing(hooks: HookRunner) -> None:
+    remember(hooks, SERVER, "npm run dev", trust="assistant")
+
+    told = bash(hooks, "npm run dev")
+
+    assert "permissionDecision" not in told
+    assert "noted by the assistant" in told["additionalContext"]
+
+
+def test_each_agent_is_told_once(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "commit")
+
+    first = bash(hooks, "git commit -m x")
+    by_agent = [bash(hooks, "git commit -m x", agent_id="a1", agent_type="x") for _ in range(2)]
+
+    assert first["permissionDecision"] == by_agent[0]["permissionDecision"] == "deny"
+    assert by_agent[1] == {}
+
+
+def test_a_rule_of_the_user_binds_in_every_project(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "git push", scope="user")
+
+    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+
+
+def test_where_nothing_can_be_recorded_nothing_is_refused(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "git push")
+
+    told = [bash(hooks, "git push", session="") for _ in range(2)]
+
+    assert all("permissionDecision" not in one for one in told)
+    assert STYLE in told[0]["additionalContext"]
+
+
+def test_a_memory_that_is_broken_or_off_lets_every_call_pass(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "git push")
+
+    assert bash(hooks, "git push", environ={"MEMORY_FABRIC": "off"}) == {}
+    [graph] = hooks.memory.glob("projects/*/graph.db")
+    graph.write_bytes(b"no database" * 1000)
+    assert bash(hooks, "git push") == {}
+
+
+def test_the_launcher_starts_python_only_while_a_rule_is_there(hooks: HookRunner) -> None:
+    broken = {"CLAUDE_PLUGIN_DATA": str(hooks.folder / "none"), "PATH": "/nonexistent"}
+    interpreter = Path(hooks.environ["CLAUDE_PLUGIN_DATA"]) / "interpreter"
+    before = interpreter.read_text()
+    interpreter.write_text("/nonexistent/python\n")
+    assert bash(hooks, "git push", environ=broken) == {}  # nothing looked for a Python
+    assert not (hooks.folder / "none").exists()
+    interpreter.write_text(before)
+
+    remember(hooks, STYLE, "git push")
+
+    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+
+
+def test_rules_that_name_no_call_start_python_once(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "working on the lists")
+    [mark] = hooks.memory.glob("projects/*/has-rules")
+
+    assert bash(hooks, "ls") == {}
+    assert not mark.exists()
+    hooks.say("Which lists are there?")
+    assert not mark.exists()
+
+    remember(hooks, SERVER, "npm run dev")
+    assert mark.exists()
+
+
+def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(hooks: HookRunner) -> None:
+    (hooks.project / ".git").mkdir()
+    sub = hooks.project / "apps" / "web"
+    sub.mkdir(parents=True)
+    environ = {"CLAUDE_PROJECT_DIR": str(sub)}
+    assert bash(hooks, "ls", "s3", environ=environ) == {}  # notes the place
+    remember(hooks, STYLE, "apps/web/src/**")
+    path = launch_marks.place_path(str(hooks.memory), str(sub))
+
+    told = tool(hooks, "Edit", {"file_path": "src/x.ts"}, "s3", environ=environ, cwd=str(sub))
+
+    assert os.path.exists(path)
+    assert told["permissionDecision"] == "deny"
+
+
+def test_no_secret_of_a_rule_is_told(hooks: HookRunner) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    remember(hooks, f"Deploys use the token {secret}", "git push")
+
+    assert secret not in json.dumps(bash(hooks, "git push"))

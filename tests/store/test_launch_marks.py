@@ -1,0 +1,140 @@
+"""The marks by which the launcher leaves: they follow every change, and the place of a session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance, Record
+from memory_fabric.store import launch_marks, switches
+from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.launch_marks import FIXES, RULES
+from memory_fabric.store.memory import Memory
+
+BY = Provenance("cli", trust="user", session="s1")
+RULE = Record(
+    "constraint",
+    "Never start the dev server",
+    confidence=0.9,
+    evidence={"when": "npm run dev"},
+)
+FIX = Record("solution", "The port was taken by the old worker", confidence=0.9)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    project = tmp_path / "project"
+    project.mkdir()
+    environ = {
+        "HOME": str(tmp_path / "user"),
+        "MEMORY_FABRIC_HOME": str(tmp_path / "memory"),
+        "CLAUDE_PROJECT_DIR": str(project),
+    }
+    return Memory.open(read_settings(environ, {}))
+
+
+def marked(memory: Memory, store: str = "project") -> set[str]:
+    path = memory.path_of(store)
+    return {
+        kind for kind in launch_marks.KINDS if os.path.exists(launch_marks.mark_path(path, kind))
+    }
+
+
+def stored(memory: Memory, record: Record) -> Record:
+    kept = memory.remember(record, BY)
+    assert kept is not None
+    return kept
+
+
+def test_records_set_the_mark_of_their_kind_beside_their_database(memory: Memory) -> None:
+    stored(memory, RULE._replace(evidence={}))
+    assert marked(memory) == set()
+
+    stored(memory, RULE._replace(what="Never start any server"))
+    stored(memory, FIX._replace(scope="user"))
+
+    assert (marked(memory), marked(memory, "user")) == ({RULES}, {FIXES})
+
+
+def test_what_is_no_rule_does_not_bind(memory: Memory) -> None:
+    stored(memory, FIX._replace(evidence={"when": "npm run dev"}))
+    stored(memory, Record("note", 'The word "when" and "when": are words', confidence=0.9))
+
+    assert marked(memory) == {FIXES}
+
+
+def test_forgetting_superseding_and_undoing_take_the_mark_away_and_back(memory: Memory) -> None:
+    rule = stored(memory, RULE)
+    memory.forget([rule.id], BY)
+    assert marked(memory) == set()
+
+    undoing.undo(memory, [undoing.last(memory)], BY)
+    assert marked(memory) == {RULES}
+
+    memory.remember(
+        Record("constraint", "The dev server may be started", confidence=0.9), BY, [rule.id]
+    )
+    assert marked(memory) == set()
+
+
+def test_a_mark_that_was_lost_or_is_too_many_is_mended_by_the_next_change(memory: Memory) -> None:
+    stored(memory, RULE)
+    os.unlink(launch_marks.mark_path(memory.path_of("project"), RULES))
+    Path(launch_marks.mark_path(memory.path_of("project"), FIXES)).touch()
+
+    with memory.session_database().transaction():
+        pass
+
+    assert marked(memory) == {RULES}
+
+
+def test_a_change_that_is_rolled_back_leaves_the_marks(memory: Memory) -> None:
+    stored(memory, RULE)
+    database = memory.session_database()
+
+    with pytest.raises(KeyError), database.transaction() as connection:
+        connection.execute("DELETE FROM records")
+        raise KeyError
+
+    assert marked(memory) == {RULES}
+
+
+@pytest.mark.parametrize("kind", launch_marks.KINDS)
+def test_a_mark_is_found_by_an_index(memory: Memory, kind: str) -> None:
+    sql = f"EXPLAIN QUERY PLAN SELECT 1 FROM main.records WHERE {launch_marks.KINDS[kind]}"
+    plan = " ".join(str(row[-1]) for row in memory.session_database().rows(sql))
+    assert "USING INDEX records_" in plan
+
+
+def test_a_place_is_noted_once_and_corrected(tmp_path: Path) -> None:
+    home, folder = str(tmp_path / "home"), "/work/app with ü"
+    launch_marks.note_place(home, folder, "a")
+    assert not os.path.exists(home)  # nothing is stored there, so the launcher leaves anyway
+    os.mkdir(home)
+
+    launch_marks.note_place(home, folder + "/", "a")
+    path = launch_marks.place_path(home, folder)
+    before = os.stat(path)
+    launch_marks.note_place(home, folder, "a")
+    assert os.stat(path).st_mtime_ns == before.st_mtime_ns
+    launch_marks.note_place(home, folder, "b")
+
+    assert Path(path).read_text() == "b\n"
+
+
+@pytest.mark.parametrize("folder", ["", "app", "/work/../etc", "/work//app", "/work/./app"])
+def test_a_place_that_would_have_to_be_resolved_is_not_noted(tmp_path: Path, folder: str) -> None:
+    launch_marks.note_place(str(tmp_path), folder, "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_places_are_forgotten_when_memory_is_switched(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    launch_marks.note_place(home, "/work/app", "a")
+
+    switches.turn(home, switches.EVERYWHERE, ("read",), True)
+
+    assert not os.path.exists(launch_marks.place_path(home, "/work/app"))
