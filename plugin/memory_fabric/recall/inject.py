@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from memory_fabric.cache import Memo
 from memory_fabric.language import concepts, past_talk
+from memory_fabric.recall import prompt_conflicts
 from memory_fabric.recall.dedupe import is_of_others
 from memory_fabric.recall.floor import SPECIFIC, Floor
 from memory_fabric.recall.parse import parse
@@ -28,6 +29,9 @@ STATED_IN = 0.85
 # A hit far below the best is not worth its characters.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
+# The ledger's name of a record that was told as contradicting a prompt, which MEMORY.md or the
+# session's start may have told before.
+CONFLICT = "conflict:"
 SAID_HERE = "said in this very session"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
@@ -56,6 +60,21 @@ def query_of(text: str, now: str) -> Query:
 def may_hold_a_log(text: str) -> bool:
     """Return True if a prompt has so many lines that it may show what has failed."""
     return text.count("\n") >= LOG_LINES
+
+
+def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
+    """Mark the current records that contradict what the prompt asks for."""
+    if is_paste(query.text):
+        return list(hits)
+    asked = prompt_conflicts.requests(query.asked)
+    return [
+        hit._replace(metadata={**hit.metadata, "conflict": True})
+        if hit.source == "records"
+        and not hit.metadata.get("over")
+        and prompt_conflicts.contradicts(hit, asked)
+        else hit
+        for hit in hits
+    ]
 
 
 def sources_for(query: Query) -> frozenset[str]:
@@ -98,6 +117,7 @@ def verdicts(
     """Return for each hit the reason why it is not injected for this prompt; '' for the others."""
     talk = bool(_OF_PAST_TALK[query.text])
     floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text))
+
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
     return [
         SAID_HERE
@@ -125,6 +145,8 @@ def _verdict(
     seen: Container[str],
     shown: Container[str],
 ) -> str:
+    if hit.metadata.get("conflict"):
+        return GIVEN if f"{CONFLICT}{hit.id}" in seen else ""
     if hit.id in seen:
         return GIVEN
     if (hit.metadata.get("record") or hit.id) in shown:
@@ -148,11 +170,12 @@ def _verdict(
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Return the ranked hits that are worth their characters: facts first, then past turns.
 
-    The best hit for each subject of the prompt comes first; of the others, those far less relevant
-    than the best own hit are left out. Of shared ones at most two follow the facts, or more if
-    there are no own facts.
+    What contradicts the prompt comes first, then the best hit for each of its subjects; of the
+    others, those far less relevant than the best own hit are left out. Of shared ones at most two
+    follow the facts, or more if there are no own facts.
     """
     facts, theirs, said = _sorted_out(hits)
+    facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
     subjects = _best_of_each_subject(facts, query)
     facts = [*subjects, *(hit for hit in _near_the_best(facts) if hit not in subjects)][:max_hits]
     shared = _near_the_best(theirs, facts)[: MAX_OTHERS if facts else max_hits]
@@ -171,7 +194,8 @@ def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
     for hit in hits:
         fresh = {term for term in hit.metadata.get("matched", ()) if term not in shared}
         specific = [strengths[t] for t in fresh if strengths.get(t, 0.0) >= SPECIFIC]
-        if not found or len(specific) > 1 or max(specific, default=0.0) > SPECIFIC:
+        is_new = len(specific) > 1 or max(specific, default=0.0) > SPECIFIC
+        if not found or is_new or hit.metadata.get("conflict"):
             found.append(hit)
             shared |= fresh
     return found

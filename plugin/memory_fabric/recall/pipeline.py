@@ -176,7 +176,7 @@ class Fabric(RequestContext):
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
         found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources)
-        return mark_stale(found, self.now)
+        return inject.with_conflicts(mark_stale(found, self.now), query)
 
     def inject_for_prompt(
         self,
@@ -406,4 +406,5 @@ def _quoted(phrases: Sequence[str]) -> str:
 def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:
     kept = render.fitting(hits, heading=heading, max_chars=max_chars)
     text = render.render(kept, heading=heading, max_chars=max_chars)
-    return Injection(text, tuple(hit.id for hit in kept))
+    conflicts = [f"{inject.CONFLICT}{hit.id}" for hit in kept if hit.metadata.get("conflict")]
+    return Injection(text, (*(hit.id for hit in kept), *conflicts))

@@ -48,6 +48,7 @@ def hit_line(hit: Hit) -> str:
     """Return `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (entities)`."""
     about = hit.metadata
     marks = [
+        "contradicts this prompt" if about.get("conflict") else "",
         _kind(hit),
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
