@@ -130,7 +130,7 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _behind_instead(said: Sequence[str]) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     for at in range(len(said)):
         for phrase in _INSTEAD:
             if tuple(said[at : at + len(phrase)]) == phrase:
