@@ -38,6 +38,8 @@ PLUGIN = os.path.join(ROOT, "plugin")
 PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))
 CUE_EXTRA = 5.0
 SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
+# A command where memory has no bound rule, so that the launcher leaves; and where it has some.
+LEAVING_BUDGET, RULES_BUDGET = 0.5, 4.0
 # After a command: where fixes are on record, and where none are.
 FIX_BUDGET, NO_FIX_BUDGET = 4.0, 0.5
 MAX_MEMORY_MB = 30.0
@@ -51,6 +53,8 @@ TURNS_PER_STOP = 20
 READ_BEFORE_BYTES = 5 << 20
 LONG_STOP = "Stop 20 new behind 5 MB"
 OUR_TOOL = "mcp__plugin_memory-fabric_memory__recall"
+# Bound rules of a session that has some: one that is told, and others.
+RULE_WHENS = ("npm run dev", "src/api/**", "git push", "deploy", "migration", "*.sql", "commit")
 # A receiver that nobody is: the port that throws away what it gets.
 NOBODY = "http://127.0.0.1:9"
 # A detached flush follows SessionEnd; the next session must not pay for it.
@@ -82,7 +86,8 @@ REASONS = (
 class Step(NamedTuple):
     """One hook of a session: its row in the table, its event, its budget in bare starts.
 
-    `variables` are set for it beside those of the session.
+    `variables` are set for it beside those of the session. A step with `rules` is run while the
+    project has some, or has none (False); None changes nothing.
     """
 
     row: str
@@ -90,6 +95,7 @@ class Step(NamedTuple):
     budget: float
     recalls: bool = False
     variables: Mapping[str, str] = {}
+    rules: bool | None = None
 
 
 class Row(NamedTuple):
@@ -145,6 +151,8 @@ def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], li
         for step in session(folder, f"bench-{run}", run, size):
             bare_sample = timed(bare_command, environ, b"", folder)
             named = {**environ, **step.variables}
+            if step.rules is not None:
+                bind(folder, step.rules)
             sample = timed(command_of(step), named, json.dumps(step.event).encode(), folder)
             if run >= 0:
                 samples.setdefault(step.row, (step, []))[1].append((len(bare), sample))
@@ -197,10 +205,22 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
     yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
+    yield from _bound(step, run)
     # The last one: it leaves a process behind, which finds that nobody listens there.
     said = f"I looked at {thing}. Nothing is left."
     forwarded = step("Stop forwarded", WRITER_BUDGET, last_assistant_message=said)
     yield forwarded._replace(variables={"MEMORY_FABRIC_FORWARD_URL": NOBODY})
+
+
+def _bound(step: Callable[..., Step], run: int) -> Iterator[Step]:
+    """Commands where the project has no bound rule, rules about others, and one about it."""
+    for row, budget, command, rules in (
+        ("PreToolUse Bash, no rule", LEAVING_BUDGET, "npm test", False),
+        ("PreToolUse Bash, other rules", RULES_BUDGET, "cd app && npm test | tail -5", True),
+        ("PreToolUse Bash, a rule is told", RULES_BUDGET, "cd app && npm run dev &", True),
+    ):
+        call = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"w{run}"}
+        yield step(row, budget, **call)._replace(rules=rules)
 
 
 def _commands(step: Callable[..., Step], run: int, elsewhere: str) -> Iterator[Step]:
@@ -231,6 +251,25 @@ def command_of(step: Step) -> list[str]:
     hook = next(g for g in groups if re.search(g.get("matcher", ""), tool))["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
+
+
+def bind(folder: str, on: bool) -> None:
+    """Give the project its bound rules, or take them away, by the product's own write function."""
+    sys.path.insert(0, PLUGIN)
+    from memory_fabric.config import read_settings
+    from memory_fabric.models import WHEN, Provenance, Record
+    from memory_fabric.store.memory import Memory
+
+    memory = Memory.open(read_settings(_environ(folder), {}))
+    found = memory.find_records("json_extract(body, '$.evidence.when') IS NOT NULL")
+    if on and not found:
+        by = Provenance("cli", trust="user")
+        for number, when in enumerate(RULE_WHENS):
+            rule = Record("constraint", f"Rule {number} of {time.time_ns()} holds", confidence=0.9)
+            memory.remember(rule._replace(evidence={WHEN: when}), by)
+    elif found and not on:
+        memory.forget([record.id for record in found], Provenance("cli", trust="user"))
+    memory.close()
 
 
 def build(folder: str, size: int, user: int) -> None:
@@ -300,7 +339,7 @@ def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample
         mark = "  ← broken" if row.broken else ""
         print(
             f"{row.row:32}{row.median:8.1f}{row.p95:8.1f}{row.cpu:8.1f}{row.median_ms:8.1f}"
-            f"{row.memory_mb:7.1f}{row.budget:8.0f}{mark}"
+            f"{row.memory_mb:7.1f}{row.budget:8g}{mark}"
         )
 
 

@@ -286,16 +286,16 @@ def _handled(
 
 def _without_secrets(reply: Reply) -> Reply:
     """Redact what the reply tells of memory by the current rules: it may hold an older secret."""
-    told = {name: getattr(reply, name) for name in ("context", "refusal", "question")}
-    if not any(told.values()):
+    if not (reply.context or reply.refusal or reply.question):
         return reply
     # Late: most replies have no context.
     from memory_fabric.redaction.prefilter import block_without_secrets
 
-    clean = {name: block_without_secrets(text) if text else text for name, text in told.items()}
-    return reply._replace(
-        context=clean["context"], refusal=clean["refusal"], question=clean["question"]
+    context, refusal, question = (
+        block_without_secrets(text) if text else ""
+        for text in (reply.context, reply.refusal, reply.question)
     )
+    return reply._replace(context=context, refusal=refusal, question=question)
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:

@@ -39,6 +39,8 @@ CONTRADICTS = "contradicts"
 # Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
 # which it is found, and the user's own words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
+# Types of records that bind the calls which their `When:` names.
+RULE_TYPES = ("constraint", "preference", "decision", "pattern", "antipattern")
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
 EFFECT, LIFTED = "effect", "lifted"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
@@ -233,6 +235,8 @@ class Query(Value):
     terms: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
+    # Terms that mean a known name by an alias or a spelling mistake, each with that name.
+    meant: tuple[tuple[str, str], ...] = ()
     intent: str = ""
     answer_type: str = ""
     filters: Filters = Filters()

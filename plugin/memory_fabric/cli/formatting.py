@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record
+from memory_fabric.models import RULE_TYPES, WHEN, Record
+from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store import records
 
 # Sources of a person's own words. An unattended session lowers their trust, but the user said it.
@@ -21,6 +22,15 @@ def as_json(record: Record) -> dict[str, Any]:
         {"from": r.source, "relation": r.type, "to": r.target} for r in record.relations
     ]
     return {k: v for k, v in whole.items() if v not in ("", [], {})}
+
+
+def applies_when(record: Record) -> str:
+    """Return the `When:` of a record, and the calls that it binds where a rule binds any."""
+    stated = str(record.evidence.get(WHEN) or "")
+    if not stated or record.type not in RULE_TYPES:
+        return stated
+    found = ", ".join(f"{one.kind} {one.text}" for one in bindings_of(stated))
+    return f"{stated} ({f'binds: {found}' if found else 'binds no call: see docs/rules.md'})"
 
 
 def said_by(record: Record) -> str:

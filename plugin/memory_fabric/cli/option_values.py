@@ -9,6 +9,7 @@ STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 # A record of scope local ends with its session.
 LASTING_SCOPES = tuple(scope for scope in SCOPES if scope != "local")
 QUEUE_ACTIONS = ("list", "show", "retry", "drop", "work")
+RULE_ACTIONS = ("list", "test", "tell", "ask", "deny", "lift")
 PROJECT_ACTIONS = ("list", "link", "split", "undo", "adopt")
 SHELLS = ("bash", "zsh", "fish")
 
@@ -41,6 +42,11 @@ def project_actions(incomplete: str) -> list[str]:
 def queue_actions(incomplete: str) -> list[str]:
     """Complete an action of `queue`."""
     return _starting_with(QUEUE_ACTIONS, incomplete)
+
+
+def rule_actions(incomplete: str) -> list[str]:
+    """Complete an action of `rules`."""
+    return _starting_with(RULE_ACTIONS, incomplete)
 
 
 def shells(incomplete: str) -> list[str]:

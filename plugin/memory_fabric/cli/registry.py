@@ -106,6 +106,13 @@ COMMANDS = (
         "Give a memory to every session at its start, before newer ones.",
     ),
     Command(
+        "rules",
+        "commands.rules",
+        "rules",
+        CHANGE,
+        "List the rules that are bound to a command, a path or an activity, and what they do.",
+    ),
+    Command(
         "prune",
         "commands.stale_prune",
         "prune",

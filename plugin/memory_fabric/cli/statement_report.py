@@ -78,6 +78,7 @@ def show_confirmation(told: Confirmation) -> None:
             ("known entities", _entities(told, told.graph_rows.known)),
             ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in stored.relations)),
             ("graph", _counted(told.graph_rows)),
+            ("when", formatting.applies_when(stored)),
             ("domain", stored.domain),
             ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
             ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in told.replaced)),

@@ -6,15 +6,17 @@ from memory_fabric import events
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.reply import Reply
 from memory_fabric.rules import bound, matching
-from memory_fabric.store import sessions
+from memory_fabric.store import launch_marks, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory_fabric.config import Settings
     from memory_fabric.events import Event
     from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.rules.bound import Applied
+    from memory_fabric.store.memory import Memory
 
 CHANNEL = "rule"
 
@@ -29,24 +31,49 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     memory = context.memory
     rules = [rule for rule in bound.load(memory) if rule.bindings]
     if not rules:
+        _note_unbound(memory)
         return None
     folder = event.cwd or memory.settings.project_dir
     action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)
     applied = bound.applying(rules, action, bound.roots_of(memory))
     if not applied:
         return None
+    known = _known_to(event, context, applied)
+    if known is not None:
+        new = [one for one in applied if _name(one) not in known]
+        reply = _reply(applied, new, memory.settings)
+        if _noted(event, context, new, reply):
+            return reply
+    return _reply(applied, applied, memory.settings, may_hold_back=False)
+
+
+def _note_unbound(memory: Memory) -> None:
+    """Spare the next calls a start of Python, if no rule of the whole memory names a call."""
+    whole = memory.whole
+    if whole is memory or not any(rule.bindings for rule in bound.load(whole)):
+        for database in whole.databases():
+            launch_marks.note_unbound(database.connection, database.path)
+
+
+def _reply(
+    applied: Sequence[Applied],
+    new: Sequence[Applied],
+    settings: Settings,
+    *,
+    may_hold_back: bool = True,
+) -> Reply:
+    """Return the reply for the rules that apply; the agent was not told the `new` ones."""
     # late: most calls have no rule
     from memory_fabric.rules import effects, messages
 
     by_effect: dict[str, list[Applied]] = {}
     for one in applied:
-        effect = effects.effect_of(one.record, one.binding, memory.settings)
+        effect = effects.effect_of(one.record, one.binding, settings)
         by_effect.setdefault(effect, []).append(one)
     denied, asked = by_effect.get(effects.DENY, []), by_effect.get(effects.ASK, [])
-    new, can_note = _new_to(event, context, applied)
-    told = [one for one in by_effect.get(effects.TELL, []) if _name(one) in new]
-    only = [one for one in by_effect.get(effects.CONTEXT, []) if _name(one) in new]
-    if told and not can_note:
+    told = [one for one in by_effect.get(effects.TELL, []) if one in new]
+    only = [one for one in by_effect.get(effects.CONTEXT, []) if one in new]
+    if not may_hold_back:
         told, only = [], [*told, *only]
     refusals = [messages.denied(denied)] if denied else []
     refusals += [messages.told(told)] if told else []
@@ -57,37 +84,48 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     )
 
 
-def _new_to(
+def _known_to(
     event: Event, context: RequestContext, applied: Sequence[Applied]
-) -> tuple[frozenset[str], bool]:
-    """Record the rules, and return those that this agent was not told, and if that was possible."""
-    names = [_name(one) for one in applied]
+) -> frozenset[str] | None:
+    """Return the ledger's names of the rules that this agent was told; None if that is unknown."""
     if not event.session:
-        return frozenset(names), False
+        return None
+    names = [_name(one) for one in applied]
     try:
-        database = context.memory.session_database()
-        marks = ", ".join("?" * len(names))
-        rows = database.rows(
+        rows = context.memory.session_database().rows(
             "SELECT memory FROM injections WHERE session = ? AND agent = ? "
-            f"AND memory IN ({marks})",
+            f"AND memory IN ({', '.join('?' * len(names))})",
             (event.session, event.agent_id, *names),
         )
-        known = {str(row[0]) for row in rows}
-        new = [name for name in names if name not in known]
-        if new:
-            sessions.record_injections(
-                database,
-                event.session,
-                event.agent_id,
-                new,
-                CHANNEL,
-                context.now,
-                transcript=event.transcript_path,
-            )
     except StoreUnavailable as error:
         context.memory.fail(f"ledger: {error}")
-        return frozenset(names), False
-    return frozenset(new), True
+        return None
+    return frozenset(str(row[0]) for row in rows)
+
+
+def _noted(event: Event, context: RequestContext, new: Sequence[Applied], reply: Reply) -> bool:
+    """Record the rules as told to this agent; False if that is impossible."""
+    if not new:
+        return True
+    # late: most calls have no rule
+    from memory_fabric.store import worth
+
+    text = "\n".join((reply.refusal, reply.context))
+    try:
+        sessions.record_injections(
+            context.memory.session_database(),
+            event.session,
+            event.agent_id,
+            [_name(one) for one in new],
+            CHANNEL,
+            context.now,
+            transcript=event.transcript_path,
+            told=worth.items([f"{worth.RECORD}{one.record.id}" for one in new], text),
+        )
+    except StoreUnavailable as error:
+        context.memory.fail(f"ledger: {error}")
+        return False
+    return True
 
 
 def _name(one: Applied) -> str:

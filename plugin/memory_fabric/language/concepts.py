@@ -82,8 +82,12 @@ def concepts(query: Query) -> tuple[Concept, ...]:
 def _concepts(query: Query) -> tuple[Concept, ...]:
     named = {hint.lower() for hint in query.entity_hints}
     found: dict[str, Concept] = {}
+    meant = dict(query.meant)
     for term in query.terms:
         spellings = _spellings(term)
+        if term in meant:
+            named.add(term)
+            spellings = (*spellings, *_spellings_of_name(meant[term]))
         stems = frozenset(map(stem, spellings))
         found.setdefault(stem(term), Concept(term, spellings, stems, _strength(term, named)))
     for hint in query.entity_hints:
@@ -143,6 +147,12 @@ def _spellings(term: str) -> tuple[str, ...]:
         variants += [key for key, name in table.items() if name == known]
     single = [v for v in dict.fromkeys(variants) if v.isalnum()]
     return tuple(single[:MAX_SPELLINGS]) or (term,)
+
+
+def _spellings_of_name(name: str) -> tuple[str, ...]:
+    """Return the spellings of a name of one word; none of a longer one, which its entity has."""
+    found = words(name)
+    return _spellings(found[0]) if len(found) == 1 else ()
 
 
 def _strength(term: str, named: set[str]) -> float:

@@ -19,6 +19,7 @@ from memory_fabric.recall.retrieve import (
     retrieve,
     valid_at,
 )
+from memory_fabric.recall.spelling import with_names_meant
 from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.values import Value
 
@@ -104,6 +105,7 @@ class Fabric(RequestContext):
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
+        sought = with_names_meant(sought, inner.memory.databases())
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
@@ -136,6 +138,7 @@ class Fabric(RequestContext):
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return []
+        query = with_names_meant(query, self.memory.databases())
         found = self.injection_candidates(query, session=session)
         if inject.may_hold_a_log(query.text):
             found = self._with_known_fixes(found, query.text)

@@ -58,7 +58,8 @@ def hit_line(hit: Hit) -> str:
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
-    why, limits = str(about.get("why") or ""), (limit, MAX_WHY_CHARS)
+    limits = (limit, MAX_WHY_CHARS)
+    why = str(about.get("why") or "")
     return memory_line(marks, hit.text, why, _own_names(hit), limits, about=about)
 
 
@@ -131,7 +132,6 @@ def memory_line(
     why: str,
     names: Iterable[str],
     limits: tuple[int, int] = (MAX_TEXT_CHARS, MAX_WHY_CHARS),
-    *,
     about: Mapping[str, Any] = {},
 ) -> str:
     """Return `- [mark · mark] text — because why (names that it does not say)`.
@@ -147,13 +147,10 @@ def memory_line(
     names = [name for name in names if name_key(name) not in said and name not in files]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
-    parts = (
-        f"- [{' · '.join(mark for mark in marks if mark)}]",
-        body,
-        tagged,
-        changed_files(about),
+    first = f"- [{' · '.join(mark for mark in marks if mark)}]"
+    return neutralised(
+        " ".join(part for part in (first, body, tagged, changed_files(about)) if part)
     )
-    return neutralised(" ".join(part for part in parts if part))
 
 
 def _own_names(hit: Hit) -> Sequence[str]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Measured on development conversations; half or double of it is still a gain.
 WEIGHT = 1.5
+# Turns say less of what they mean than what was written down.
+TURN_WEIGHT = 1.0
 # The candidates of one source; later hits would not move to the top.
 MEASURED = 200
 
@@ -62,5 +64,6 @@ def _moved(hit: Hit, similarity: float | None) -> Hit:
     metadata = {**hit.metadata, "similarity": round(near, 4)}
     if hit.relevance >= 1.0:
         return hit._replace(metadata=metadata)
-    relevance = 1 - (1 - hit.relevance) * math.exp(-WEIGHT * near)
+    weight = TURN_WEIGHT if hit.source == "episodes" else WEIGHT
+    relevance = 1 - (1 - hit.relevance) * math.exp(-weight * near)
     return hit._replace(relevance=max(0.0, min(MOST, relevance)), metadata=metadata)

@@ -158,7 +158,9 @@ alembic upgrade
 alembic downgrade
 alembic revision
 flask db *
-prisma migrate
+prisma migrate dev
+prisma migrate deploy
+prisma migrate reset
 prisma db push
 knex migrate:latest
 knex migrate:up
@@ -171,16 +173,21 @@ drizzle-kit migrate
 drizzle-kit push
 drizzle-kit generate
 supabase db push
-supabase migration
+supabase migration up
+supabase migration new
 flyway migrate
 liquibase update
 goose up
 dbmate up
 dbmate migrate
-diesel migration
-sqlx migrate
+diesel migration run
+diesel migration redo
+diesel migration generate
+sqlx migrate run
+sqlx migrate add
 php artisan migrate
-dotnet ef migrations
+dotnet ef migrations add
+dotnet ef migrations remove
 dotnet ef database update
 python manage.py migrate
 python manage.py makemigrations
@@ -269,7 +276,6 @@ vite build
 next build
 nuxt build
 astro build
-tsc
 webpack
 rollup
 cargo build

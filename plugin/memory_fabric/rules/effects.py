@@ -61,9 +61,14 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule that applies by this binding."""
-    if not settings.attended or settings.entrypoint.startswith(SDK):
-        return CONTEXT
-    return stated_effect(record, binding)
+    return stated_effect(record, binding) if has_person(settings) else CONTEXT
+
+
+def has_person(settings: Settings) -> bool:
+    """Return True if a person takes part in the session, or config.toml says so of all sessions."""
+    if settings.capture_unattended == "full":
+        return True
+    return settings.attended and not settings.entrypoint.startswith(SDK)
 
 
 def stated_effect(record: Record, binding: Binding) -> str:

@@ -91,7 +91,7 @@ def _means(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
 def _is_activity(words: tuple[str, ...], call: Call, roots: Sequence[str]) -> bool:
     if words == ("vercel",):  # deploys without any subcommand
         return call.words[0] == "vercel" and len(programs.plain_words(call.words)) == 1
-    if len(words) == 1 and words[0] in ("vite", "tsc", "surge", "webpack", "rollup"):
+    if len(words) == 1 and words[0] in ("vite", "surge"):
         return call.words[0] == words[0] and len(programs.plain_words(call.words)) == 1
     return is_command(words, call, roots)
 

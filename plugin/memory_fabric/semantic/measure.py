@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-
 from memory_fabric.semantic import place
 from memory_fabric.setup import extras
 
@@ -54,9 +52,6 @@ class Measure:
     def ready(self) -> bool:
         """Load the model if needed; return False if that fails, with the reason in `broken`."""
         if self._model is None and not self.broken:
-            # Products of small matrices are slower in several threads, far more so on a machine
-            # that is busy. The library reads the variable once.
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             try:
                 from memory_fabric.semantic.model import Model
 

@@ -23,11 +23,13 @@ KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
 # Rows that are converted to floats at a time: what fits into the processor's cache.
 CHUNK = 2048
-# Hits are named by the public ids of their rows.
+# Hits are named by the public ids of their rows. CROSS keeps the order: few ids, many vectors.
 _OF_IDS = {
-    RECORDS: "JOIN records AS r ON r.id = j.value JOIN vectors AS v ON v.row = r.seq",
-    OBSERVATIONS: "JOIN vectors AS v ON v.row = j.value",
-    EPISODES: "JOIN episodes AS e ON e.uuid = j.value JOIN vectors AS v ON v.row = e.id",
+    RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
+    OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
+    EPISODES: (
+        "CROSS JOIN episodes AS t ON t.uuid = j.value CROSS JOIN vectors AS v ON v.row = t.id"
+    ),
 }
 
 

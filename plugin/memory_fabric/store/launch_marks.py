@@ -1,6 +1,7 @@
 """Files by which `hooks/launch` decides, without starting Python, that a tool call needs no hook.
 
-Beside a database, `has-<kind>` exists while the database holds such records (KINDS). In home,
+Beside a database, `has-<kind>` exists while the database holds such records (KINDS), and
+`unbound-rules` is a checksum of the rules whose `When:` names no call, if none names one. In home,
 `launch/places/<folder>/@project` names the project of a folder in which a session was launched.
 The launcher leaves if the folder's project is known and neither it nor the user has the mark, so
 that a place that is missing costs one start of Python, which notes it. A mark that is missing is
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
 
@@ -19,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RULES, FIXES = "rules", "fixes"
+STATES = 2**61 - 1
 _HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = ''"
 # Conditions on the records of a kind; each uses a partial index (store.migrations).
 # `main` because views of isolated domains hide some records.
 KINDS: Mapping[str, str] = {
     RULES: (
-        "instr(body, '\"when\"') > 0 AND type IN "
-        f"('constraint', 'preference', 'decision', 'pattern', 'antipattern') AND {_HOLDS}"
+        f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) AND {_HOLDS}"
     ),
     FIXES: f"type = 'solution' AND {_HOLDS}",
 }
@@ -49,13 +51,52 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
     too many costs a start of Python, a missing one is made by the next transaction.
     """
     try:
-        held = connection.execute(_HELD).fetchone()
-        for kind, is_held in zip(KINDS, held, strict=True):
+        held = dict(zip(KINDS, connection.execute(_HELD).fetchone(), strict=True))
+        if held[RULES] and _is_noted_unbound(connection, database_path):
+            held[RULES] = 0
+        for kind, is_held in held.items():
             path = mark_path(database_path, kind)
             if bool(is_held) != os.path.exists(path):
                 _set(path, bool(is_held))
     except (sqlite3.Error, OSError):
         return  # the change itself must not fail for it
+
+
+def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
+    """Note that no record with `When:` names a call, so that the mark is set again only after a
+    change of one of them. Failures cost only starts of Python.
+    """
+    try:
+        state = _state_of_rules(connection)
+        files.write_atomic(_unbound_path(database_path), state.encode())
+        _remove(mark_path(database_path, RULES))
+        if _state_of_rules(connection) != state:  # another process has changed one meanwhile
+            _set(mark_path(database_path, RULES), True)
+    except (sqlite3.Error, OSError):
+        return
+
+
+def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> bool:
+    try:
+        return files.read_text(_unbound_path(database_path)) == _state_of_rules(connection)
+    except OSError:
+        return False
+
+
+def _state_of_rules(connection: sqlite3.Connection) -> str:
+    """Return a checksum of the texts of `When:`; the texts themselves are not kept in a file."""
+    rows = connection.execute(
+        "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
+        f"WHERE {KINDS[RULES]} ORDER BY seq"
+    ).fetchall()
+    state = 0
+    for char in str(rows):  # not a checksum of zlib, which a call with rules would load for this
+        state = (state * 31 + ord(char)) % STATES
+    return f"{state:x}"
+
+
+def _unbound_path(database_path: str) -> str:
+    return os.path.join(os.path.dirname(database_path), "unbound-rules")
 
 
 def note_place(home: str, folder: str, project_id: str) -> None:

@@ -218,7 +218,7 @@ V5 = (
 )
 
 # Versions of the files that records name (store.file_states). `files_due` are records whose files
-# are to be read: new ones, and those that were reworded, noted again or confirmed.
+# are to be read: new ones, and those that were reworded, noted again, kept or confirmed.
 # Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides its own.
 _FILES_DUE = (
     "INSERT INTO files_due SELECT new.id "
@@ -232,10 +232,12 @@ _FILE_STATES: tuple[str, ...] = (
     "CREATE TABLE files_due (record TEXT PRIMARY KEY) WITHOUT ROWID",
     f"""CREATE TRIGGER records_name_files AFTER INSERT ON records
         WHEN new.scope IN ('team', 'local') BEGIN {_FILES_DUE}; END""",
-    f"""CREATE TRIGGER records_rename_files AFTER UPDATE OF what, why, body, sightings ON records
+    f"""CREATE TRIGGER records_rename_files
+        AFTER UPDATE OF what, why, body, sightings, trust, status ON records
         WHEN new.scope IN ('team', 'local')
-        AND (new.what, new.why, new.sightings, {_CONFIRMED.format("new")})
-        IS NOT (old.what, old.why, old.sightings, {_CONFIRMED.format("old")})
+        AND ((new.what, new.why, new.sightings, new.trust, {_CONFIRMED.format("new")})
+        IS NOT (old.what, old.why, old.sightings, old.trust, {_CONFIRMED.format("old")})
+        OR (new.status = 'active' AND old.status <> 'active'))
         BEGIN {_FILES_DUE}; END""",
     """CREATE TRIGGER records_forget_files AFTER DELETE ON records BEGIN
         DELETE FROM file_states WHERE record = old.id;

@@ -10,7 +10,7 @@ from memory_fabric.cli import environment, formatting, option_values, show
 from memory_fabric.cli.option_values import LASTING_SCOPES, STATED_TYPES
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id
-from memory_fabric.models import WHEN, Record, record_type
+from memory_fabric.models import Record, record_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import Memory
@@ -179,7 +179,7 @@ def _show(old: Record, new: Record, replaced: list[Record], tiers: list[str]) ->
             ("why", cut(new.why, 400)),
             ("type", f"{old.type} → {new.type}" if old.type != new.type else ""),
             ("scope", f"{old.scope} → {new.scope}" if old.scope != new.scope else ""),
-            ("when", str(new.evidence.get(WHEN, ""))),
+            ("when", formatting.applies_when(new)),
             ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),
             ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in new.relations)),
             ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in replaced)),

@@ -1,0 +1,118 @@
+"""memory-fabric rules: lists what binds, tries a call, and sets what a rule does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+
+SERVER = "Never start the dev server; the user runs it himself"
+STYLE = "API handlers return problem+json"
+
+
+def keep(shell: Shell, what: str, when: str) -> str:
+    """Remember a rule on the command line and return its short id."""
+    done = shell.run("remember", what, "--type", "rule", "--when", when, "--json")
+    assert done.status == 0, done.err
+    return str(json.loads(done.out)["id"])[-8:]
+
+
+def listed(shell: Shell) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(shell.run("rules", "--json").out)
+    return found
+
+
+def effects(shell: Shell) -> dict[str, list[str]]:
+    return {
+        rule["id"][-8:]: [binding["effect"] for binding in rule["binds"]]
+        for rule in listed(shell)["rules"]
+    }
+
+
+def test_without_rules_nothing_is_found(shell: Shell) -> None:
+    assert shell.run("rules").status == 3
+
+
+def test_it_lists_what_binds_and_what_it_does(shell: Shell) -> None:
+    asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
+    nothing = keep(shell, "Lists are paged by cursors", "working on lists")
+
+    done = shell.run("rules")
+
+    assert (done.status, done.err) == (0, "")
+    assert effects(shell) == {asks: ["ask"], tells: ["tell"], nothing: []}
+    assert "src/api/**" in done.out and f"{nothing} binds nothing" in done.out
+
+
+def test_a_call_is_tried_against_them(shell: Shell) -> None:
+    asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
+
+    by_command = shell.run("rules", "test", "cd web && pnpm dev")
+    by_path = json.loads(shell.run("rules", "test", "--path", "src/api/x.py", "--json").out)
+    mentioned = shell.run("rules", "test", "echo npm run dev")
+
+    assert by_command.status == 0 and f"{asks} asks before each" in by_command.out
+    assert f"{tells} is not: bound to src/api/**" in by_command.out
+    assert [one["id"][-8:] for one in by_path["applies"]] == [tells]
+    assert (mentioned.status, "No rule is about this" in mentioned.out) == (3, True)
+
+
+@pytest.mark.parametrize("given", [(), ("ls", "--path", "x")])
+def test_a_trial_needs_one_thing_to_try(shell: Shell, given: tuple[str, ...]) -> None:
+    assert shell.run("rules", "test", *given).status == 2
+
+
+def test_each_effect_can_be_set_and_undone(shell: Shell) -> None:
+    id_ = keep(shell, SERVER, "npm run dev")
+
+    for effect in ("tell", "deny", "ask"):
+        assert shell.run("rules", effect, id_).status == 0
+        assert effects(shell) == {id_: [effect]}
+    shell.run("undo", "--yes")
+
+    assert effects(shell) == {id_: ["deny"]}
+
+
+def test_a_lifted_rule_binds_nothing_until_it_is_bound_again(shell: Shell) -> None:
+    id_ = keep(shell, SERVER, "npm run dev")
+
+    assert shell.run("rules", "lift", id_).status == 0
+    lifted = listed(shell)
+    again = shell.run("rules", "lift", id_)
+    shell.run("rules", "tell", id_)
+
+    assert (lifted["rules"], lifted["lifted"][0]["when"]) == ([], "npm run dev")
+    assert "Already lifted" in again.out
+    assert effects(shell) == {id_: ["tell"]}
+
+
+def test_a_rule_without_a_binding_is_told_how_to_get_one(shell: Shell) -> None:
+    id_ = keep(shell, "Lists are paged by cursors", "working on lists")
+
+    done = shell.run("rules", "deny", id_)
+
+    assert done.status == 2 and f"edit {id_} --when" in done.err
+    assert shell.run("edit", id_, "--when", "src/lists/**").status == 0
+    assert effects(shell) == {id_: ["tell"]}
+
+
+def test_a_model_cannot_change_what_binds_it(shell: Shell) -> None:
+    id_ = keep(shell, SERVER, "npm run dev")
+    shell.environ["CLAUDECODE"] = "1"
+
+    refused = [shell.run("rules", action, id_) for action in ("tell", "ask", "deny", "lift")]
+
+    assert {done.status for done in refused} == {2}
+    assert "only the user" in refused[0].err
+    assert effects(shell) == {id_: ["ask"]}
+
+
+def test_what_a_rule_binds_is_said_when_it_is_stored(shell: Shell) -> None:
+    bound = shell.run("remember", STYLE, "--type", "rule", "--when", "src/api/**, commit")
+    unbound = shell.run("remember", SERVER, "--type", "rule", "--when", "working on lists")
+
+    assert "binds: path src/api/**, activity commit" in " ".join(bound.out.split())
+    assert "binds no call" in unbound.out

@@ -1,0 +1,125 @@
+"""Bound rules in the real client: told at the edit they are about, asked about before a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from e2e.harness.home import Home, client_path
+from e2e.harness.script import Script, call
+from e2e.harness.stub import StubAPI
+from e2e.harness.wire import Turn
+from e2e.test_client_terminal import KEY, accept
+
+pytestmark = pytest.mark.e2e
+
+STYLE = "API handlers return problem+json"
+SERVER = "Never start the dev server; the user runs the server himself"
+HELD_BACK = "held this call back once"
+
+
+def remember(home: Home, what: str, when: str) -> str:
+    """Remember a rule on the command line; return its short id."""
+    done = home.fabric("remember", what, "--type", "rule", "--when", when, "--json")
+    return str(json.loads(done)["id"])[-8:]
+
+
+def write(path: Path, text: str = "made") -> Turn:
+    return call("Write", {"file_path": str(path), "content": text})
+
+
+def test_a_rule_is_told_at_the_edit_that_it_is_about_and_the_edit_passes_when_repeated(
+    home: Home,
+) -> None:
+    home.attend()
+    id_ = remember(home, STYLE, "src/api/**")
+    api, web = home.project / "src/api/users.py", home.project / "src/web.py"
+
+    with home.open() as session:
+        *_, other = session.say("Write the page.", write(web), "Done.")
+        *_, refused = session.say("Write the handler.", write(api), "Held back.")
+        was_there = api.exists()
+        *_, passed = session.say("Then again.", write(api), "Done.")
+        result = session.end()
+
+    assert HELD_BACK not in other.text and web.exists()
+    assert HELD_BACK in refused.text and STYLE in refused.text and id_ in refused.text
+    assert not was_there and api.exists()
+    assert passed.text.count(HELD_BACK) == 1
+    assert result.complaints == []
+
+
+def test_a_rule_that_the_user_denied_is_refused_however_often(home: Home) -> None:
+    home.attend()
+    id_ = remember(home, STYLE, "`touch *`")
+    home.fabric("rules", "deny", id_)
+    touch = call("Bash", {"command": "cd . && touch made.txt", "description": "make a file"})
+
+    with home.open() as session:
+        session.say("Make it.", touch, "Refused.")
+        *_, again = session.say("Again.", touch, "Refused.")
+        session.end()
+    home.fabric("rules", "lift", id_)
+    lifted = home.session(Script(prompts=("Now?",), main=(touch, "Done.")))
+
+    assert "the user has denied this call" in again.text
+    assert "denied this call" not in lifted.all_text.replace(again.text, "")
+    assert (home.project / "made.txt").exists()
+
+
+def test_print_mode_is_told_with_the_result_and_refused_nothing(home: Home) -> None:
+    remember(home, STYLE, "src/api/**")
+    api = home.project / "src/api/users.py"
+
+    result = home.session(Script(prompts=("Write it.",), main=(write(api), "Done.")))
+
+    assert api.exists()
+    assert HELD_BACK not in result.all_text
+    assert STYLE in result.main_texts[-1]
+
+
+def test_a_large_call_passes_a_launcher_that_reads_nothing(home: Home) -> None:
+    large, path = "x" * 400_000, home.project / "large.txt"
+
+    result = home.session(Script(prompts=("Write it.",), main=(write(path, large), "Done.")))
+
+    assert path.stat().st_size == len(large)
+    assert (result.complaints, result.exit_code) == ([], 0)
+
+
+def test_what_the_users_words_forbid_is_asked_before_the_command(home: Home) -> None:
+    accept(home)
+    remember(home, SERVER, "npm run dev")
+    start = call("Bash", {"command": "touch started && npm run dev", "description": "start"})
+    with StubAPI(Script(main=(start, "Left alone."))) as stub:
+        terminal = pexpect.spawn(
+            str(client_path()),
+            ["--allowedTools", "Bash"],
+            env=home.environment(
+                {
+                    "ANTHROPIC_BASE_URL": stub.url,
+                    "ANTHROPIC_API_KEY": KEY,
+                    "TERM": "xterm-256color",
+                }
+            ),
+            cwd=str(home.project),
+            dimensions=(50, 200),
+            timeout=30,
+            encoding="utf-8",
+        )
+        terminal.ptyproc.delayafterterminate = 1.0  # a busy machine ends it slowly
+        try:
+            terminal.expect_exact("memory-fabric is on")
+            terminal.send("Start it, please.")
+            terminal.expect_exact("please.")
+            terminal.send("\r")
+            terminal.expect("you.{1,12}have.{1,12}a.{1,12}rule.{1,12}about")
+            terminal.send("\x1b")
+            terminal.expect("Interrupted|rejected|doesn't")
+        finally:
+            terminal.close(force=True)
+
+    assert not (home.project / "started").exists()
