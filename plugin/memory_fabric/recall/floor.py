@@ -56,6 +56,7 @@ class Floor:
         self, query: Query, hits: Sequence[Hit], *, talk: bool = False, is_paste: bool = False
     ) -> None:
         self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
+        self.text = query.text
         self._asked = query.asked
         self._trouble: bool | None = None
         self.asks_for_relations = query.traverse

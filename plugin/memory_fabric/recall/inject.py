@@ -10,7 +10,7 @@ from memory_fabric.cache import Memo
 from memory_fabric.language import concepts, past_talk
 from memory_fabric.recall import prompt_conflicts
 from memory_fabric.recall.dedupe import is_of_others
-from memory_fabric.recall.floor import SPECIFIC, Floor
+from memory_fabric.recall.floor import FIXES, SPECIFIC, Floor
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, stem, words
@@ -35,10 +35,11 @@ CONFLICT = "conflict:"
 SAID_HERE = "said in this very session"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
+ANOTHER_FAILURE = "a fix of another failure than the prompt shows"
 A_PASTE = "it is mostly a log, a trace or code"
 # A paste is recognised by its shape: this many lines, most of them not sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
-LOG_LINES = 3
+LOG_LINES, HEAD_LINES = 10, 3
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
@@ -48,9 +49,14 @@ _OF_PAST_TALK = Memo(past_talk.asked_by, 4)
 def query_of(text: str, now: str) -> Query:
     """Return the query of a prompt, without the words by which it asks for earlier sessions.
 
-    The graph is walked only for a question about relations.
+    A prompt of many lines states its request at both ends, and mostly shows a log in between. The
+    graph is walked only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
+    lines = [line for line in query.text.splitlines() if line.strip()]
+    if len(lines) > LOG_LINES:
+        asked = "\n".join((*lines[:HEAD_LINES], lines[-1]))
+        query = parse(asked, now=now, plain=True)._replace(text=query.text)
     said = _OF_PAST_TALK[query.text]
     about = tuple(term for term in query.terms if term not in said)
     asks = query.traverse and query.intent == "relationship" and "?" in query.text
@@ -59,7 +65,7 @@ def query_of(text: str, now: str) -> Query:
 
 def may_hold_a_log(text: str) -> bool:
     """Return True if a prompt has so many lines that it may show what has failed."""
-    return text.count("\n") >= LOG_LINES
+    return text.count("\n") >= LOG_LINES - HEAD_LINES
 
 
 def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
@@ -161,6 +167,8 @@ def _verdict(
         return "replaced, or no longer valid"
     if hit.metadata.get("symptom"):
         return ""
+    if hit.metadata.get("type") in FIXES and may_hold_a_log(floor.text):
+        return ANOTHER_FAILURE
     lacking = A_PASTE if floor.is_paste else floor.lacks(hit)
     if not lacking and hit.source == "episodes" and _repeats(hit, stated):
         return "the turn in which a listed memory was stated"

@@ -41,6 +41,8 @@ NEAR_LIMIT = 60
 MAX_PATHS_AS_HITS = 5
 # The number of entities from which a relationship question starts.
 MAX_STARTS = 4
+# A longer name in capitals is an identifier.
+MAX_ABBREVIATION = 4
 # Names looked up for the cross references of the best hits.
 MAX_NAME_KEYS = 900
 GRAPH_REQUIRED = (
@@ -289,7 +291,9 @@ def _sources(
         keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
         keys = [*map(name_key, query.entity_hints), *keys][:MAX_NAME_KEYS]
         meant = {id_ for id_, _, _ in graph.meant_by(database, keys).values()}
-        return search.observations_of(database, sorted(meant), limit, filters)
+        found = search.observations_of(database, sorted(meant), limit, filters)
+        exact = match_expression(filter(_is_identifier, query.entity_hints))
+        return found + search.observations(database, exact, limit, filters)
 
     return [
         ("graph", observations),
@@ -298,6 +302,13 @@ def _sources(
         ("entities", entities),
         ("named", named),
     ]
+
+
+def _is_identifier(name: str) -> bool:
+    """Return True for a name that no prose has: a path, `spec.shards`, `findById`, `LOADER`."""
+    if any(sign in name for sign in "._/"):
+        return True
+    return len(name) > MAX_ABBREVIATION and not name[1:].islower() and name.isascii()
 
 
 def _names_expression(query: Query) -> str:
