@@ -341,3 +341,20 @@ ESLint couldn't find an eslint.config.(js|mjs|cjs) file.
 """
 
     assert fabric.inject_for_prompt(log).ids == (f"record:{fix.id}",)
+
+
+@pytest.mark.parametrize(
+    "text", ["What does zephyr-gateway do?", "Does the retry budget of zephyr-gateway suffice?"]
+)
+def test_what_tools_wrote_of_an_entity_is_told_to_a_prompt_that_names_it(
+    fabric: Fabric, text: str
+) -> None:
+    entity = {
+        "name": "zephyr-gateway",
+        "entityType": "service",
+        "observations": ["Has a retry budget of ten percent", "Terminates TLS"],
+    }
+    fabric.memory.write("create_entities", {"entities": [entity]}, USER)
+
+    assert "retry budget of ten percent" in fabric.inject_for_prompt(text).text
+    assert fabric.inject_for_prompt("Does the retry budget of the mailer suffice?").text == ""
