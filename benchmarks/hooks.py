@@ -297,10 +297,10 @@ def build(folder: str, size: int, user: int) -> None:
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
         memory.remember(record, Provenance("import"))
-    for subject in SUBJECTS:  # what prompts are told; of observations only those of what they name
-        for thing in THINGS:
-            said = f"The {subject} service handles {thing} for large tenants in a queue of its own"
-            memory.remember(Record("decision", said), Provenance("import"))
+    chance = random.Random("records")
+    for number in range(RECORDS):  # what prompts are told: records, and what they name
+        said = f"{_sentence(chance, SUBJECTS[number % len(SUBJECTS)])} (record {number})"
+        memory.remember(Record("decision", said), Provenance("import"))
     for number in range(FIXES):
         said = f'make check says "{_error(number)}" after a restart; run ledgerctl heal {number}'
         memory.remember(Record("solution", said), Provenance("assistant"))

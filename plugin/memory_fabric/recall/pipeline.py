@@ -143,6 +143,8 @@ class Fabric(RequestContext):
         if inject.may_hold_a_log(query.text):
             found = self._with_known_fixes(found, query.text)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
+        # Copies are merged last: comparing all candidates would take longer than finding them.
+        hits = dedupe(hits, self.memory.settings.dedup_threshold)
         return inject.choose(rank(hits, self.now, past=query.past), query)
 
     def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
@@ -175,7 +177,7 @@ class Fabric(RequestContext):
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
-        found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources)
+        found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources, merged=False)
         return inject.with_conflicts(mark_stale(found, self.now), query)
 
     def inject_for_prompt(
@@ -247,6 +249,7 @@ class Fabric(RequestContext):
         *,
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
+        merged: bool = True,
     ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
         """Return distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
@@ -278,7 +281,9 @@ class Fabric(RequestContext):
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
-        return dedupe(hits, settings.dedup_threshold), paths, failures
+        if merged:
+            hits = dedupe(hits, settings.dedup_threshold)
+        return hits, paths, failures
 
     def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Return the hits with their relations and scores, best first."""
