@@ -50,12 +50,12 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
     too many costs a start of Python, a missing one is made by the next transaction.
     """
     try:
-        held = dict(zip(KINDS, connection.execute(_HELD).fetchone(), strict=True))
-        if held[RULES] and _is_noted_unbound(connection, database_path):
-            held[RULES] = 0
-        for kind, is_held in held.items():
+        held = connection.execute(_HELD).fetchone()
+        for kind, is_held in zip(KINDS, held, strict=True):
             path = mark_path(database_path, kind)
-            if bool(is_held) != os.path.exists(path):
+            if bool(is_held) == os.path.exists(path):
+                continue
+            if not (kind == RULES and is_held and _is_noted_unbound(connection, database_path)):
                 _set(path, bool(is_held))
     except (sqlite3.Error, OSError):
         return  # the change itself must not fail for it
