@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from baselines import BASELINES, FullText
 from memory_fabric.recall import rank, relevance
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic.measure import Measure, measure_for
+from memory_fabric.semantic.update import embed_all
 from scoring import interval, mean, recall_at, reciprocal_rank
 
 LIMIT = 20
@@ -280,6 +282,7 @@ def _similarity(world: conversations.World, path: str) -> Measure | None:
     measure = measure_for(world.memory.settings)
     if measure is None or not measure.ready():
         raise SystemExit("--path warm needs the extra: pip install memory-fabric[semantic]")
+    embed_all(world.memory, measure.model, give_up_s=math.inf)
     return measure
 
 

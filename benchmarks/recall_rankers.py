@@ -84,7 +84,8 @@ class Product:
         if not injection.ids:
             return Push((), len(injection.text))
         hits = {hit.id: hit for hit in self.fabric.hits_to_inject(text)}
-        return Push(tuple(self._id(hits[id_]) for id_ in injection.ids), len(injection.text))
+        told = tuple(self._id(hits[id_]) for id_ in injection.ids if id_ in hits)
+        return Push(told, len(injection.text))
 
     def close(self) -> None:
         self.memory.close()

@@ -244,6 +244,26 @@ def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
     assert "memory_fabric.recall.pipeline" not in modules
 
 
+@pytest.mark.parametrize("error", ["Exit code 3\nforce_https is not allowed", "ok"])
+def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
+    hooks: HookRunner, tmp_path: Path, error: str
+) -> None:
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    fix = Record("solution", 'Deploys loop with "force_https is not allowed"; remove the handler')
+    memory.remember(fix, Provenance("assistant"))
+    memory.close()
+    failed = error != "ok"
+    call = {"tool_name": "Bash", "tool_input": {"command": "fly deploy"}}
+    result = {"error": error} if failed else {"tool_response": {"stdout": error, "stderr": ""}}
+
+    name = "PostToolUseFailure" if failed else "PostToolUse"
+    modules = modules_after(hooks, name, tmp_path, **call, **result)
+
+    assert ("memory_fabric.recall.known_fixes" in modules) == failed
+    assert modules & SLOW == set()
+    assert "memory_fabric.recall.pipeline" not in modules
+
+
 def test_what_capture_compiled_once_is_not_compiled_again(
     hooks: HookRunner, tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ from damage import Damage, Row, Scale
 from driver import Ours
 
 HOOK = "from memory_fabric.dispatcher import main; main()"
+# A prompt leaves out what MEMORY.md shows, so that reading back is asked for.
+RECALL = "from memory_fabric.cli.main import main; main(['recall', 'the database of the shop'])"
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
 # The time that each may take, and a second for a machine with other work.
 LIMITS_S = {"SessionStart": 2.0, "UserPromptSubmit": 1.5, "Stop": 5.0, "SessionEnd": 1.2}
@@ -76,7 +78,7 @@ def _damage(side: Ours, took: dict[str, float]) -> Damage:
         for event, seconds in took.items()
         if seconds > LIMITS_S[event] + SLACK_S
     ]
-    recalled = _hook(side, "UserPromptSubmit", "after", "Does the shop use PostgreSQL?")
+    recalled = _run(side, RECALL, "")
     message = ", ".join(f"{event} {seconds:.1f} s" for event, seconds in took.items())
     return Damage(1, 0 if "PostgreSQL" in recalled else 1, 0, message, tuple(late))
 
@@ -92,9 +94,14 @@ def _hook(side: Ours, event: str, session: str, said: str) -> str:
         "prompt": said,
         "last_assistant_message": said,
     }
+    return _run(side, HOOK, json.dumps(told))
+
+
+def _run(side: Ours, code: str, given: str) -> str:
+    """Run a statement in a process of its own, in the project, and return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", HOOK],
-        input=json.dumps(told),
+        [sys.executable, "-c", code],
+        input=given,
         text=True,
         capture_output=True,
         env=side.environ | {"CLAUDE_CODE_SESSION_ATTENDED": "1"},

@@ -235,6 +235,8 @@ class Query(Value):
     terms: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
+    # Terms that mean a known name by an alias or a spelling mistake, each with that name.
+    meant: tuple[tuple[str, str], ...] = ()
     intent: str = ""
     answer_type: str = ""
     filters: Filters = Filters()

@@ -59,6 +59,22 @@ def test_the_start_of_a_session_marks_it(client: SimulatedClient) -> None:
     )
 
 
+def test_load_shows_the_mark_that_a_start_gives(client: SimulatedClient) -> None:
+    file = client.project / "deploy.sh"
+    file.write_text("one\n")
+    client.note("decision", "deploy.sh stays in plain sh", "")
+    file.write_text("another\n")
+
+    assert "(deploy.sh has changed since)" in client.command("load").stdout
+
+
+def test_a_compaction_gives_it_back_with_the_mark(named: SimulatedClient) -> None:
+    edit(named)
+    named.fire("PreCompact", trigger="manual", custom_instructions="")
+
+    assert MARK in named.context("SessionStart", source="compact")
+
+
 def test_recall_and_why_mark_it(named: SimulatedClient) -> None:
     edit(named)
     (record,) = named.records()

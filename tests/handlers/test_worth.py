@@ -84,6 +84,27 @@ def test_the_cue_beside_a_prompt_counts(client: SimulatedClient) -> None:
     assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
 
 
+def test_a_rule_at_the_moment_it_binds_counts_once(client: SimulatedClient) -> None:
+    client.note("rule", "Packages are installed with pnpm", when="`npm install`")
+    call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
+
+    for _ in range(2):
+        client.fire("PreToolUse", "session-2", **call)
+
+    assert [row for row in told(client) if row[0] == "rule"] == [("rule", "constraint", None)]
+
+
+def test_the_fix_of_a_failure_counts(client: SimulatedClient) -> None:
+    client.note("fix", 'Deploys loop with "force_https is not allowed": drop the TLS handler', "")
+    call = {"tool_name": "Bash", "tool_input": {"command": "fly deploy"}, "tool_use_id": "t"}
+    error = "Exit code 1\nError: force_https is not allowed for this service\n"
+
+    client.fire("PostToolUseFailure", "session-2", **call, error=error, is_interrupt=False)
+
+    kinds = [row[1] for row in told(client) if row[0] == "fix"]
+    assert kinds == ["solution", "frame"]
+
+
 @pytest.mark.parametrize(
     ("sessions", "used", "is_listed"),
     [(OFTEN_SESSIONS, 0, True), (OFTEN_SESSIONS - 1, 0, False), (OFTEN_SESSIONS, 1, False)],
@@ -229,6 +250,14 @@ class TestCommand:
 
         assert (listed["id"], listed["sessions"], listed["text"]) == (id_, 5, ANALYTICS)
         assert "Told in 5 sessions or more and never used:" in shown and id_[-8:] in shown
+
+    def test_a_forgotten_record_is_listed_no_longer(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        judged(client, f"record:{id_}", OFTEN_SESSIONS)
+
+        client.command("forget", id_, "--yes")
+
+        assert self.worth(client)["often_told_never_used"] == []
 
     def test_with_nothing_told_it_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
         done = client.command("worth", "--days", "7")

@@ -225,7 +225,7 @@ def test_push_gives_a_few_of_what_it_got_and_nothing_seen(found: list[Hit], prom
 
     assert all(hit in found for hit in fresh)
     assert above_floor(found, query, seen={h.id for h in found}) == []
-    assert len(choose(fresh)) <= 6
+    assert len(choose(fresh, query)) <= 6
 
 
 @given(st.lists(hits, max_size=12))

@@ -11,7 +11,9 @@ import pytest
 from memory_fabric.models import Record
 from memory_fabric.recall.known_fixes import known_in
 
-LEAST_FOUND = 0.9
+# The first list helped to settle the rules, the second was written afterwards.
+LISTS = ("failing_commands.toml", "failing_commands_unseen.toml")
+LEAST_FOUND = {LISTS[0]: 0.9, LISTS[1]: 0.75}
 
 
 class Failing(NamedTuple):
@@ -22,31 +24,31 @@ class Failing(NamedTuple):
     fix: str = ""
 
 
-_STATED = tomllib.loads(Path(__file__).with_name("failing_commands.toml").read_text("utf-8"))
-FIXES = {
-    key: Record("solution", stated["what"], evidence={"error": stated.get("error", "")})
-    for key, stated in _STATED["fixes"].items()
-}
-KNOWN = [Failing(**stated) for stated in _STATED["known"]]
-UNKNOWN = [Failing(**stated) for stated in _STATED["unknown"]]
+STATED = {name: tomllib.loads(Path(__file__).with_name(name).read_text("utf-8")) for name in LISTS}
+FIXES = [
+    Record("solution", stated["what"], id=key, evidence={"error": stated.get("error", "")})
+    for name in LISTS
+    for key, stated in STATED[name]["fixes"].items()
+]
+KNOWN = {name: [Failing(**stated) for stated in STATED[name]["known"]] for name in LISTS}
+UNKNOWN = [Failing(**stated) for name in LISTS for stated in STATED[name]["unknown"]]
 
 
 def told(failing: Failing) -> list[str]:
-    """The keys of the fixes that a failure brings."""
-    fixes = [record._replace(id=key) for key, record in FIXES.items()]
-    return [known.record.id for known in known_in(failing.output, fixes, command=failing.command)]
+    """The keys of the fixes that a failure brings, out of both lists."""
+    return [known.record.id for known in known_in(failing.output, FIXES, command=failing.command)]
 
 
 def ids(failing: Failing) -> str:
     return f"{failing.command} {failing.output[12:60]}".replace("\n", " ")
 
 
-def test_failures_bring_their_fix_and_no_other() -> None:
-    found = {failing: told(failing) for failing in KNOWN}
+@pytest.mark.parametrize("name", LISTS)
+def test_failures_bring_their_fix_and_no_other(name: str) -> None:
+    found = [(told(failing), failing.fix) for failing in KNOWN[name]]
 
-    assert all(keys in ([], [failing.fix]) for failing, keys in found.items())
-    right = sum(keys == [failing.fix] for failing, keys in found.items())
-    assert right >= LEAST_FOUND * len(KNOWN)
+    assert all(keys in ([], [fix]) for keys, fix in found)
+    assert sum(keys == [fix] for keys, fix in found) >= LEAST_FOUND[name] * len(found)
 
 
 @pytest.mark.parametrize("failing", UNKNOWN, ids=ids)

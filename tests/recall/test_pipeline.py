@@ -320,3 +320,24 @@ def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: 
     assert all(0 < result["relevance"] <= 1 for result in told["results"])
     assert record["metadata"]["category"] == "api"
     memory.close()
+
+
+def test_a_pasted_log_brings_the_fix_whose_symptom_it_holds(fabric: Fabric) -> None:
+    fix = remember(
+        fabric.memory,
+        '"ESLint couldn\'t find an eslint.config file" means that the package needs its own config',
+        type="solution",
+    )
+    remember(fabric.memory, "Packages are linted in the monorepo", names=["ESLint"])
+    log = """> turbo run lint
+    at Object.<anonymous> (/app/lint.js:3:1)
+    at Module._compile (node:internal:1)
+[12:00:01] cache miss, executing dcfe64d4484e9adf
+Oops! Something went wrong! :(
+ESLint couldn't find an eslint.config.(js|mjs|cjs) file.
+    at async main (/app/cli.js:9:2)
+    at async run (/app/cli.js:19:2)
+{ "exit": 2 };
+"""
+
+    assert fabric.inject_for_prompt(log).ids == (f"record:{fix.id}",)

@@ -14,6 +14,7 @@ from memory_fabric.recall.normalize import MOST, most_relevant_first
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.recall.rerank import MEASURED, measured, rerank
+from memory_fabric.store.database import Database
 from recall.given import NOW, USER, a_hit, open_memory
 
 RELEVANCE = st.floats(0, 1)
@@ -86,31 +87,46 @@ def test_the_nearness_stands_in_the_hit() -> None:
     assert moved.relevance > 0.5
 
 
-def test_the_reason_is_measured_and_filters_are_not() -> None:
-    asked: list[tuple[str, list[str]]] = []
+class Constant:
+    """A measure that gives every hit the same similarity, or none, and keeps what it was asked."""
 
-    def measure(question: str, texts: Sequence[str]) -> list[float]:
-        asked.append((question, list(texts)))
-        return [0.0] * len(texts)
+    def __init__(self, value: float | None) -> None:
+        self._value = value
+        self.asked: list[tuple[str, list[str]]] = []
 
-    query = parse("type:decision which cache?")
+    def nearest(
+        self, database: Database, question: str, most: dict[str, int]
+    ) -> list[tuple[str, int]]:
+        """Nothing."""
+        return []
 
-    measured([a_hit("Use Redis", metadata={"why": "it is fast"})], query, measure)
+    def similarities(
+        self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
+    ) -> dict[str, float]:
+        """The same for each."""
+        self.asked.append((question, [hit.text for hit in hits]))
+        return {} if self._value is None else {hit.id: self._value for hit in hits}
 
-    assert asked == [("which cache?", ["Use Redis it is fast"])]
+
+def test_filters_are_not_measured() -> None:
+    measure = Constant(0.0)
+
+    measured([a_hit("Use Redis")], parse("type:decision which cache?"), (), measure)
+
+    assert measure.asked == [("which cache?", ["Use Redis"])]
 
 
 def test_only_the_first_hits_are_measured() -> None:
     found = hits([0.5] * (MEASURED + 5))
 
-    near = measured(found, Query("x"), lambda _question, texts: [0.1] * len(texts))
+    near = measured(found, Query("x"), (), Constant(0.1))
 
     assert list(near) == [hit.id for hit in found[:MEASURED]]
 
 
-@pytest.mark.parametrize("similarity", [None, lambda _question, _texts: []])
+@pytest.mark.parametrize("similarity", [None, Constant(None)])
 def test_answers_without_a_measure_are_the_same_to_the_byte(
-    tmp_path: Path, similarity: object
+    tmp_path: Path, similarity: Constant | None
 ) -> None:
     memory = open_memory(tmp_path)
     texts = ["Redis caches sessions", "Sessions live in Redis for a day", "Redis was replaced"]
@@ -118,7 +134,7 @@ def test_answers_without_a_measure_are_the_same_to_the_byte(
     memory.write("create_entities", {"entities": [entity]}, USER)
     plain = Fabric(memory, NOW).recall("where do sessions live?")
 
-    with_it = Fabric(memory, NOW, similarity).recall("where do sessions live?")  # type: ignore[arg-type]
+    with_it = Fabric(memory, NOW, similarity).recall("where do sessions live?")
     memory.close()
 
     assert answer_as_json(with_it) == answer_as_json(plain)

@@ -21,6 +21,7 @@ from memory_fabric.recall.session_block import (
     SESSION_CHARS,
     Contents,
     block,
+    distinct,
     ranked,
     record_line,
 )
@@ -169,7 +170,9 @@ def test_use_counts_before_trust_and_sightings_before_time() -> None:
 
     assert ranked([old, new], {}) == [new, old]
     assert ranked([old, new], {old.id: 3}) == [old, new]
-    assert ranked([old, new._replace(trust="user")], {}, frozenset({new.id})) == [old, new]
+    assert ranked([old._replace(trust="tool"), new], {}, frozenset({new.id}))[1] == new
+    rule = a_rule(2)
+    assert ranked([a_rule(1), rule], {}, frozenset({rule.id}))[0] == rule
 
 
 def test_of_two_that_contradict_each_other_the_newer_is_first_and_the_older_says_so() -> None:
@@ -196,6 +199,25 @@ def test_two_about_one_subject_are_together_with_their_dates() -> None:
     assert "2026-01-05" in lines[0] and "drops" in lines[0]
     assert "2026-01-02" in lines[1] and "keeps" in lines[1]
     assert "2026" not in lines[2] + lines[3]
+
+
+@pytest.mark.parametrize(
+    ("less", "more", "told"),
+    [
+        ("The user runs the server", "The user runs and tests the server", 1),
+        ("The user runs the server", "The user runs the server", 1),
+        ("The user runs the server", "The user never runs the server himself", 2),
+        ("Files have 8 kB at most", "Files have 16 kB at most", 2),
+    ],
+)
+def test_what_another_record_says_as_well_is_told_once(less: str, more: str, told: int) -> None:
+    records = [a_rule(1, what=less), a_rule(2, what=more)]
+
+    assert len(distinct(records, 10)) == len(distinct(records[::-1], 10)) == told
+    user, assistant = a_rule(1, what=less), a_rule(2, what=more, trust="assistant")
+    assert user in distinct([user, assistant], 10)
+    pinned = a_rule(1, what=less, pinned=True)
+    assert pinned in distinct([pinned, records[1]], 10)
 
 
 def test_the_records_in_the_text_are_named() -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import site
 import sys
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from memory_fabric.semantic import place
 from memory_fabric.semantic.model import Model
+from memory_fabric.semantic.similarity import similarities
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (*place.PACKAGES, "numpy.libs")
 
 
+@cache
 def model() -> Model:
     """The model that the tests' environment holds."""
     return Model(*place.model_files())
@@ -48,3 +52,10 @@ def fill(data_dir: Path) -> Path:
 def python(*options: str) -> list[str]:
     """An interpreter that has nothing but what PYTHONPATH names."""
     return [sys.executable, "-S", *options]
+
+
+def near(question: str, texts: Sequence[str]) -> list[float]:
+    """The similarity of each text to a question."""
+    vectors = {str(n): vector for n, vector in enumerate(model().encode(texts))}
+    found = similarities(model().encode([question])[0], vectors)
+    return [found[str(number)] for number in range(len(texts))]

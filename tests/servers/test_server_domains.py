@@ -416,3 +416,19 @@ def test_a_mirrored_file_knows_callers_too(tmp_path: Path) -> None:
         assert names(calls.by("", "read_graph")) == {"disk", "law"}
     finally:
         calls.end()
+
+
+def test_a_graph_tool_shows_one_domain_alone_within_the_bounds_of_its_caller(calls: Calls) -> None:
+    def names(agent: str, **arguments: Any) -> set[str]:
+        structure = calls.by(agent, "read_graph", **arguments)["structuredContent"]
+        return {entity["name"] for entity in structure["entities"]}
+
+    for agent, name in ((LEGAL, "treaty"), (CRITIC, "linter"), ("", "shop")):
+        entity = {"name": name, "entityType": "component", "observations": ["is here"]}
+        calls.by(agent, "create_entities", entities=[entity])
+
+    assert names("", domain="review") == {"linter"}
+    assert names("", expert_domain="Review") == {"linter"}
+    assert names(LEGAL, domain="review") == set()
+    assert names(LEGAL, domain="legal") == {"treaty"}
+    assert calls.by("", "read_graph", domain=7)["isError"]

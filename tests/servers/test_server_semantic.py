@@ -39,7 +39,11 @@ def test_bare_python_finds_the_extra_where_it_was_put(tmp_path: Path) -> None:
     extra.mkdir(parents=True)
     (extra / place.MARKER).touch()
     site = Path(numpy.__file__).parents[1]
-    for package in (*site.glob("numpy*"), *site.glob("tokenizers*"), *site.glob("wordllama*")):
+    for package in (
+        *site.glob("numpy*"),
+        *site.glob("tokenizers*"),
+        *site.glob(f"{place.MODEL_PACKAGE}*"),
+    ):
         (extra / package.name).symlink_to(package)
     entity = {"name": "Ann", "entityType": "person", "observations": [*FAR, NEAR]}
     asked: list[tuple[str, dict[str, Any]]] = [

@@ -120,6 +120,8 @@ def test_lines_of_notes_are_no_part_of_the_account() -> None:
             "El importador conserva las columnas nuevas.",
         ),
         ("Now let me run the tests of the importer.", ""),
+        ("The importer has no column for the total price. Let me add it now.", ""),
+        ("The importer has no column for the total price. The change:", ""),
         ("The parser might drop some of the columns.", ""),
         ("Should the importer keep unknown columns or drop them?", ""),
         ("The columns to look at:", ""),

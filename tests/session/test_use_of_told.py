@@ -77,3 +77,11 @@ def test_words_spread_over_a_long_answer_are_no_use() -> None:
     done = ["The invoice is blue.", "I rounded the corner.", "One half is done.", "A new item."]
 
     assert used_of({"one": told}, done, "") == set()
+
+
+def test_a_name_that_the_project_always_has_proves_nothing() -> None:
+    told = {"one": signs(ID, "shop_floor keeps no stock in Redis")}
+
+    assert used_of(told, ["cat src/shop_floor/app.py"], "/home/ann/shop_floor") == set()
+    assert used_of(told, ["Redis is up."], "", {"redi", "redis"}) == set()
+    assert used_of(told, ["Redis is up."], "") == {"one"}

@@ -240,7 +240,7 @@ def test_a_path_counts_from_the_folder_of_the_session_too(world: World, memory: 
     assert changed(below, record) == {}
 
 
-@pytest.mark.parametrize("how", ["confirmed", "reworded", "noted again"])
+@pytest.mark.parametrize("how", ["confirmed", "reworded", "of another trust", "noted again"])
 def test_a_record_that_is_said_again_takes_the_file_as_it_is(
     world: World, memory: Memory, how: str
 ) -> None:
@@ -249,6 +249,7 @@ def test_a_record_that_is_said_again_takes_the_file_as_it_is(
     assert changed(memory, record)
     new = {
         "confirmed": record._replace(evidence={CONFIRMED: "2026-05-01T00:00:00Z"}),
+        "of another trust": record._replace(trust="assistant"),
         "reworded": record._replace(what=f"Cursors always page through {API}."),
         "noted again": None,
     }[how]
@@ -262,6 +263,29 @@ def test_a_record_that_is_said_again_takes_the_file_as_it_is(
     memory.flush()
 
     assert changed(memory, record) == {}
+
+
+def test_a_candidate_that_is_kept_takes_the_file_as_it_is(world: World, memory: Memory) -> None:
+    record = kept(memory, f"Cursors page through {API}.", confidence=0.4)
+    assert record.status == "candidate"
+    touch(world.project / API, "page = 2\n")
+    assert changed(memory, record)
+
+    memory.remember(record._replace(confidence=0.9), USER._replace(source="cli"))
+    memory.flush()
+
+    assert changed(memory, record) == {}
+
+
+def test_a_demotion_says_nothing_about_the_file(world: World, memory: Memory) -> None:
+    record = kept(memory, f"Cursors page through {API}.")
+    touch(world.project / API, "page = 2\n")
+
+    payload = {"record": records.as_object(record._replace(status="candidate")), "seen_in": ["s1"]}
+    memory.write("put_record", payload, USER, store="project")
+    memory.flush()
+
+    assert changed(memory, record) == {API: CHANGED}
 
 
 def test_other_changes_of_a_record_keep_its_states(world: World, memory: Memory) -> None:
@@ -306,3 +330,13 @@ def test_nothing_of_it_leaves_the_machine(world: World, memory: Memory) -> None:
 
     assert journals
     assert not any(blob_id.encode() in text for text in journals)
+
+
+def test_a_read_only_database_of_an_older_release_marks_nothing(memory: Memory) -> None:
+    record = kept(memory, f"Cursors page through {API}.")
+    db = database(memory)
+    db.connection.execute("DROP TABLE file_states")
+    db.read_only = True
+
+    assert changed(memory, record) == {}
+    assert memory.failures == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     assert set(seen["records"][0]) == set(
         "id short_id type what why alternatives outcome category scope domain trust author source "
         "session agent confidence status pinned at valid_from valid_to superseded_by "
-        "generalizable stale days entities".split()
+        "generalizable stale days entities changed_files".split()
     )
     assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())
     assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]
@@ -149,3 +150,16 @@ def test_any_graph_is_a_picture_that_json_can_hold(graph: list[tuple[str, str, l
     text: Any = json.dumps(seen, ensure_ascii=False, allow_nan=False).encode()
     assert json.loads(text) == seen
     assert len(seen["entities"]) == len(dict.fromkeys(names))
+
+
+def test_a_record_says_which_of_its_files_have_changed(tmp_path: Path) -> None:
+    world = World(Path(os.path.realpath(tmp_path)))
+    (world.project / "api.py").write_text("page = 1\n")
+    memory = world.memory()
+    memory.remember(decision("Cursors page through api.py"), USER)
+    memory.flush()
+    (world.project / "api.py").write_text("pages = 1\n")
+
+    (record,) = picture(memory, NOW)["records"]
+
+    assert record["changed_files"] == {"api.py": "changed"}

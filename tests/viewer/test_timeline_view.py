@@ -114,3 +114,17 @@ def test_records_of_one_day_need_no_as_of(open_page: Opener) -> None:
 
     assert told(page) == ["We use Typer"]
     expect(page.locator("#asof-slider")).to_have_count(0)
+
+
+def test_a_record_names_its_files_that_have_changed(open_page: Opener) -> None:
+    picture = Pictured()
+    picture.record("Cursors page through api.py", changed_files={"api.py": "changed"})
+    picture.record("Deploys run deploy.sh", changed_files={"deploy.sh": "gone"})
+    picture.record("Tests run in parallel")
+
+    page = open_page(picture.made(), "#/timeline")
+
+    assert page.locator(".files").all_inner_texts() == [
+        "api.py has changed since",
+        "deploy.sh is gone",
+    ]

@@ -278,8 +278,7 @@ COMMANDS = (
         "commands.semantic",
         "semantic",
         SWITCH,
-        "Install or remove the model that also ranks recall by similarity of meaning (about 100 "
-        "MB).",
+        "Install or remove the model by which recall also finds what shares no word (170 MB).",
     ),
     Command(
         "setup",

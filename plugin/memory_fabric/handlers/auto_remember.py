@@ -45,7 +45,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     told = [notice_texts.problem(text, memory.settings) for text in waiting]
     parts = [notice_texts.kept(kept, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
-    return Reply(notice=notice) if notice else None
+    return Reply(notice=notice, receipts=(lambda: _embed(context),))
+
+
+def _embed(context: RequestContext) -> None:
+    from memory_fabric.setup import embedding_worker  # late: after the reply
+
+    memory = context.memory
+    embedding_worker.start_when_due(memory.settings, memory.databases())
 
 
 def _waiting(context: RequestContext) -> list[str]:

@@ -89,7 +89,9 @@ def session_block(event: Event, context: RequestContext) -> Block:
     taken = sum(len(text) + 2 for text in (more, request) if text)
     contents = holding.contents(last, given)
     if contents.rules or contents.decisions or contents.others:
-        contents = _marked(contents, memory)
+        from memory_fabric.recall.file_marks import mark_contents  # late: few starts tell anything
+
+        contents = mark_contents(contents, memory)
     block = blocks.block(contents, blocks.SESSION_CHARS - taken)
     whole = "\n\n".join(part for part in (block.text, more) if part)
     told = [record.id for record in block.records] + ([last_id] if last_id and block.text else [])
@@ -98,20 +100,6 @@ def session_block(event: Event, context: RequestContext) -> Block:
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
     return Block(Reply(whole, own_words=request, receipts=receipts), names)
-
-
-def _marked(contents: blocks.Contents, memory: Memory) -> blocks.Contents:
-    """Return the contents with marks on records whose files have changed since."""
-    from memory_fabric.recall.file_marks import mark_records  # late: few starts tell anything
-
-    rules, decisions = contents.rules[: blocks.MAX_RULES], contents.decisions
-    marked = mark_records((*rules, *decisions, *contents.others), memory)
-    middle, end = len(rules), len(rules) + len(decisions)
-    return contents._replace(
-        rules=tuple(marked[:middle]),
-        decisions=tuple(marked[middle:end]),
-        others=tuple(marked[end:]),
-    )
 
 
 def _notes(

@@ -85,4 +85,4 @@ def _reply(told: list[Record], event: Event, context: RequestContext, ledger: Le
     lines = [record_line(record, dated=True) for record in found]
     text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
     given = [f"record:{record.id}" for record in told]
-    return Reply(text, receipts=ledger.receipt(given, CHANNEL, agent=event.agent_id))
+    return Reply(text, receipts=ledger.receipt(given, CHANNEL, agent=event.agent_id, text=text))

@@ -7,6 +7,7 @@ memory covers.
 from __future__ import annotations
 
 from memory_fabric.cache import Memo
+from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.text import STOPWORDS, camel_parts, cjk_pairs, name_key, stem, words
 from memory_fabric.values import Value
@@ -81,8 +82,12 @@ def concepts(query: Query) -> tuple[Concept, ...]:
 def _concepts(query: Query) -> tuple[Concept, ...]:
     named = {hint.lower() for hint in query.entity_hints}
     found: dict[str, Concept] = {}
+    meant = dict(query.meant)
     for term in query.terms:
         spellings = _spellings(term)
+        if term in meant:
+            named.add(term)
+            spellings = (*spellings, *_spellings_of_name(meant[term]))
         stems = frozenset(map(stem, spellings))
         found.setdefault(stem(term), Concept(term, spellings, stems, _strength(term, named)))
     for hint in query.entity_hints:
@@ -108,6 +113,11 @@ def index_words(text: str) -> list[str]:
 
 def name_keys(text: str) -> frozenset[str]:
     """Return the keys of all possible names in the text: runs of one to four words."""
+    keys: frozenset[str] = _KEYS_OF_TEXT[text]
+    return keys
+
+
+def _name_keys(text: str) -> frozenset[str]:
     found = words(text)[:MAX_NAMED_WORDS]
     keys = set(found)
     for count in range(2, MAX_NAME_WORDS + 1):
@@ -117,6 +127,10 @@ def name_keys(text: str) -> frozenset[str]:
         if known:
             keys.add(name_key(known))
     return frozenset(keys)
+
+
+# Cached, since retrieval, relevance and the floor need those of the same prompt.
+_KEYS_OF_TEXT = Memo(_name_keys, 8)
 
 
 def _known(term: str) -> str:
@@ -135,10 +149,16 @@ def _spellings(term: str) -> tuple[str, ...]:
     return tuple(single[:MAX_SPELLINGS]) or (term,)
 
 
+def _spellings_of_name(name: str) -> tuple[str, ...]:
+    """Return the spellings of a name of one word; none of a longer one, which its entity has."""
+    found = words(name)
+    return _spellings(found[0]) if len(found) == 1 else ()
+
+
 def _strength(term: str, named: set[str]) -> float:
     if len(term) == 1 and term.isascii():
         return NUMBER_STRENGTH
-    if term in STOPWORDS or term in WEAK or stem(term) in WEAK:
+    if term in STOPWORDS or term in WEAK or stem(term) in WEAK or term in FUNCTION_WORDS:
         return WEAK_STRENGTH
     if term.isdigit():
         return NUMBER_STRENGTH

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # The most candidates of one session, and how often each is shown.
 MAX_SHOWN, MAX_TIMES = 3, 2
-MAX_LINE_CHARS = 150
+MAX_LINE_CHARS = 120
 # The starts of a session at which they are shown.
 SOURCES = ("startup", "clear")
 # The prefix of the ledger's names for candidates that were shown.

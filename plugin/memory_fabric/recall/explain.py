@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from memory_fabric.language.concepts import concepts
 from memory_fabric.recall import inject
-from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store import sessions
 from memory_fabric.values import Value
@@ -21,7 +20,6 @@ GIVEN = "would be given"
 NOT_NEAR_THE_BEST = "far less relevant than the best, or beyond the number of hits"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
 NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
-A_PASTE = "it is mostly a log, a trace or code"
 NOTHING_ABOVE = "nothing remembered shares enough with it"
 NOTHING_FOUND = "nothing remembered holds any of its words"
 
@@ -67,12 +65,10 @@ def explain(
         explain=True,
     )
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    query = parse(text, now=fabric.now, plain=True)
+    query = inject.query_of(text, fabric.now)
     if inject.is_silent(query):
-        reason = A_PASTE if inject.is_paste(query.text) else NO_SUBJECT
-        return Explanation(
-            answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
-        )
+        verdicts = dict.fromkeys((hit.id for hit in answer.hits), NO_SUBJECT)
+        return Explanation(answer, verdicts, NO_SUBJECT, words)
     # Hooks rank without a model, and only know the filter of a domain that the words name.
     hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     candidates = hooks.injection_candidates(query, session=session)
@@ -134,6 +130,8 @@ def _silence(against: Sequence[str]) -> str:
     known = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]
     if known:
         return f"what it is about is known ({known[0]})"
+    if inject.A_PASTE in against:
+        return inject.A_PASTE
     return NOTHING_ABOVE if against else NOTHING_FOUND
 
 

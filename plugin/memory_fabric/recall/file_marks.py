@@ -10,16 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory_fabric.models import Hit, Record
+    from memory_fabric.recall.session_block import Contents
     from memory_fabric.store.memory import Memory
 
 BATCH = 500
 
 
 def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
-    """Return the hits with their changed files in the metadata, at most two `lstat` calls each.
-
-    Raises DeadlinePassed.
-    """
+    """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
     found = file_states.changed(memory, ids)
     if not found:
@@ -31,10 +29,7 @@ def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
 
 
 def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
-    """Return the records, to be told and not stored, with their changed files in the evidence.
-
-    Raises DeadlinePassed.
-    """
+    """Return the records, to be told and not stored, with their changed files in the evidence."""
     found = file_states.changed(memory, [record.id for record in records])
     if not found:
         return list(records)
@@ -44,6 +39,20 @@ def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
         else record
         for record in records
     ]
+
+
+def mark_contents(contents: Contents, memory: Memory) -> Contents:
+    """Return the contents of a session block with its records as `mark_records` gives them."""
+    from memory_fabric.recall.session_block import MAX_RULES  # late: no prompt tells a block
+
+    rules, decisions = contents.rules[:MAX_RULES], contents.decisions
+    marked = mark_records((*rules, *decisions, *contents.others), memory)
+    middle, end = len(rules), len(rules) + len(decisions)
+    return contents._replace(
+        rules=tuple(marked[:middle]),
+        decisions=tuple(marked[middle:end]),
+        others=tuple(marked[end:]),
+    )
 
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:

@@ -11,6 +11,7 @@ from memory_fabric.language import concepts, task_terms
 from memory_fabric.models import Filters, Hit
 from memory_fabric.recall import inject, render
 from memory_fabric.recall.agent_kinds import kind_of
+from memory_fabric.recall.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
@@ -151,7 +152,7 @@ def is_strong(hit: Hit, query: Query) -> bool:
     if hit.source == "episodes":
         return False
     wanted = concepts.concepts(query)
-    specific = {c.text for c in wanted if c.strength >= inject.SPECIFIC}
+    specific = {c.text for c in wanted if c.strength >= SPECIFIC}
     if len(specific.intersection(hit.metadata.get("matched", ()))) < STRONG_SHARED:
         return False
     stems = {s for c in wanted for s in c.stems}
@@ -260,7 +261,7 @@ def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
         )
     ordered = sorted(found, key=lambda record: (record.created_at, record.id), reverse=True)
     ordered.sort(key=lambda record: (not record.pinned, record.type not in HOLDING))
-    return list({record.id: _hit(record) for record in ordered}.values())
+    return list({record.id: hit_of(record) for record in ordered}.values())
 
 
 def _as_stated(hit: Hit) -> Hit:
@@ -269,7 +270,8 @@ def _as_stated(hit: Hit) -> Hit:
     return hit._replace(entities=tuple(named)) if named and hit.source == "records" else hit
 
 
-def _hit(record: Record) -> Hit:
+def hit_of(record: Record) -> Hit:
+    """Return a record in the form of a hit."""
     about = {
         "type": record.type,
         "why": record.why,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from memory_fabric import jsontext
+from memory_fabric import deadline, jsontext
 from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Entity, Record
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 TYPE = "solution"
 HOLDS = f"type = '{TYPE}' AND status = 'active' AND superseded_by = '' AND valid_to = ''"
 # The newest fixes of each database are compared, with both ends of the text.
-MAX_FIXES, MAX_TOLD = 300, 2
+MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
+# A word in more lines says nothing about this failure.
+MAX_PLACES = 40
 # Lines that are read together for words that stand close.
 WINDOW_LINES = 3
 # Weights of words.
@@ -51,8 +53,9 @@ GENERIC = frozenset(
     client code column command commands compilation compile compiled complete config
     configuration connect connection container corresponding could crash crashed crashes
     dead declaration declarations defined denied dependencies dependency deploy dev did dies
-    directory does download during eacces eaddrinuse econnrefused econnreset enoent eperm
-    err error errors etimedout exception exec exist exists exit exited exiting expected fail
+    directory does download during eacces eaddrinuse ebadengine econnrefused econnreset
+    eexist elifecycle emfile enoent enotempty enotfound eperm epipe eresolve err error
+    errors etarget etimedout exception exec exist exists exit exited exiting expected fail
     failed failing fails failure failures fatal fetch field file filenotfounderror files fix
     fixed folder found function given hang hangs help hook host http image import
     importerror improve index info input install installation installed instance invalid
@@ -150,11 +153,16 @@ def whole(ids: Sequence[str], memory: Memory) -> list[Record]:
 
 
 def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Known]:
-    """Return those of the fixes whose symptom is in the text, surest first."""
+    """Return those of the fixes whose symptom is in the text, surest first.
+
+    Raises DeadlinePassed.
+    """
     read = _read(text)
     typed = frozenset(_words(command))
     found = []
+    limit = deadline.current()
     for record in fixes:
+        limit.check("fixes")
         weight = _weight(record, read, typed)
         if weight:
             found.append(Known(record, weight))
@@ -165,12 +173,13 @@ def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[K
 def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
     """Return the weight of the best match; 0 if the symptom is not in the text."""
     evidence = record.evidence
-    error = str(evidence.get("error") or "")
+    error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
     if error:
         weight = _by_line(error, text)
         if weight:
             return BY_LINE + weight
-    stated = [record.what, *(str(evidence.get(key) or "") for key in ("also", "symptom"))]
+    more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
+    stated = [said[:MAX_SAID_CHARS] for said in (record.what, *more)]
     weight = _by_phrase(stated, text, typed)
     if weight:
         return BY_PHRASE + weight
@@ -230,7 +239,8 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
 
 def _by_words(record: Record, said: str, text: _Text, typed: frozenset[str]) -> float:
     """Match several distinctive words of the record that stand close together."""
-    weights = _weighed(said, among=text.places.keys() - typed)
+    among = {word for word, places in text.places.items() if len(places) <= MAX_PLACES}
+    weights = _weighed(said, among=among - typed)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:
             weights[entity.name.lower()] = TECHNOLOGY

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 0.99  # less than an exact name
 MAX_NAME_CHARS = 200
+NO_SESSIONS: Mapping[str, float] = {}
 
 
 def normalize(
@@ -31,14 +32,18 @@ def normalize(
     *,
     wide: bool = False,
     explain: bool = False,
+    sessions: Mapping[str, float] = NO_SESSIONS,
 ) -> list[Hit]:
     """Return hits in normal form, most relevant first.
 
     Candidates that miss an exact phrase or hold an excluded word are left out. `now` (ISO 8601)
     resolves times such as "last week". With `wide` synonyms of the question's words count; with
-    `explain` the metadata holds the `parts` of each relevance.
+    `explain` the metadata holds the `parts` of each relevance. `sessions` are scores of sessions
+    that the question carries on (0-1).
     """
-    measured = measure(_worth_measuring(candidates, query), query, now, wide=wide)
+    measured = measure(
+        _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
+    )
     wanted, exact = concepts.concepts(query), _exact_names(query)
     return most_relevant_first([_hit(one, wanted, exact, explain) for one in measured])
 

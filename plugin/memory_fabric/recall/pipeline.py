@@ -7,11 +7,11 @@ from memory_fabric.recall import inject, render
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.recall.normalize import normalize
-from memory_fabric.recall.parse import parse
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import measured, rerank
 from memory_fabric.recall.retrieve import (
+    EVERY_SOURCE,
     RECALL_LIMIT,
     anchored,
     newest,
@@ -19,12 +19,13 @@ from memory_fabric.recall.retrieve import (
     retrieve,
     valid_at,
 )
+from memory_fabric.recall.spelling import with_names_meant
 from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Hit, Relation
@@ -104,6 +105,7 @@ class Fabric(RequestContext):
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
+        sought = with_names_meant(sought, inner.memory.databases())
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
@@ -133,12 +135,28 @@ class Fabric(RequestContext):
 
         `seen`, `shown`, `here` and `since` are those of inject.above_floor.
         """
-        query = parse(text, now=self.now, plain=True)
+        query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return []
+        query = with_names_meant(query, self.memory.databases())
         found = self.injection_candidates(query, session=session)
+        if inject.may_hold_a_log(query.text):
+            found = self._with_known_fixes(found, query.text)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
-        return inject.choose(self._ranked(inject.shortlist(hits), query)) if hits else []
+        return inject.choose(rank(hits, self.now, past=query.past), query)
+
+    def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
+        """Put the fixes whose symptom is in a text before the other hits."""
+        # late: few prompts hold a log
+        from memory_fabric.recall import known_fixes
+        from memory_fabric.recall.for_agents import hit_of
+
+        fixes = [hit_of(record) for record in known_fixes.matching(text, self.memory)]
+        named = {hit.id for hit in fixes}
+        marked = [
+            hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True}) for hit in fixes
+        ]
+        return [*marked, *(hit for hit in found if hit.id not in named)]
 
     def in_named_domain(self, text: str) -> Fabric:
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
@@ -156,8 +174,9 @@ class Fabric(RequestContext):
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
-        found, _, _ = self._found(query, session, INJECT_LIMIT)
-        return mark_stale(found, self.now)
+        sources = inject.sources_for(query)
+        found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources)
+        return inject.with_conflicts(mark_stale(found, self.now), query)
 
     def inject_for_prompt(
         self,
@@ -221,18 +240,43 @@ class Fabric(RequestContext):
         return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures, notes)
 
     def _found(
-        self, query: Query, session: str, limit: int, *, explain: bool = False
+        self,
+        query: Query,
+        session: str,
+        limit: int,
+        *,
+        explain: bool = False,
+        sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
         """Return distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
         wide = limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve(
-            query, self.memory, now=self.now, session=session, limit=limit, wide=wide
+            query,
+            self.memory,
+            now=self.now,
+            session=session,
+            limit=limit,
+            wide=wide,
+            sources=sources,
         )
-        hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
+        sessions: Mapping[str, float] = {}
+        if wide:
+            from memory_fabric.recall.continued import continued  # late: prompts do not wait for it
+
+            carried = continued(query, self.memory, candidates)
+            sessions, failures = carried.scores, (*failures, *carried.failures)
+            candidates += carried.candidates
         if self.similarity is not None:
-            hits = rerank(hits, measured(hits, query, self.similarity))
+            from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
+
+            candidates += near(query, self.memory, candidates, session, self.similarity)
+        hits = collapse(
+            normalize(candidates, query, self.now, wide=wide, explain=explain, sessions=sessions)
+        )
+        if self.similarity is not None:
+            hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
         return dedupe(hits, settings.dedup_threshold), paths, failures
 
@@ -362,4 +406,5 @@ def _quoted(phrases: Sequence[str]) -> str:
 def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:
     kept = render.fitting(hits, heading=heading, max_chars=max_chars)
     text = render.render(kept, heading=heading, max_chars=max_chars)
-    return Injection(text, tuple(hit.id for hit in kept))
+    conflicts = [f"{inject.CONFLICT}{hit.id}" for hit in kept if hit.metadata.get("conflict")]
+    return Injection(text, (*(hit.id for hit in kept), *conflicts))

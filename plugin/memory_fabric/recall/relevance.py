@@ -19,7 +19,7 @@ from memory_fabric.text import name_key, runs, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memory_fabric.language.concepts import Concept
     from memory_fabric.models import Query
@@ -40,6 +40,9 @@ ANSWER_BOOST = 0.2
 QUESTION_PENALTY = 0.1
 UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
+# The share of a turn's own relevance if its session is what is asked for.
+TURN_SHARE = 0.25
+NO_SESSIONS: Mapping[str, float] = {}
 # Smooths the rarity of words where a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
 
@@ -70,6 +73,8 @@ class Measured:
         "name",
         "question",
         "replaces",
+        "session",
+        "share",
         "time",
         "unasked",
     )
@@ -78,6 +83,7 @@ class Measured:
         self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
         self.replaces = ""  # the predecessor whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
+        self.session, self.share = 0.0, 1.0
         self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
@@ -89,12 +95,12 @@ class Measured:
     def relevance(self) -> float:
         """Relevance from 0 to 1, below 1."""
         asked_for = self.name + self.time + self.answer + self.question + self.unasked
-        raw = self.words + self.around + self.group + asked_for
+        raw = self.session + self.share * (self.words + self.around + self.group + asked_for)
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
     def parts(self) -> dict[str, float]:
         """The summands of raw relevance by name, without zeros."""
-        named = {
+        own = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
             "turns beside it": self.around,
@@ -105,16 +111,24 @@ class Measured:
             "is a question": self.question,
             "names what is not asked for": self.unasked,
         }
+        named = {"session carried on": self.session}
+        named |= {name: self.share * value for name, value in own.items()}
         return {name: round(value, 4) for name, value in named.items() if value}
 
 
 def measure(
-    candidates: Sequence[Candidate], query: Query, now: str, *, wide: bool = False
+    candidates: Sequence[Candidate],
+    query: Query,
+    now: str,
+    *,
+    wide: bool = False,
+    sessions: Mapping[str, float] = NO_SESSIONS,
 ) -> list[Measured]:
     """Measure all parts of every candidate's relevance; the order is kept.
 
     `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
-    words count.
+    words count. `sessions` are scores of sessions that the question carries on; with them a turn
+    weighs little beside its session.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
@@ -128,7 +142,18 @@ def measure(
             max(successor.group, old.group),
         )
     _add_what_was_asked(measured, query, now)
+    if sessions:
+        _add_sessions(measured, sessions)
     return measured
+
+
+def _add_sessions(measured: Sequence[Measured], sessions: Mapping[str, float]) -> None:
+    """Rank turns by the session that the question carries on, then by their own relevance."""
+    for one in measured:
+        if one.candidate.source != "episodes":
+            continue
+        session = str(one.candidate.metadata.get("session") or "")
+        one.share, one.session = TURN_SHARE, sessions.get(session, 0.0)
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:

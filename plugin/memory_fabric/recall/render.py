@@ -48,6 +48,7 @@ def hit_line(hit: Hit) -> str:
     """Return `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (entities)`."""
     about = hit.metadata
     marks = [
+        "contradicts this prompt" if about.get("conflict") else "",
         _kind(hit),
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
@@ -135,7 +136,8 @@ def memory_line(
 ) -> str:
     """Return `- [mark · mark] text — because why (names that it does not say)`.
 
-    `limits` are those of the text and of its reason, in characters.
+    `limits` are those of the text and of its reason, in characters; `about` may name files that
+    have changed since.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)

@@ -12,15 +12,30 @@ from memory_fabric.recall.normalize import MOST, most_relevant_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol
 
     from memory_fabric.models import Hit, Query
+    from memory_fabric.store.database import Database
 
-    # A function from a question and texts to the similarity of each text, −1 to 1.
-    Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+    class Similarity(Protocol):
+        """Similarity of meaning, as semantic.measure gives it; everything is empty without it."""
+
+        def nearest(
+            self, database: Database, question: str, most: dict[str, int]
+        ) -> list[tuple[str, int]]:
+            """Return (table, row number) of stored rows near to a question, nearest first."""
+
+        def similarities(
+            self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
+        ) -> dict[str, float]:
+            """Return the similarity of hits, −1 to 1, by id, as far as it is known."""
+
 
 # Measured on development conversations; half or double of it is still a gain.
-WEIGHT = 1.0
+WEIGHT = 1.5
+# Turns say less of what they mean than what was written down.
+TURN_WEIGHT = 1.0
 # The candidates of one source; later hits would not move to the top.
 MEASURED = 200
 
@@ -35,16 +50,11 @@ def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[H
     return most_relevant_first([_moved(hit, similarity_by_id.get(hit.id)) for hit in hits])
 
 
-def measured(hits: Sequence[Hit], query: Query, similarity: Similarity) -> dict[str, float]:
-    """Return the similarity of the first hits to the question, by id; a record's reason counts,
-    too.
-    """
-    hits = hits[:MEASURED]
-    if not hits:
-        return {}
-    texts = [f"{hit.text} {hit.metadata.get('why') or ''}".rstrip() for hit in hits]
-    near = similarity(query.asked, texts)
-    return {hit.id: value for hit, value in zip(hits, near, strict=False)}
+def measured(
+    hits: Sequence[Hit], query: Query, databases: Sequence[Database], similarity: Similarity
+) -> dict[str, float]:
+    """Return the similarity of the first hits to the question, by id."""
+    return similarity.similarities(databases, query.asked, hits[:MEASURED]) if hits else {}
 
 
 def _moved(hit: Hit, similarity: float | None) -> Hit:
@@ -54,5 +64,6 @@ def _moved(hit: Hit, similarity: float | None) -> Hit:
     metadata = {**hit.metadata, "similarity": round(near, 4)}
     if hit.relevance >= 1.0:
         return hit._replace(metadata=metadata)
-    relevance = 1 - (1 - hit.relevance) * math.exp(-WEIGHT * near)
+    weight = TURN_WEIGHT if hit.source == "episodes" else WEIGHT
+    relevance = 1 - (1 - hit.relevance) * math.exp(-weight * near)
     return hit._replace(relevance=max(0.0, min(MOST, relevance)), metadata=metadata)

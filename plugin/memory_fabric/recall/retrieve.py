@@ -11,11 +11,11 @@ from memory_fabric.models import Relation
 from memory_fabric.recall import boost, succession, traverse
 from memory_fabric.store import conditions, graph, search
 from memory_fabric.store.fts_query import match_expression, selective_query
-from memory_fabric.text import name_key, stem, words
+from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from typing import Any
 
     from memory_fabric.models import Filters, Hit, Query
@@ -32,6 +32,10 @@ MAX_ANCHORED_CHARS = 500
 # Measured: more than the top 200 of a source changes nothing.
 RECALL_LIMIT = 200
 ENTITY_LIMIT = 20
+# The sources of a question, and those of a prompt: records, and what tools wrote of what it names.
+EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
+FOR_PROMPTS = frozenset(("records", "named"))
+BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
 # The number of paths whose edges are hits of their own; the other paths are only shown.
 MAX_PATHS_AS_HITS = 5
@@ -57,8 +61,9 @@ def retrieve(
     session: str = "",
     limit: int = RECALL_LIMIT,
     wide: bool = False,
+    sources: Container[str] = EVERY_SOURCE,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
-    """Return candidates of all sources and stores, the walked paths, and the failures by name.
+    """Return candidates of the sources in all stores, the walked paths, and the failures by name.
 
     At most `limit` candidates per source and store. With `wide` they include the neighbours of
     matching past turns, texts with only synonyms of the words, and the client's own memory files.
@@ -70,7 +75,8 @@ def retrieve(
     databases = memory.databases()
     for database in databases:
         for source, ask in _sources(database, query, groups, session, limit, wide):
-            candidates += _asked(failures, source, database, ask)
+            if source in sources:
+                candidates += _asked(failures, source, database, ask)
     if not query.past:
         candidates += _successors(query, databases, candidates, now, session, failures)
     if wide:
@@ -164,7 +170,7 @@ def _near(
     for database in databases:
         sources = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
         for source, ask in sources:
-            if source != "entities":  # entities are found by name, which has no synonyms
+            if source in BY_WORDS:  # entities are found by name, which has no synonyms
                 found += _asked(failures, source, database, ask)
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
@@ -279,11 +285,18 @@ def _sources(
     def entities() -> list[Candidate]:
         return search.entities_named(database, _names_expression(query), ENTITY_LIMIT, filters)
 
+    def named() -> list[Candidate]:
+        keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
+        keys = [*map(name_key, query.entity_hints), *keys][:MAX_NAME_KEYS]
+        meant = {id_ for id_, _, _ in graph.meant_by(database, keys).values()}
+        return search.observations_of(database, sorted(meant), limit, filters)
+
     return [
         ("graph", observations),
         ("records", records),
         ("episodes", episodes),
         ("entities", entities),
+        ("named", named),
     ]
 
 

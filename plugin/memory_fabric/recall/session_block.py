@@ -43,7 +43,7 @@ OPEN_TYPES = ("question", "blocker")
 LABELS = {"constraint": "rule"}
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, LEAST_OF_OTHERS = 10, 40, 3, 3
 # Lines are cut to the first of these limits, in characters of text and reason, with which all fit.
-LIMITS = ((360, 200), (240, 120), (150, 80), (100, 50))
+LIMITS = ((360, 200), (240, 140), (200, 110), (170, 90), (140, 70), (110, 60))
 # The reduced limits of rules, whose sense a short cut may change.
 RULE_LIMITS = LIMITS[:2]
 MAX_OPEN_CHARS = 260
@@ -57,6 +57,11 @@ SAME_WORDS, SAME_SHARE = 2, 0.6
 # The key of a record's evidence by which the user agreed to the assistant's proposal.
 AGREED = "agreed"
 TRUSTED = ("user", "agreed")
+# Words that turn what a sentence says, in some languages; content words leave them out.
+DENIALS = frozenset(
+    "not no never without nor t cannot nicht kein keine nie ohne sin nunca jamás ne pas jamais "
+    "sans não nem sem".split()
+)
 
 
 class Contents(Value):
@@ -88,8 +93,13 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS) -> Block:
     Open questions and the last session have their place in any case; records that others shared
     get the characters that own ones leave.
     """
-    headings = (OPEN_FENCE, NOTE, RULES_HEADING, DECISIONS_HEADING, OPEN_HEADING, CLOSE_FENCE)
-    left = max_chars - _chars(map(_Line, headings)) - 2 * (len(BY_ASSISTANT) + 1)
+    parts = (
+        (RULES_HEADING, contents.rules),
+        (DECISIONS_HEADING, contents.decisions),
+        (OPEN_HEADING, contents.asked),
+    )
+    frame = [OPEN_FENCE, NOTE, *(heading for heading, records in parts if records), CLOSE_FENCE]
+    left = max_chars - _chars(map(_Line, frame))
     asked = [_Line(cut(record_line(r), MAX_OPEN_CHARS), r) for r in contents.asked[:MAX_OPEN]]
     asked = _whole(asked, int(left * OPEN_SHARE))
     last = _last_line(contents.last, min(MAX_LAST_CHARS, int(left * LAST_SHARE)))
@@ -170,6 +180,36 @@ def ranked(
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     return _newer_first(sorted(current.values(), key=rank, reverse=True))
+
+
+def distinct(records: Sequence[Record], most: int) -> list[Record]:
+    """Return the first records, at most so many, of which none says less than another one.
+
+    A record says less if all its content words, with the same denials, are in one that has at
+    least its trust and says as much of the reason.
+    """
+    stems = {record.id: _stems(record.what) for record in records[: 2 * most]}
+    kept = [
+        record
+        for place, record in enumerate(records[: 2 * most])
+        if not any(
+            other.id != record.id
+            and stems[record.id] <= stems[other.id]
+            and (stems[record.id] != stems[other.id] or number < place)
+            and _says_all(other, record)
+            for number, other in enumerate(records[: 2 * most])
+        )
+    ]
+    return kept[:most]
+
+
+def _says_all(record: Record, other: Record) -> bool:
+    """Return True if the other one adds nothing to a record that has all its content words."""
+    if record.type != other.type or other.pinned or (other.why and not record.why):
+        return False
+    denials = (DENIALS.intersection(words(one.what)) for one in (record, other))
+    is_trusted = trust_of(record) in TRUSTED or trust_of(other) not in TRUSTED
+    return is_trusted and len(set(denials)) == 1
 
 
 def _is_users_rule(record: Record) -> bool:

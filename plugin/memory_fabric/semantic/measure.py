@@ -1,4 +1,4 @@
-"""The similarity measure for recall, if the extra is installed; the entry point of this package.
+"""Meaning for recall, if the extra is installed; the entry point of this package.
 
 `measure_for` costs a few stats; numpy and the model are loaded by the first question.
 """
@@ -11,31 +11,43 @@ from memory_fabric.setup import extras
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from memory_fabric.config import Settings
+    from memory_fabric.models import Hit
     from memory_fabric.semantic.model import Model
+    from memory_fabric.semantic.vectors import Matrix
+    from memory_fabric.store.database import Database
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
+# Cosine similarity of a text that may be meant though it shares no word; most unrelated texts are
+# below it.
+FLOOR = 0.25
+# Texts without a stored vector that one question embeds: 5 to 10 ms each.
+MAX_FRESH = 24
+MAX_KEPT = 2000
 # One for each model in this process: the server answers many questions.
 _measures: dict[str, Measure] = {}
 
 
 class Measure:
-    """Nearness of texts to a question; none at all from when the model turns out unusable."""
+    """Texts near to a question in meaning; none at all once the model turns out unusable."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         self._files = (weights, tokenizer)
         self._model: Model | None = None
+        self._matrices: dict[str, Matrix] = {}
+        # Vectors of texts and questions that no database holds.
+        self._fresh: dict[str, Any] = {}
         self.broken = ""
 
-    def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One number a text, −1 to 1; an empty list when the model cannot be used."""
+    @property
+    def model(self) -> Model:
+        """The loaded model. Raises ValueError with the reason if it cannot be loaded."""
         if not self.ready():
-            return []
-        from memory_fabric.semantic.similarity import similarities  # with numpy
-
+            raise ValueError(self.broken)
         assert self._model is not None
-        return similarities(self._model, question, texts)
+        return self._model
 
     def ready(self) -> bool:
         """Load the model if needed; return False if that fails, with the reason in `broken`."""
@@ -49,6 +61,48 @@ class Measure:
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
+
+    def nearest(
+        self, database: Database, question: str, most: dict[str, int]
+    ) -> list[tuple[str, int]]:
+        """Return (table, row number) of stored rows near to the question, nearest first.
+
+        At most `most` of each table; empty when the model cannot be used.
+        """
+        if not self.ready():
+            return []
+        from memory_fabric.semantic.vectors import Matrix  # with numpy
+
+        matrix = self._matrices.setdefault(database.path, Matrix())
+        matrix.refresh(database)
+        return matrix.nearest(self._encoded([question])[question], most, FLOOR)
+
+    def similarities(
+        self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
+    ) -> dict[str, float]:
+        """Return the similarity of hits to a question by id, −1 to 1, as far as it is known.
+
+        Stored vectors are read; of the other hits the first are embedded.
+        """
+        if not self.ready():
+            return {}
+        from memory_fabric.semantic import similarity  # with numpy
+
+        found = similarity.stored(databases, hits)
+        rest = [hit for hit in hits if hit.id not in found and hit.source != "episodes"]
+        texts = {hit.id: similarity.text_of(hit) for hit in rest[:MAX_FRESH]}
+        encoded = self._encoded([question, *texts.values()])
+        found |= {id_: encoded[text] for id_, text in texts.items()}
+        return similarity.similarities(encoded[question], found)
+
+    def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
+        """Return the vectors of texts, those of the last ones from memory."""
+        if len(self._fresh) > MAX_KEPT:
+            self._fresh.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._fresh]
+        if new:
+            self._fresh.update(zip(new, self.model.encode(new), strict=True))
+        return {text: self._fresh[text] for text in texts}
 
 
 def measure_for(settings: Settings) -> Measure | None:

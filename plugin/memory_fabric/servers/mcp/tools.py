@@ -42,6 +42,8 @@ CALLS: Mapping[str, Call] = {
 # What these say may lie in a stated domain; `expert_domain` is another name of `domain`. One who is
 # isolated states none: what he says lies in his own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
+# These show one domain alone if they are given one; within a caller's own bounds.
+READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
 # More would bury the first, which is nearly always the one that explains the others.
@@ -53,7 +55,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
     if name not in SCHEMAS:
         return failure(f"MCP error -32602: Tool {name} not found")
     found = list(problems(SCHEMAS[name], arguments))
-    found += _domain_problems(arguments) if name in SAYING and not found else []
+    found += _domain_problems(arguments) if name in SAYING | READING and not found else []
     if not found:
         return None
     shown = found[:MAX_PROBLEMS] + (["…"] if len(found) > MAX_PROBLEMS else [])
@@ -93,6 +95,11 @@ def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Prove
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     if not memory.settings.reads and name in READERS:
         return failure(str(switches.off_error(memory.settings)))
+    if name in READING and stated_domain(arguments):
+        # late: few calls name a domain
+        from memory_fabric.store.domains.scoped_memory import within
+
+        memory = within(memory, (stated_domain(arguments),))
     try:
         outcome = CALLS[name](memory, usable, said_by)
         return with_notes(outcome, refresh.told(memory))

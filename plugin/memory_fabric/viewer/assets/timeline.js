@@ -140,6 +140,7 @@ function recordHead(record, over) {
     typeLabel(record.type),
     record.pinned && el("span", { class: "pin" }, "\u2691 pinned"),
     staleMark(record),
+    filesMark(record),
     outcomeMark(record),
     over && el("span", { class: "ended" }, ended),
   );
@@ -167,6 +168,14 @@ function entityTags(entities) {
         entities.slice(0, MOST_TAGS).map((e) => entityLink(e)),
       )
     : null;
+}
+
+/** The files that a record names and that are no longer as they were. */
+function filesMark(record) {
+  const said = Object.entries(record.changed_files ?? {}).map(
+    ([path, how]) => `${short(path, 80)} ${how === "gone" ? "is gone" : "has changed since"}`,
+  );
+  return said.length ? el("span", { class: "files" }, said.join("; ")) : null;
 }
 
 function outcomeMark(record) {

@@ -1,0 +1,138 @@
+"""Phrases by which a prompt asks for what was said in earlier sessions, in the larger languages.
+
+A prompt that only names a past time ("the deployment of yesterday fails") asks for nothing that was
+said. Phrases of languages with spaces are matched as whole words, others as parts of the text.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.text import cjk_pairs, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# A longer prompt states its request at its ends.
+HEAD_CHARS, TAIL_CHARS = 1200, 800
+# The longest phrase.
+MAX_WORDS = 5
+
+_SAID = "say discuss decide agree talk settle conclude plan do try".split()
+_TALK = "session sessions conversation conversations chat chats discussion discussions".split()
+_ENGLISH = (
+    *(f"did {who} {verb}" for who in ("we", "i") for verb in _SAID),
+    *(f"{which} {talk}" for which in ("last", "previous", "earlier", "prior") for talk in _TALK),
+    *("we discussed", "we talked about", "last time", "the other day we", "the other day i"),
+    *("did i tell you", "have i told you", "did you tell me", "do you remember", "do you recall"),
+    *("remember when", "remember what", "where did we leave off", "where we left off"),
+    *("where were we", "as discussed"),
+)
+_GERMAN = (
+    "letztes mal", "letzten mal", "beim letzten mal", "das letzte mal", "letzte sitzung",
+    "letzten sitzung", "letztes gespräch", "letzten gespräch", "vorigen sitzung",
+    "früheren sitzung", "haben wir gesagt", "hatten wir gesagt", "wir gesagt haben",
+    "haben wir besprochen", "wir besprochen haben", "haben wir beschlossen",
+    "haben wir entschieden", "haben wir vereinbart", "haben wir ausgemacht", "habe ich gesagt",
+    "hatte ich gesagt", "hast du gesagt", "wie besprochen", "erinnerst du dich",
+    "weißt du noch", "wo waren wir",
+)  # fmt: skip
+_FRENCH = (
+    "dernière fois", "dernière session", "session précédente", "dernière conversation",
+    "conversation précédente", "avons nous dit", "avions nous dit", "on avait dit",
+    "qu on a dit", "avons nous décidé", "on avait décidé", "qu on a décidé", "on en avait parlé",
+    "nous avons discuté", "avons nous discuté", "je t avais dit", "je t ai dit", "tu te souviens",
+    "te souviens tu", "vous souvenez vous", "où en étions nous", "où on en était",
+)  # fmt: skip
+_SPANISH = (
+    "última vez", "la vez pasada", "sesión anterior", "última sesión", "sesión pasada",
+    "conversación anterior", "última conversación", "qué dijimos", "que dijimos", "qué decidimos",
+    "que decidimos", "qué acordamos", "que acordamos", "qué hablamos", "que hablamos",
+    "habíamos dicho", "habíamos decidido", "habíamos hablado", "habíamos quedado", "te había dicho",
+    "te dije", "te acordás", "te acuerdas", "recuerdas", "dónde quedamos", "donde quedamos",
+    "en qué quedamos", "en que quedamos",
+)  # fmt: skip
+_ITALIAN = (
+    "ultima volta", "volta scorsa", "sessione precedente", "ultima sessione", "sessione scorsa",
+    "conversazione precedente", "ultima conversazione", "avevamo detto", "abbiamo detto",
+    "avevamo deciso", "abbiamo deciso", "avevamo parlato", "abbiamo parlato", "ti avevo detto",
+    "ti ho detto", "ti ricordi", "dove eravamo rimasti",
+)  # fmt: skip
+_PORTUGUESE = (
+    "última vez", "vez passada", "sessão anterior", "última sessão", "sessão passada",
+    "conversa anterior", "última conversa", "o que dissemos", "o que decidimos",
+    "o que combinamos", "o que falamos", "tínhamos dito", "tínhamos decidido",
+    "tínhamos combinado", "tínhamos falado", "eu te disse", "você lembra", "lembra quando",
+    "onde paramos",
+)  # fmt: skip
+_DUTCH = (
+    "vorige keer", "laatste keer", "vorige sessie", "laatste sessie", "vorig gesprek",
+    "wat zeiden we", "hadden we gezegd", "hebben we besproken", "hebben we afgesproken",
+    "hebben we besloten", "weet je nog", "waar waren we",
+)  # fmt: skip
+_POLISH = (
+    "ostatnim razem", "poprzednim razem", "poprzedniej sesji", "ostatniej sesji",
+    "poprzedniej rozmowie", "ostatniej rozmowie", "co mówiliśmy", "co ustaliliśmy",
+    "o czym rozmawialiśmy", "co zdecydowaliśmy", "pamiętasz",
+)  # fmt: skip
+_RUSSIAN = (
+    "в прошлый раз", "прошлый раз", "в последний раз", "прошлой сессии", "прошлую сессию",
+    "предыдущей сессии", "последней сессии", "прошлом разговоре", "прошлого разговора",
+    "мы говорили", "мы обсуждали", "мы решили", "мы договорились", "мы договаривались",
+    "я говорил", "я говорила", "ты говорил", "помнишь", "на чём мы остановились",
+    "на чем мы остановились",
+)  # fmt: skip
+_TURKISH = ("geçen sefer", "son sefer", "önceki oturumda", "geçen oturumda", "ne demiştik",
+            "ne konuşmuştuk", "neye karar vermiştik", "hatırlıyor musun")  # fmt: skip
+_WITHOUT_SPACES = (
+    "上次", "上一次", "上回", "之前说", "之前讨论", "之前聊", "之前决定", "之前提到", "我们说过",
+    "我们讨论过", "我们决定过", "我说过", "你说过", "还记得", "之前的对话", "上个会话",
+    "之前說", "之前討論", "我們說過", "我們討論過", "我說過", "還記得",
+    "前回", "この前", "以前話", "前に話", "前に言", "話しました", "話したこと", "決めましたか",
+    "覚えて", "前のセッション",
+    "지난번", "저번에", "지난 세션", "이전 세션", "지난 대화", "이전 대화", "기억나", "기억해",
+    "말했었", "얘기했었", "결정했었",
+)  # fmt: skip
+
+
+def _by_first_word(phrases: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for phrase in phrases:
+        found.setdefault(phrase.partition(" ")[0], []).append(f"{phrase} ")
+    return found
+
+
+_PHRASES = _by_first_word(
+    (
+        *_ENGLISH,
+        *_GERMAN,
+        *_FRENCH,
+        *_SPANISH,
+        *_ITALIAN,
+        *_PORTUGUESE,
+        *_DUTCH,
+        *_POLISH,
+        *_RUSSIAN,
+        *_TURKISH,
+    )
+)
+
+
+def asked_by(text: str) -> frozenset[str]:
+    """Return the words by which a prompt asks for what was said or done in an earlier session.
+
+    Empty if it does not ask for it. They do not say which of the earlier turns is meant.
+    """
+    if len(text) > HEAD_CHARS + TAIL_CHARS:
+        text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
+    said: set[str] = set()
+    if not text.isascii():
+        for phrase in _WITHOUT_SPACES:
+            if phrase in text:
+                said.update((*phrase.split(), *cjk_pairs(phrase)))
+    found = words(text)
+    for at, word in enumerate(found):
+        phrases = _PHRASES.get(word)
+        if phrases:
+            here = " ".join((*found[at : at + MAX_WORDS], ""))
+            said.update(w for phrase in phrases if here.startswith(phrase) for w in phrase.split())
+    return frozenset(said)

@@ -1,0 +1,226 @@
+"""The floor of what is told unasked: the test that a prompt is certainly about a memory.
+
+It is absolute: it counts the specific words of the prompt in a memory, and never compares
+memories, so that a store without an answer stays silent.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language import answer_kinds, concepts, trouble
+from memory_fabric.language.function_words import FUNCTION_WORDS
+from memory_fabric.text import STOPWORDS, name_key, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from memory_fabric.models import Hit, Query
+
+# A concept of this strength is a topic; weaker words are actions.
+SPECIFIC = 1.0
+# The share of the prompt's weight that a memory must hold, by the number of shared specific words.
+COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
+# A memory of which the prompt holds half the words is relevant, however long the prompt is.
+HELD_FLOORS = {1: 0.75, 2: 0.4}
+# A prompt with an unknown proper name is mostly about that name: a memory that shares other words
+# with it must share many.
+STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
+STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
+# If the only shared word names the memory's entity, it may be a smaller share of the prompt, the
+# smaller, the fewer memories share that entity: "pytest" identifies the only rule about pytest, but
+# "React" none of fifty.
+NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
+RARE_HITS = 5
+# A word in more memories than this, and in this share of those found, is what the project is about.
+COMMON_HITS, COMMON_SHARE = 5, 0.5
+# Types of records that tell what failed, or what mended it; a prompt that speaks of no trouble
+# must share more with them.
+FIXES = frozenset(("solution", "problem"))
+WITHOUT_TROUBLE = 1.5
+EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
+TOO_LITTLE = "shares too little with the prompt"
+ANOTHER_NUMBER = "is about another number or letter of the same"
+STRANGER = "shares too little with a prompt about somebody or something unknown"
+NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
+
+
+class Floor:
+    """The requirements of one prompt for a memory.
+
+    With `talk` the prompt asks for what was said earlier; of a paste only the fix
+    of its symptom is wanted.
+    """
+
+    def __init__(
+        self, query: Query, hits: Sequence[Hit], *, talk: bool = False, is_paste: bool = False
+    ) -> None:
+        self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
+        self._asked = query.asked
+        self._trouble: bool | None = None
+        self.asks_for_relations = query.traverse
+        wanted = concepts.concepts(query)
+        self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}
+        self.stems = frozenset(s for c in wanted for s in c.stems)
+        self.names = concepts.name_keys(query.asked) | {
+            name_key(hint) for hint in query.entity_hints
+        }
+        if _names_a_stranger(query, hits):
+            self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
+        else:
+            self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
+        self.numbered = _answered(_numbered(words(query.asked), _marks(query)), hits)
+        self.kind = "" if talk else answer_kinds.asked_kind(query.asked)
+        self.common = _common(hits, frozenset(c.text for c in wanted if c.strength >= SPECIFIC))
+        self.sharing: dict[str, int] = {}
+        for hit in hits:
+            for key in set(map(name_key, hit.entities)):
+                self.sharing[key] = self.sharing.get(key, 0) + 1
+
+    def lacks(self, hit: Hit) -> str:
+        """Return what the memory does not share with the prompt; '' if it is above the floor."""
+        is_fix = hit.metadata.get("type") in FIXES
+        # Trouble may be with what the whole project is about.
+        is_wanted = is_fix and self._reports_trouble()
+        specific = self._specific(hit, frozenset() if is_wanted else self.common)
+        if not specific:
+            return "shares no word that says what the prompt is about"
+        if self._is_of_another_number(hit.text):
+            return ANOTHER_NUMBER
+        if hit.source == "episodes":
+            return self._lacks_as_episode(hit, specific)
+        said = f"{hit.text} {hit.metadata.get('why') or ''}"
+        if not answer_kinds.holds(self.kind, said, hit.entities):
+            return NO_SUCH_ANSWER
+        shared = min(specific, max(self.coverage))
+        ease = self._ease(hit) if shared == 1 else 1.0
+        if is_fix and not is_wanted:
+            ease *= WITHOUT_TROUBLE
+        if _coverage(hit) >= self.coverage[shared] * ease:
+            return ""
+        if self._held(hit.text) >= self.held[shared] * ease:
+            return ""
+        return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
+
+    def _lacks_as_episode(self, hit: Hit, specific: int) -> str:
+        if hit.text.rstrip().endswith("?"):
+            return "a past turn that only asks"
+        asked_for = sum(strength >= SPECIFIC for strength in self.strengths.values())
+        strong = _coverage(hit) >= EPISODE_COVERAGE
+        is_about = specific >= min(asked_for, EPISODE_SPECIFIC)
+        return "" if strong and is_about else "a past turn that shares too little"
+
+    def _is_of_another_number(self, text: str) -> bool:
+        """Return True if a text has another number for a noun than the prompt."""
+        other = _all_numbered(text) if self.numbered else {}
+        return any(
+            noun in other and other[noun].isdisjoint(asked_for)
+            for noun, asked_for in self.numbered.items()
+        )
+
+    def _reports_trouble(self) -> bool:
+        if self._trouble is None:
+            self._trouble = trouble.reports_trouble(self._asked)
+        return self._trouble
+
+    def _specific(self, hit: Hit, common: frozenset[str]) -> int:
+        matched: Iterable[str] = hit.metadata.get("matched", ())
+        return sum(
+            self.strengths.get(term, 0.0) >= SPECIFIC for term in matched if term not in common
+        )
+
+    def _ease(self, hit: Hit) -> float:
+        """Return the factor of the floor for a hit whose entities the prompt names."""
+        sharing = [
+            self.sharing.get(name_key(name), 1) for name in hit.entities if self._is_named(name)
+        ]
+        if not sharing:
+            return 1.0
+        return RARELY_NAMED_EASE if min(sharing) <= RARE_HITS else NAMED_EASE
+
+    def _is_named(self, name: str) -> bool:
+        """Return True if the prompt names this entity: whole, or by a name in it (`pagination`)."""
+        if name_key(name) in self.names:
+            return name.lower() not in concepts.WEAK
+        return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
+
+    def _held(self, text: str) -> float:
+        """Return the share of the memory's own content words that the prompt holds."""
+        own = {
+            stem(word)
+            for word in words(text)
+            if word not in STOPWORDS and word not in concepts.WEAK and word not in FUNCTION_WORDS
+        }
+        return len(own & self.stems) / len(own) if own else 0.0
+
+
+def _common(hits: Sequence[Hit], specific: frozenset[str]) -> frozenset[str]:
+    """Return the specific words that so many memories hold that they tell none apart.
+
+    If no other word of the prompt is in memory, these are what it is about, and none is common.
+    """
+    counts: dict[str, int] = {}
+    for hit in hits:
+        for term in specific.intersection(hit.metadata.get("matched", ())):
+            counts[term] = counts.get(term, 0) + 1
+    most = max(COMMON_HITS, COMMON_SHARE * len(hits))
+    found = frozenset(term for term, count in counts.items() if count > most)
+    return found if len(found) in (1, *range(len(counts))) else frozenset()
+
+
+def _marks(query: Query) -> set[str]:
+    """Return the numbers and single letters of the prompt."""
+    return {term for term in query.terms if term.isdigit() or (len(term) == 1 and term.isascii())}
+
+
+def _answered(
+    asked_for: dict[tuple[str, bool], set[str]], hits: Sequence[Hit]
+) -> dict[tuple[str, bool], set[str]]:
+    """Return the nouns whose very number a hit has: hits with another number are then not meant."""
+    if not asked_for:
+        return {}
+    known = [_all_numbered(hit.text) for hit in hits if not hit.metadata.get("over")]
+    return {
+        noun: numbers
+        for noun, numbers in asked_for.items()
+        if any(numbers & one.get(noun, set()) for one in known)
+    }
+
+
+def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
+    found = words(text)
+    return _numbered(found, {word for word in found if word.isdigit() or len(word) == 1})
+
+
+def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
+    """Return nouns with the numbers and letters before ("7 minutes") or after them ("ticket 7")."""
+    numbered: dict[tuple[str, bool], set[str]] = {}
+    for at, word in enumerate(found):
+        if word not in marks:
+            continue
+        for other, is_before in ((at - 1, True), (at + 1, False)):
+            noun = found[other] if 0 <= other < len(found) else ""
+            if len(noun) > 1 and noun not in STOPWORDS and not noun.isdigit():
+                numbered.setdefault((stem(noun), is_before), set()).add(word)
+    return numbered
+
+
+def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
+    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), and no hit holds any."""
+    names = [
+        hint
+        for hint in query.entity_hints
+        if len(hint) > 2 and hint[0].isupper() and hint[1:].islower()
+    ]
+    if not names:
+        return False
+    asked_for = {word for name in names for word in words(name)}
+    return not any(
+        word in asked_for
+        for hit in hits
+        for text in (hit.text, *hit.entities)
+        for word in words(text)
+    )
+
+
+def _coverage(hit: Hit) -> float:
+    return float(hit.metadata.get("coverage", 0.0))

@@ -1,0 +1,166 @@
+"""Records that say the opposite of what a prompt asks for: a rule against it, a choice against it.
+
+Few and certain: a sentence of the prompt, neither a question nor negated itself, does all that a
+record says is not done, or uses by name what the record rejects.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language.vocabulary import TECHNOLOGIES
+from memory_fabric.text import STOPWORDS, stem, words
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memory_fabric.models import Hit
+
+# Types of records that say what is to be done, and those whose word does not count against it.
+KINDS = frozenset("constraint preference decision pattern".split())
+UNTRUSTED = frozenset(("tool", "foreign"))
+MAX_SENTENCES = 40
+NEGATORS = frozenset(
+    """not never don doesn didn cannot mustn shouldn no avoid without stop
+    nunca jamás jamas nie niemals nicht kein keine keinen keinem jamais pas aucun mai não nao nooit
+    niet geen nigdy никогда не нельзя без asla""".split()
+)
+# Words behind which a record names what it rejects.
+_INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"), ("en", "lugar", "de"),
+            ("en", "vez", "de"), ("em", "vez", "de"), ("au", "lieu", "de"), ("invece", "di"),
+            ("statt",), ("anstatt",), ("anstelle", "von"), ("вместо",))  # fmt: skip
+# Words of a clause that only say whether something is done.
+_MODALS = STOPWORDS | frozenset(
+    """use uses used using must shall should may can allowed forbidden longer please let always
+    usar usa usen utiliser utilise utilisez verwenden verwende verwendet benutzen nutzen usare
+    используй использовать gebruik gebruiken""".split()
+)
+# Verbs and prepositions right before what is used.
+_USING = frozenset(
+    """use uses using install add adopt switch migrate move run try with via through
+    usa usar use usemos usá usando instala instalar con mit nutze nutzen benutze verwende
+    verwenden installiere nimm utilise utiliser installe avec usare installa com instale
+    используй использовать установи поставь gebruik met użyj""".split()
+)
+_BEFORE = 3
+_SUBCOMMANDS = frozenset(
+    "add audit build ci create exec init install publish remove run start test uninstall update "
+    "upgrade".split()
+)
+# Words before what a choice is limited to.
+_SCOPES = frozenset("for in on under at during für bei para pour per для".split())
+_GENERIC = frozenset(
+    "project projects repo repository code codebase app everything everywhere place all new".split()
+)
+_ENDS = ".;!?\n。！？；"
+
+
+class Sentence(Value):
+    """A sentence of a prompt: its words in order, and their stems."""
+
+    words: tuple[str, ...]
+    stems: frozenset[str]
+
+
+def requests(text: str) -> list[Sentence]:
+    """Return the sentences of a prompt that ask for something to be done."""
+    found = []
+    for sentence, end in _sentences(text):
+        said = words(sentence)
+        if said and end not in "?？" and NEGATORS.isdisjoint(said):
+            found.append(Sentence(tuple(said), frozenset(map(stem, said))))
+    return found[:MAX_SENTENCES]
+
+
+def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
+    """Return True if a record says that something these sentences ask for is not done."""
+    about = hit.metadata
+    if about.get("type") not in KINDS or about.get("trust") in UNTRUSTED:
+        return False
+    said = words(hit.text)
+    rejected = [tuple(words(name)) for name in about.get("alternatives") or ()]
+    rejected += _behind_instead(said)
+    denied = []
+    if not NEGATORS.isdisjoint(said):
+        things = {part for name in hit.entities for part in words(name)}
+        for clause in _denied_clauses(hit.text):
+            if len(clause) > 1:
+                denied.append(clause)
+            elif clause[0] in things or clause[0] in TECHNOLOGIES:
+                rejected.append(clause)
+    stems = [frozenset(map(stem, clause)) for clause in denied]
+    if any(clause <= sentence.stems for clause in stems for sentence in asked):
+        return True
+    scope = _scope(said, rejected)
+    return any(
+        _uses(sentence.words, name)
+        for sentence in asked
+        if not scope or scope & sentence.stems
+        for name in rejected
+        if name
+    )
+
+
+def _sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a text, each with the sign that ends it; a dot inside a word is no
+    end.
+    """
+    start = 0
+    for at, sign in enumerate(text):
+        if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):
+            yield text[start:at], sign
+            start = at + 1
+    yield text[start:], "."
+
+
+def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the content words behind the negation of each clause of a record."""
+    for sentence, _ in _sentences(text):
+        for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
+            said = words(clause)
+            at = next((i for i, word in enumerate(said) if word in NEGATORS), -1)
+            if at < 0:
+                continue
+            # "is never seeded": what is not done stands before it, too.
+            behind = [w for w in said[at + 1 :] if w not in _MODALS and w not in NEGATORS]
+            before = [w for w in said[:at] if w not in _MODALS and w not in NEGATORS]
+            content = tuple(dict.fromkeys([*before, *behind] if before else behind))
+            if content and behind:
+                yield content
+
+
+def _behind_instead(said: Sequence[str]) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for at in range(len(said)):
+        for phrase in _INSTEAD:
+            if tuple(said[at : at + len(phrase)]) == phrase:
+                name = next((w for w in said[at + len(phrase) :] if w not in _MODALS), "")
+                found.append((name,) if name else ())
+    return found
+
+
+def _scope(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
+    """Return the stems of what a choice is limited to: `for the mobile API` gives mobile, api."""
+    out = {word for name in rejected for word in name}
+    found: set[str] = set()
+    inside = False
+    for word in said:
+        if word in _SCOPES:
+            inside = True
+        elif word in out or word in ("instead", "rather"):
+            inside = False
+        elif inside and word not in _MODALS and word not in _GENERIC:
+            found.add(stem(word))
+    return frozenset(found)
+
+
+def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
+    """Return True if a sentence uses something by name: "use npm", "npm install"."""
+    size = len(name)
+    for at in range(len(said) - size + 1):
+        if tuple(said[at : at + size]) == tuple(name):
+            before = said[max(0, at - _BEFORE) : at]
+            after = said[at + size : at + size + 1]
+            if not _USING.isdisjoint(before) or not _SUBCOMMANDS.isdisjoint(after):
+                return True
+    return False

@@ -1,0 +1,183 @@
+"""Names that words of a question mean: by an alias, or by a spelling mistake in a known name.
+
+A word is taken for a misspelt name only if no text of the memory holds it, if it is no ordinary
+word, and if exactly one known name is near enough: one edit (a letter more, less or different, or
+two letters swapped) for a word of five letters, two for one of eight.
+"""
+
+from __future__ import annotations
+
+from memory_fabric import jsontext
+from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.language.concepts import WEAK
+from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.text import STOPWORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory_fabric.models import Query
+    from memory_fabric.store.database import Database
+
+# Shorter words are near to too many others.
+ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
+# Words looked up in one question, and names compared with each of them.
+MAX_ASKED, MAX_COMPARED = 6, 1000
+ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
+_ALIASES = (
+    "SELECT j.value, e.name FROM json_each(?) AS j JOIN aliases AS a ON a.key = j.value "
+    "JOIN entities AS e ON e.id = a.entity WHERE e.key <> j.value"
+)
+_INDEXES = ("records_fts", "observations_fts", "entities_fts", "episodes_fts")
+_UNKNOWN = "SELECT substr(j.value, 2, length(j.value) - 2) FROM json_each(?) AS j WHERE " + (
+    " AND ".join(f"NOT EXISTS (SELECT 1 FROM {i} WHERE {i} MATCH j.value)" for i in _INDEXES)
+)
+_NAMES = " UNION ALL ".join(
+    f"SELECT * FROM ({select} WHERE {column} >= ? AND {column} < ? "
+    f"AND length({column}) BETWEEN ? AND ? LIMIT {MAX_COMPARED})"
+    for column, select in (
+        ("t.key", "SELECT t.key, t.name FROM entities AS t"),
+        ("a.key", "SELECT a.key, e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity"),
+    )
+)
+
+
+def with_names_meant(query: Query, databases: Sequence[Database]) -> Query:
+    """Return the query with the names that its words mean as hints, and in `meant`.
+
+    A store that fails is skipped: the search itself reports it. Raises DeadlinePassed.
+    """
+    asked = [
+        term
+        for term in query.terms
+        if len(term) > 1 and term.isalnum() and term not in WEAK and term not in STOPWORDS
+    ]
+    found = _by_alias(asked, databases)
+    vague = [
+        term
+        for term in asked
+        if ONE_EDIT_CHARS <= len(term) <= MOST_CHARS
+        and term.isascii()
+        and not (term in found or term in TECHNOLOGIES or term in PATTERNS or term.isdigit())
+    ]
+    unknown = _unknown(_unusual(vague)[:MAX_ASKED], databases)
+    listed = _listed(unknown)
+    for word in unknown:
+        name = _misspelt(word, [*listed[word], *_like(word, databases)])
+        if name:
+            found[word] = name
+    if not found:
+        return query
+    hints = tuple(dict.fromkeys((*query.entity_hints, *found.values())))
+    return query._replace(entity_hints=hints, meant=tuple(found.items()))
+
+
+def edits(one: str, other: str, most: int) -> int:
+    """Return the number of edits between two words, at most `most` + 1; a swap of two neighbours
+    is one.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above, row = row, before, [i]
+        for j, its in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != its))
+            if i > 1 < j and letter == other[j - 2] and its == one[i - 2]:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def _by_alias(terms: Sequence[str], databases: Sequence[Database]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    wanted = jsontext.dumps(list(terms)) if terms else ""
+    for database in databases if terms else ():
+        found = {**dict(_rows(database, _ALIASES, (wanted,))), **found}
+    return found
+
+
+def _unknown(terms: Sequence[str], databases: Sequence[Database]) -> list[str]:
+    """Return the words that no text of these databases holds."""
+    left = list(terms)
+    for database in databases:
+        if left:
+            quoted = jsontext.dumps([f'"{term}"' for term in left])
+            left = [row[0] for row in _rows(database, _UNKNOWN, (quoted,))]
+    return left if databases else []
+
+
+def _misspelt(word: str, names: Iterable[tuple[str, str]]) -> str:
+    """Return the one of these names (key, name) that is near to a word; '' for none or several."""
+    most = _most_edits(word)
+    letters = set(word)
+    near: dict[str, int] = {}
+    for key, name in names:
+        # Each edit changes at most two of the letters that occur, which is quickly counted.
+        if len(letters.symmetric_difference(key)) > 2 * most:
+            continue
+        count = edits(word, key, most)
+        if count <= most:
+            near[name] = min(count, near.get(name, count))
+    if not near:
+        return ""
+    least = min(near.values())
+    best = [name for name, count in near.items() if count == least]
+    return best[0] if len(best) == 1 else ""
+
+
+def _most_edits(word: str) -> int:
+    return 2 if len(word) >= TWO_EDITS_CHARS else 1
+
+
+def _listed(words: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return, for each word, (key, name) of the technologies and patterns with its first letter."""
+    found: dict[str, list[tuple[str, str]]] = {word: [] for word in words}
+    by_letter: dict[str, list[str]] = {}
+    for word in words:
+        by_letter.setdefault(word[0], []).append(word)
+    for table in (TECHNOLOGIES, PATTERNS) if words else ():
+        for key, name in table.items():
+            for word in by_letter.get(key[0], ()):
+                found[word].append((key, name))
+    return found
+
+
+def _like(word: str, databases: Sequence[Database]) -> Iterable[tuple[str, str]]:
+    """Yield (key, name) of names that begin like a word, or like it with two letters swapped."""
+    most = _most_edits(word)
+    sizes = (len(word) - most, len(word) + most)
+    for start in dict.fromkeys((word[:2], word[0] + word[2])):
+        span = (start, start[0] + chr(ord(start[1]) + 1), *sizes)
+        for database in databases:
+            yield from _rows(database, _NAMES, span * 2)
+
+
+def _unusual(terms: Sequence[str]) -> list[str]:
+    """Return the terms that are no ordinary words."""
+    if not terms:
+        return []
+    # late: a large table, for terms that are no names
+    from memory_fabric.language.ordinary_words import WORDS
+
+    return [
+        term
+        for term in terms
+        if not any(
+            form in WORDS or f"{form}e" in WORDS
+            for form in (term, *(term.removesuffix(end) for end in ENDINGS))
+        )
+    ]
+
+
+def _rows(database: Database, sql: str, values: Sequence[object]) -> list[tuple[str, str]]:
+    try:
+        return database.rows(sql, values)
+    except DeadlinePassed:
+        raise
+    except FabricError:
+        return []

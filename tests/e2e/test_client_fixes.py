@@ -1,0 +1,90 @@
+"""Fixes and files in the real client: a failing command brings its fix, a changed file its mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from e2e.harness.home import Home
+from e2e.harness.result import Result, blocks
+from e2e.harness.script import call
+from e2e.harness.stub import Request
+
+pytestmark = pytest.mark.e2e
+
+FIX = 'deploy.sh stops with "force_https is not allowed" when a handler is set; use handler none'
+SCRIPT = "echo 'Error: force_https is not allowed for shop-web'\nexit 3\n"
+DEPLOY = call("Bash", {"command": "sh ./deploy.sh", "description": "Deploy"})
+HIDDEN = call("Bash", {"command": "sh ./deploy.sh | tail -5", "description": "Deploy"})
+OTHER = call("Bash", {"command": "echo 'Error: unauthorized'; exit 4", "description": "Push"})
+MARK = "(deploy.sh has changed since)"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A session that notes a fix, and later ones; the requests after each failing command."""
+
+    before: Result
+    other: list[Request]
+    failing: list[Request]
+    again: list[Request]
+    hidden: list[Request]
+    changed: list[Request]
+
+
+@pytest.fixture(scope="module")
+def story(shared_home: Callable[[], Home]) -> Story:
+    """Four sessions of one user in one project."""
+    home = shared_home()
+    home.attend()
+    script = home.project / "deploy.sh"
+    script.write_text(SCRIPT)
+    with home.open() as session:
+        session.say("Deploy it.", DEPLOY, f"It works now.\n\nNoted fix: {FIX}.")
+        before = session.end()
+    with home.open() as session:
+        other = session.say("Push it.", OTHER, "No.")
+        failing = session.say("Deploy it.", DEPLOY, "I see.")
+        again = session.say("Once more.", DEPLOY, "I see.")
+        session.end()
+    with home.open() as session:
+        hidden = session.say("Deploy it.", HIDDEN, "I see.")
+        session.end()
+    script.write_text(f"{SCRIPT}# by hand\n")
+    with home.open() as session:
+        changed = session.say("Deploy it.", DEPLOY, "I see.")
+        session.end()
+    return Story(before, other, failing, again, hidden, changed)
+
+
+def told(requests: list[Request]) -> list[str]:
+    """The lines that tell the fix in the last request, which holds the whole conversation."""
+    text = requests[-1].text
+    return [line for block in blocks(text) for line in block.splitlines() if FIX[:40] in line]
+
+
+def test_a_failing_command_brings_its_fix_with_its_result(story: Story) -> None:
+    [line] = told(story.failing)
+
+    assert FIX in line and line.startswith("- [solution · ")
+
+
+def test_another_failure_and_a_project_without_fixes_bring_none(story: Story) -> None:
+    assert told(story.other) == []
+    assert not any("force_https" in block for block in blocks(story.before.all_text))
+
+
+def test_it_is_told_once_a_session(story: Story) -> None:
+    assert len(told(story.again)) == 1
+
+
+def test_a_pipe_does_not_hide_the_failure(story: Story) -> None:
+    assert len(told(story.hidden)) == 1
+
+
+def test_the_file_that_it_names_has_changed(story: Story) -> None:
+    [line] = told(story.changed)
+
+    assert line.endswith(MARK)

@@ -1,0 +1,134 @@
+"""A long message finds the session that it carries on; a short question finds a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.language.concepts import concepts
+from memory_fabric.models import Provenance
+from memory_fabric.recall.continued import LEAST_CONCEPTS, continued, is_message, scored
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.memory import Memory
+from recall.given import NOW, open_memory
+
+MESSAGE = (
+    "Hi, I am back. The invoices went out on Monday just as you proposed, the customers were "
+    "friendly on the phone, so what is next for the payment reminders that we planned?"
+)
+INVOICES = (
+    ("user", "I run a bakery and my customers pay their invoices late."),
+    ("assistant", "Send invoices on Monday; plan payment reminders after seven days."),
+    ("user", "Reminders by phone are friendly. I propose the first in the second week."),
+)
+HOLIDAY = (
+    ("user", "We walk in Norway in June and sleep in huts."),
+    ("assistant", "Pack light. The friendly hut keeper answers the phone on Monday."),
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    yield memory
+    memory.close()
+
+
+def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int = 1) -> None:
+    episodes = [
+        {
+            "id": f"{session}-{number}",
+            "session": session,
+            "role": role,
+            "text": text,
+            "created_at": f"2026-02-{day:02}T10:{number:02}:00.000Z",
+        }
+        for number, (role, text) in enumerate(turns)
+    ]
+    memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
+
+
+def test_a_message_of_many_words_is_about_a_conversation() -> None:
+    assert is_message(parse(MESSAGE))
+    assert not is_message(parse("When do the payment reminders go out?"))
+
+
+def test_the_session_that_a_message_carries_on_comes_first(memory: Memory) -> None:
+    say(memory, "holiday", HOLIDAY, 3)
+    say(memory, "invoices", INVOICES, 2)
+
+    hits = Fabric(memory, NOW).recall(MESSAGE).hits
+
+    assert hits[0].metadata["session"] == "invoices"
+
+
+def test_a_session_is_found_by_all_its_turns_together(memory: Memory) -> None:
+    words = "amber basil cedar dahlia elder fennel ginger hazel iris jasmine".split()
+    assert len(words) == LEAST_CONCEPTS
+    say(memory, "spread", [("user", f"We planted {word} by the wall") for word in words], 1)
+    say(memory, "dense", [("user", f"Buy {' '.join(words[:4])}"), ("assistant", "Done.")], 2)
+
+    found = continued(parse(" ".join(words)), memory, ())
+
+    assert found.scores["spread"] > found.scores["dense"]
+    assert not found.failures
+
+
+def test_of_sessions_that_say_the_same_the_newer_scores_higher() -> None:
+    texts = {"old": "sharpen the chisel", "new": "sharpen the chisel", "other": "bake the bread"}
+
+    scores = scored(texts, concepts(parse("How do we sharpen a chisel?")))
+
+    assert scores["new"] == 1.0
+    assert scores["new"] > scores["old"] > scores["other"]
+
+
+def test_a_session_like_the_best_ones_is_found_without_the_words_of_the_message() -> None:
+    texts = {
+        "unlike": "bread butter honey jam",
+        "like": "lathe spindle gouge mandrel",
+        "best": "chisel sharpen lathe spindle gouge mandrel",
+        "filler": "rain wind snow hail",
+    }
+
+    scores = scored(texts, concepts(parse("How do we sharpen a chisel?")))
+
+    assert scores["like"] > max(scores["unlike"], scores["filler"])
+
+
+def test_nothing_is_ranked_for_a_short_question_or_an_exact_phrase(memory: Memory) -> None:
+    say(memory, "invoices", INVOICES)
+
+    assert not continued(parse("When do reminders go out?"), memory, ()).scores
+    assert not continued(parse(f'{MESSAGE} "seven days"'), memory, ()).scores
+    assert continued(parse(MESSAGE), memory, ()).scores
+
+
+def test_candidates_are_added_from_the_best_sessions_once(memory: Memory) -> None:
+    say(memory, "invoices", INVOICES)
+
+    found = continued(parse(MESSAGE), memory, ())
+    again = continued(parse(MESSAGE), memory, found.candidates)
+
+    assert {one.metadata["session"] for one in found.candidates} == {"invoices"}
+    assert not again.candidates
+
+
+def test_the_filters_of_a_question_limit_its_sessions(memory: Memory) -> None:
+    say(memory, "invoices", INVOICES, 2)
+    say(memory, "holiday", HOLIDAY, 3)
+
+    answer = Fabric(memory, NOW).recall(f"{MESSAGE} session:holiday")
+
+    assert {hit.metadata["session"] for hit in answer.hits} == {"holiday"}
+
+
+def test_the_explanation_names_the_session(memory: Memory) -> None:
+    say(memory, "invoices", INVOICES)
+
+    hits = Fabric(memory, NOW).recall(MESSAGE, explain=True).hits
+
+    assert hits[0].metadata["parts"]["session carried on"] == 1.0

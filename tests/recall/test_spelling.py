@@ -1,0 +1,104 @@
+"""Names meant by an alias or a misspelt word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.recall.spelling import edits, with_names_meant
+from memory_fabric.store import entity_search, merge
+from memory_fabric.store.memory import Memory
+from recall.given import NOW, USER, open_memory, remember
+
+RULE = "Cache sessions in Redis with a prefix for each tenant"
+CODE = "Write every module of the shop in TypeScript"
+CLUSTER = "The Zephyrion cluster is restarted on Sundays"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """A memory of three subjects, one of them with an alias."""
+    found = open_memory(tmp_path)
+    remember(found, RULE, names=("Redis",))
+    remember(found, CODE, names=("TypeScript",))
+    remember(found, CLUSTER, names=("Zephyrion",))
+    merge.add_aliases(found, "Zephyrion", ["zph"], USER)
+    yield found
+    found.close()
+
+
+def meant(memory: Memory, text: str) -> dict[str, str]:
+    """The names that words of a question mean."""
+    return dict(with_names_meant(parse(text, plain=True), memory.databases()).meant)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("redis", "redis", 0),
+        ("reedis", "redis", 1),
+        ("rdis", "redis", 1),
+        ("radis", "redis", 1),
+        ("typsecript", "typescript", 1),
+        ("tpyscript", "typescript", 2),
+        ("rust", "redis", 3),
+    ],
+)
+def test_edits_are_counted_up_to_a_limit(one: str, other: str, count: int) -> None:
+    assert edits(one, other, 2) == edits(other, one, 2) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("how do we use Reedis", {"reedis": "Redis"}),
+        ("which typsecript version", {"typsecript": "TypeScript"}),
+        ("restart the zephirion nodes", {"zephirion": "Zephyrion"}),
+        ("restart zph tonight", {"zph": "Zephyrion"}),
+        ("where are reads cached", {}),
+        ("what about the tenant and his sessions", {}),
+        ("redi is short", {}),
+    ],
+)
+def test_words_that_mean_a_name(memory: Memory, text: str, names: dict[str, str]) -> None:
+    assert meant(memory, text) == names
+
+
+def test_a_word_that_the_memory_holds_is_no_mistake(memory: Memory) -> None:
+    remember(memory, "Reedis is our fork of a cache")
+
+    assert meant(memory, "how do we use Reedis") == {}
+
+
+def test_a_word_near_to_two_names_means_neither(memory: Memory) -> None:
+    remember(memory, "Zephyriox is another cluster", names=("Zephyriox",))
+
+    assert meant(memory, "restart zephyrios") == {}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [("Which prefix do sessions in Reedis get?", RULE), ("zph cluster restarted when?", CLUSTER)],
+)
+def test_prompts_and_questions_find_the_record(memory: Memory, prompt: str, text: str) -> None:
+    fabric = Fabric(memory, NOW)
+
+    assert fabric.recall(prompt).hits[0].text == text
+    assert [hit.text for hit in fabric.hits_to_inject(prompt)] == [text]
+
+
+def test_one_misspelt_or_short_name_finds_its_record(memory: Memory) -> None:
+    for asked, text in (("typsecript", CODE), ("zph", CLUSTER), ("reedis", RULE)):
+        assert text in [hit.text for hit in Fabric(memory, NOW).recall(asked).hits], asked
+
+
+def test_search_of_the_graph_finds_an_entity_by_one_word_of_its_alias(memory: Memory) -> None:
+    (database,) = memory.databases()
+
+    found = entity_search.find(database, "zph restarted")
+
+    assert found.best[0][1] == "Zephyrion"

@@ -1,0 +1,210 @@
+"""Stored vectors: made in the background, found by meaning, gone with their texts."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.models import Provenance
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.semantic import update, vectors
+from memory_fabric.semantic.measure import measure_for
+from memory_fabric.semantic.update import embed_all
+from memory_fabric.setup import embedding_worker
+from memory_fabric.store.forget import purge
+from memory_fabric.store.forget import vectors as stored_vectors
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers.file_locations import locations
+from recall.given import NOW, USER, open_memory, remember
+from semantic import extra
+
+DENTIST = "Dr. Weiss is the dentist whom Ann sees in Bonn"
+OTHERS = (
+    "The shop uses pnpm for its packages",
+    "Deployments wait for the nightly build",
+    "Ben prefers dark themes in his editor",
+)
+QUESTION = "tooth pain"
+BY = Provenance("cli", trust="user")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """A memory that knows a dentist, in a record."""
+    found = open_memory(tmp_path)
+    for text in (DENTIST, *OTHERS):
+        remember(found, text)
+    yield found
+    found.close()
+
+
+def embed(memory: Memory) -> int:
+    """Embed everything."""
+    return embed_all(memory, extra.model(), give_up_s=math.inf)
+
+
+def ask(memory: Memory, question: str = QUESTION) -> list[str]:
+    """The texts that recall finds with the extra, best first."""
+    return [h.text for h in Fabric(memory, NOW, measure_for(memory.settings)).recall(question).hits]
+
+
+def stored(memory: Memory) -> list[tuple[Any, ...]]:
+    """Kind, row and vector of all that is stored."""
+    return [
+        row
+        for database in memory.databases()
+        for row in database.rows("SELECT kind, row, vector FROM vectors ORDER BY kind, row")
+    ]
+
+
+def files_with(folder: Path, content: bytes) -> list[Path]:
+    """The files below a folder that hold these bytes."""
+    return [p for p in folder.rglob("*") if p.is_file() and content in p.read_bytes()]
+
+
+def test_a_question_that_shares_no_word_finds_the_record(memory: Memory) -> None:
+    assert ask(memory) == []
+    assert Fabric(memory, NOW).recall(QUESTION).hits == ()
+
+    assert embed(memory) == 4
+
+    assert ask(memory)[0] == DENTIST
+    assert Fabric(memory, NOW).recall(QUESTION).hits == ()
+    assert embed(memory) == 0
+
+
+def test_observations_and_turns_of_the_user_are_found_too(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    entity = {"name": "Ann", "entityType": "person", "observations": [DENTIST]}
+    memory.write("create_entities", {"entities": [entity]}, USER)
+    said = [("user", "My new car is a red Volvo"), ("assistant", "A red Volvo is a nice car")]
+    turns = [
+        {"id": role, "session": "s", "role": role, "text": text, "created_at": NOW}
+        for role, text in said
+    ]
+    memory.write("add_episodes", {"episodes": turns}, USER)
+
+    embed(memory)
+
+    assert [kind for kind, _, _ in stored(memory)] == ["episodes", "observations"]
+    assert ask(memory)[0] == DENTIST
+    assert "My new car is a red Volvo" in ask(memory, "which automobile")
+    memory.close()
+
+
+def test_filters_hold_for_what_is_found_by_meaning(memory: Memory) -> None:
+    embed(memory)
+
+    assert ask(memory, f"{QUESTION} type:problem") == []
+    assert ask(memory, f"{QUESTION} before:2026-01-01") == []
+
+
+def test_a_purge_leaves_no_byte_of_a_vector(memory: Memory, tmp_path: Path) -> None:
+    embed(memory)
+    before = stored(memory)
+    (record,) = memory.find_records("what = ?", (DENTIST,))
+    row = memory.databases()[0].row("SELECT seq FROM records WHERE id = ?", (record.id,))
+    assert row is not None
+    (vector,) = [v for _, number, v in before if number == row[0]]
+    assert files_with(tmp_path, vector)
+    assert ask(memory)[0] == DENTIST
+
+    purge.purge(memory, purge.find(memory, record.id), BY)
+
+    assert not files_with(tmp_path, vector)
+    assert DENTIST not in ask(memory)
+    assert len(stored(memory)) == len(before) - 1
+
+
+def test_a_changed_text_gets_a_new_vector(memory: Memory) -> None:
+    embed(memory)
+    assert ask(memory)[0] == DENTIST
+    (database,) = memory.databases()
+    before = dict(database.rows("SELECT row, vector FROM vectors"))
+    with database.transaction() as c:
+        c.execute("UPDATE records SET what = 'The lamp is green' WHERE what = ?", (DENTIST,))
+        c.execute("UPDATE records SET sightings = 2")
+
+    assert len(stored(memory)) == len(before) - 1
+    assert embed(memory) == 1
+
+    after = dict(database.rows("SELECT row, vector FROM vectors"))
+    assert sum(before[row] != after[row] for row in after) == 1
+    assert "The lamp is green" in ask(memory, "which colour has the light")
+    assert ask(memory) == []
+
+
+def test_what_was_forgotten_is_gone_from_a_running_server_as_well(memory: Memory) -> None:
+    embed(memory)
+    assert ask(memory)[0] == DENTIST
+    (record,) = memory.find_records("what = ?", (DENTIST,))
+
+    memory.forget([record.id], BY)
+
+    assert len(stored(memory)) == 3
+    assert ask(memory) == []
+
+
+def test_vectors_are_stored_without_loss_of_direction() -> None:
+    some = extra.model().encode([DENTIST, *OTHERS, QUESTION])
+
+    again = vectors.unpacked(vectors.packed(some))
+
+    assert ((some * again).sum(axis=1) > 0.999).all()
+
+
+def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) -> None:
+    embed(memory)
+    made = stored(memory)
+
+    deleted = stored_vectors.delete_all(memory, locations(memory, everywhere=True))
+
+    assert deleted == len(made) and not stored(memory)
+    memory.close()
+    assert not any(files_with(tmp_path, vector) for _, _, vector in made)
+
+
+def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path) -> None:
+    extra.fill(tmp_path / "data")
+    memory = open_memory(
+        tmp_path, CLAUDE_PLUGIN_DATA=str(tmp_path / "data"), CLAUDE_PLUGIN_ROOT=str(extra.ROOT)
+    )
+    entities = [
+        {"name": f"thing {n}", "entityType": "thing", "observations": [f"stands in row {n}"]}
+        for n in range(3 * update.BATCH)
+    ]
+    memory.write("create_entities", {"entities": entities}, USER)
+    started = embedding_worker.start_when_due(memory.settings, memory.databases())
+    assert started
+    while not stored(memory):
+        assert os.waitpid(started, os.WNOHANG) == (0, 0)
+    os.kill(started, signal.SIGKILL)
+    os.waitpid(started, 0)
+    half = stored(memory)
+    assert len(half) % update.BATCH == 0
+
+    # At once after a start there is no other.
+    assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
+    again = embedding_worker.start(memory.settings)
+
+    assert os.waitpid(again, 0) == (again, 0)
+    assert len(stored(memory)) == len(entities)
+    assert set(half) <= set(stored(memory))
+    assert not any(map(embedding_worker.is_due, memory.databases()))
+    memory.close()
+
+
+def test_one_process_at_a_time(memory: Memory) -> None:
+    with update.lock(memory.settings), pytest.raises(TimeoutError):
+        embed(memory)
+    assert not stored(memory)
+
+
+def test_hooks_start_nothing_without_the_extra(memory: Memory) -> None:
+    assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
