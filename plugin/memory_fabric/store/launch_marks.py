@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
@@ -92,7 +93,7 @@ def _state_of_rules(connection: sqlite3.Connection) -> str:
     state = 0
     for char in str(rows):  # not a checksum of zlib, which a call with rules would load for this
         state = (state * 31 + ord(char)) % STATES
-    return f"{state:x}"
+    return f"{__version__} {state:x}"  # another release may read more of them
 
 
 def _unbound_path(database_path: str) -> str:
