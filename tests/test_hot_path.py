@@ -176,7 +176,7 @@ def test_recall_for_a_prompt_spares_what_it_can_do_without(
 ) -> None:
     modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
     assert "memory_fabric.recall.rank" in modules
-    assert "memory_fabric.store.prompts" in modules
+    assert "memory_fabric.store.conversations.prompts" in modules
     assert modules & (SPARED | OF_CAPTURE) == set()
 
 
