@@ -265,7 +265,7 @@ def bind(folder: str, on: bool) -> None:
     if on and not found:
         by = Provenance("cli", trust="user")
         for number, when in enumerate(RULE_WHENS):
-            rule = Record("constraint", f"Rule {number} of {time.time_ns()} holds", confidence=0.9)
+            rule = Record("constraint", f"{when} follows rule {number}", confidence=0.9)
             memory.remember(rule._replace(evidence={WHEN: when}), by)
     elif found and not on:
         memory.forget([record.id for record in found], Provenance("cli", trust="user"))

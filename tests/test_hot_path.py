@@ -176,7 +176,7 @@ def test_recall_for_a_prompt_spares_what_it_can_do_without(
 ) -> None:
     modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
     assert "memory_fabric.recall.rank" in modules
-    assert "memory_fabric.store.prompts" in modules
+    assert "memory_fabric.store.conversations.prompts" in modules
     assert modules & (SPARED | OF_CAPTURE) == set()
 
 
@@ -241,6 +241,26 @@ def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
     assert "memory_fabric.rules.matching" in modules
     assert ("memory_fabric.rules.effects" in modules) == ("push" in command)
     assert modules & (SLOW | SPARED | OF_CAPTURE) == set()
+    assert "memory_fabric.recall.pipeline" not in modules
+
+
+@pytest.mark.parametrize("error", ["Exit code 3\nforce_https is not allowed", "ok"])
+def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
+    hooks: HookRunner, tmp_path: Path, error: str
+) -> None:
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    fix = Record("solution", 'Deploys loop with "force_https is not allowed"; remove the handler')
+    memory.remember(fix, Provenance("assistant"))
+    memory.close()
+    failed = error != "ok"
+    call = {"tool_name": "Bash", "tool_input": {"command": "fly deploy"}}
+    result = {"error": error} if failed else {"tool_response": {"stdout": error, "stderr": ""}}
+
+    name = "PostToolUseFailure" if failed else "PostToolUse"
+    modules = modules_after(hooks, name, tmp_path, **call, **result)
+
+    assert ("memory_fabric.recall.known_fixes" in modules) == failed
+    assert modules & SLOW == set()
     assert "memory_fabric.recall.pipeline" not in modules
 
 

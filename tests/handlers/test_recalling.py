@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from memory_fabric import ids
-from memory_fabric.store import worth
+from memory_fabric.store.conversations import worth
 from simulated_client import SimulatedClient
 
 DECISION = "PostgreSQL holds the analytics DB, since the team knows it"

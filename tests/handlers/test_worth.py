@@ -9,9 +9,9 @@ import pytest
 
 from memory_fabric.models import Provenance, Record
 from memory_fabric.notes.protocol import PROTOCOL
-from memory_fabric.store import worth
+from memory_fabric.store.conversations import worth
+from memory_fabric.store.conversations.worth import OFTEN_SESSIONS, often_told_never_used
 from memory_fabric.store.health import maintenance
-from memory_fabric.store.worth import OFTEN_SESSIONS, often_told_never_used
 from simulated_client import SimulatedClient
 
 ANALYTICS = "Analytics queries run against PostgreSQL on port 6543"
@@ -91,7 +91,8 @@ def test_a_rule_at_the_moment_it_binds_counts_once(client: SimulatedClient) -> N
     for _ in range(2):
         client.fire("PreToolUse", "session-2", **call)
 
-    assert [row for row in told(client) if row[0] == "rule"] == [("rule", "constraint", None)]
+    rows = [row for row in told(client) if row[0] == "rule"]
+    assert rows == [("rule", "constraint", None), ("rule", "frame", None)]
 
 
 def test_the_fix_of_a_failure_counts(client: SimulatedClient) -> None:

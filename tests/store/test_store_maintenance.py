@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import PARTS
-from memory_fabric.store import backup, log, notices, sessions, switches
+from memory_fabric.store import backup, log, notices, switches
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.files import Locked
 from memory_fabric.store.health import maintenance
 from memory_fabric.store.tiers import sync

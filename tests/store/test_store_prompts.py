@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import prompts
+from memory_fabric.store.conversations import prompts
 from store.support import World
 
 NOW = "2026-03-01T10:00:00.000Z"

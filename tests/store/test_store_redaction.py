@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store import journal, log, notices, sessions
+from memory_fabric.store import journal, log, notices
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, database, decision, entity, relation, token

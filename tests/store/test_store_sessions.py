@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database, open_database
 
 NOW = "2026-01-15T10:00:00.000Z"

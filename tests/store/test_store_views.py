@@ -9,7 +9,8 @@ import pytest
 
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import graph, sessions
+from memory_fabric.store import graph
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.domains.scoped_memory import MAX_SCOPED, within
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo

@@ -6,7 +6,8 @@ from memory_fabric import events
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.reply import Reply
 from memory_fabric.rules import bound, matching
-from memory_fabric.store import launch_marks, sessions
+from memory_fabric.store import launch_marks
+from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _noted(event: Event, context: RequestContext, new: Sequence[Applied], reply:
     if not new:
         return True
     # late: most calls have no rule
-    from memory_fabric.store import worth
+    from memory_fabric.store.conversations import worth
 
     text = "\n".join((reply.refusal, reply.context))
     try:

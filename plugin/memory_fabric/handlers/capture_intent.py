@@ -55,7 +55,7 @@ def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[],
         # late: after the reply is out
         from memory_fabric.notes.typed_text import typed_words
         from memory_fabric.redaction.prefilter import without_secrets
-        from memory_fabric.store import prompts
+        from memory_fabric.store.conversations import prompts
 
         if not is_checked(context.memory.settings):
             return  # nobody's words, which no note may quote
@@ -79,7 +79,7 @@ def _counting(event: Event, context: RequestContext, cue: str) -> Callable[[], N
 
     def count() -> None:
         # late: after the reply is out
-        from memory_fabric.store import sessions, worth
+        from memory_fabric.store.conversations import sessions, worth
 
         item = worth.Item("", worth.CUE, len(cue))
         database = context.memory.session_database()

@@ -11,7 +11,7 @@ from memory_fabric.reply import Reply
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
 from memory_fabric.session.session_record import conclude
 from memory_fabric.session.turn_notes import end_turn, last_said
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import maintenance
 
 TYPE_CHECKING = False

@@ -12,7 +12,8 @@ from memory_fabric.session import notice_texts
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.session.standing import Standing
 from memory_fabric.setup import packages
-from memory_fabric.store import notices, sessions
+from memory_fabric.store import notices
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.history import demotion
 from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import switch

@@ -23,7 +23,7 @@ def handle(event: Event, context: RequestContext) -> None:
     if not answers:
         return
     from memory_fabric.redaction.prefilter import without_secrets
-    from memory_fabric.store import prompts
+    from memory_fabric.store.conversations import prompts
 
     text = without_secrets("\n".join(answers))
     prompts.add(context.memory.session_database(), event.session, text, context.now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.language.task_terms import text_of
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

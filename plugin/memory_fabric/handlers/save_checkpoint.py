@@ -11,7 +11,7 @@ from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import checkpoint
 from memory_fabric.session.follow_transcript import context_of, follow
 from memory_fabric.session.working_state import changed_files, open_items, read_files
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

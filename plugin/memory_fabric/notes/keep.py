@@ -15,7 +15,7 @@ from memory_fabric.notes.quotation import check, is_assent, says_everywhere
 from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.notes.waiting import is_closing_queued, is_queued
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from memory_fabric.store.conversations.prompts import Prompt
     from memory_fabric.store.memory import Memory
-    from memory_fabric.store.prompts import Prompt
 
 # The most notes of one turn.
 MAX_NOTES = 5

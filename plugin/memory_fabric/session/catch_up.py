@@ -6,7 +6,7 @@ import os
 import time
 
 from memory_fabric import ids
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

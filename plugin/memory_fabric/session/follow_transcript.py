@@ -20,7 +20,8 @@ from memory_fabric.config import trust_for
 from memory_fabric.models import Provenance
 from memory_fabric.session.turn_dedup import episode_text, with_owners
 from memory_fabric.session.turn_notes import take
-from memory_fabric.store import notices, sessions
+from memory_fabric.store import notices
+from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

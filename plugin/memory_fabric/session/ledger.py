@@ -10,7 +10,7 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Ledger:
         """Return the tasks to run after the output was written; none without a ledger.
 
         `text` is the context that tells the memories, `own_words` the program's own; both count
-        in what memory costs (store.worth). `offered` are noted tasks of which one is the agent's.
+        in what memory costs (`worth`). `offered` are noted tasks of which one is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:
@@ -117,7 +117,7 @@ class Ledger:
         given, tasks, taken = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
-            from memory_fabric.store import worth  # late: after the reply is out
+            from memory_fabric.store.conversations import worth  # late: after the reply is out
 
             told = worth.items(given, text)
             told += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []

@@ -9,7 +9,8 @@ from memory_fabric.config import trust_for
 from memory_fabric.models import Provenance
 from memory_fabric.session import session_summary
 from memory_fabric.session.working_state import changed_files, item_list, left_to_do
-from memory_fabric.store import records, sessions
+from memory_fabric.store import records
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.projects import commits
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.models import OTHERS
 from memory_fabric.recall import session_block
 from memory_fabric.session import last_session
-from memory_fabric.store.worth import often_told_never_used
+from memory_fabric.store.conversations.worth import often_told_never_used
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 from memory_fabric.text import cut, without_injected
 from memory_fabric.values import Value
 

@@ -6,7 +6,8 @@ from memory_fabric.capture.confidence import CANDIDATE
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, QUOTATION, Provenance, Record
 from memory_fabric.notes import keep as notes
-from memory_fabric.store import notices, prompts, sessions
+from memory_fabric.store import notices
+from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.text import cut, one_line
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from itertools import pairwise
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import ORDINARY, PATTERNS, TECHNOLOGIES
-from memory_fabric.store import sessions, worth
+from memory_fabric.store.conversations import sessions, worth
 from memory_fabric.text import STOPWORDS, camel_parts, name_key, stem, words
 from memory_fabric.values import Value
 

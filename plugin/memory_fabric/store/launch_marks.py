@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
@@ -51,12 +52,12 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
     too many costs a start of Python, a missing one is made by the next transaction.
     """
     try:
-        held = dict(zip(KINDS, connection.execute(_HELD).fetchone(), strict=True))
-        if held[RULES] and _is_noted_unbound(connection, database_path):
-            held[RULES] = 0
-        for kind, is_held in held.items():
+        held = connection.execute(_HELD).fetchone()
+        for kind, is_held in zip(KINDS, held, strict=True):
             path = mark_path(database_path, kind)
-            if bool(is_held) != os.path.exists(path):
+            if bool(is_held) == os.path.exists(path):
+                continue
+            if not (kind == RULES and is_held and _is_noted_unbound(connection, database_path)):
                 _set(path, bool(is_held))
     except (sqlite3.Error, OSError):
         return  # the change itself must not fail for it
@@ -92,7 +93,7 @@ def _state_of_rules(connection: sqlite3.Connection) -> str:
     state = 0
     for char in str(rows):  # not a checksum of zlib, which a call with rules would load for this
         state = (state * 31 + ord(char)) % STATES
-    return f"{state:x}"
+    return f"{__version__} {state:x}"  # another release may read more of them
 
 
 def _unbound_path(database_path: str) -> str:

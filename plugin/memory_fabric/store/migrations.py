@@ -243,7 +243,7 @@ _FILE_STATES: tuple[str, ...] = (
         DELETE FROM file_states WHERE record = old.id;
         DELETE FROM files_due WHERE record = old.id; END""",
 )
-# Texts given to the model, and whether they were used (store.worth).
+# Texts given to the model, and whether they were used (store.conversations.worth).
 _TOLD = (
     # One row for each item of a text; `memory` is '' for text that tells no memory. `used` is NULL
     # until it was judged.

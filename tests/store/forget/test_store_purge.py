@@ -13,16 +13,8 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import (
-    backup,
-    graph,
-    journal,
-    log,
-    merge,
-    notices,
-    sessions,
-    signing,
-)
+from memory_fabric.store import backup, graph, journal, log, merge, notices, signing
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.graph_file.mirror import home_of, open_mirrored

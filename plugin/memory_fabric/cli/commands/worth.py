@@ -11,9 +11,9 @@ from memory_fabric import ids
 from memory_fabric.cli import environment, show
 from memory_fabric.config import MAX_PRICE
 from memory_fabric.models import Record
+from memory_fabric.store.conversations.worth import OFTEN_SESSIONS
 from memory_fabric.store.health import told_summary
 from memory_fabric.store.health.told_summary import Share, Summary
-from memory_fabric.store.worth import OFTEN_SESSIONS
 from memory_fabric.text import cut, one_line
 
 MAX_SHOWN, MAX_TEXT_CHARS = 20, 100

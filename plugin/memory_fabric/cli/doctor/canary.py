@@ -16,7 +16,7 @@ from memory_fabric import ids
 from memory_fabric.cli.demo.sandbox import GIVE_UP_S, Sandbox
 from memory_fabric.cli.doctor.finding import FAULT, OK, Check
 from memory_fabric.setup import packages
-from memory_fabric.store import sessions
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import filesystem
 from memory_fabric.store.history.resolve import tiers_holding
 from memory_fabric.store.memory import Memory

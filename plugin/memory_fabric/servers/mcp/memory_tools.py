@@ -85,7 +85,7 @@ def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now:
     """Count an answer among what its session was told, where that can be written."""
     if not by.session or not memory.settings.writes:
         return
-    from memory_fabric.store import sessions, worth  # late: a client may never ask
+    from memory_fabric.store.conversations import sessions, worth  # late: a client may never ask
 
     try:
         told = worth.items(given, text)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from memory_fabric import models
 from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.store import ingest_queue, sessions
+from memory_fabric.store import ingest_queue
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.migrations import MIGRATIONS
 from memory_fabric.store.operations.shapes import SHAPES

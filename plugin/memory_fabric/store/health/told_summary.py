@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.store.worth import RECORD, often_told_never_used
+from memory_fabric.store.conversations.worth import RECORD, often_told_never_used
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

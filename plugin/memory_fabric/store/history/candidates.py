@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.models import AGAIN, OTHERS, Provenance, Record
-from memory_fabric.store import records, sessions
+from memory_fabric.store import records
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
 

@@ -6,7 +6,8 @@ from _functools import partial  # type: ignore[import-not-found]  # `functools` 
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.store import backup, journal, sessions, signing
+from memory_fabric.store import backup, journal, signing
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.sharing import switch
 from memory_fabric.store.sqlite import sqlite3

@@ -88,7 +88,7 @@ def record_injections(
 ) -> None:
     """Add injected memories to the ledger, after they were written; creates the session's row.
 
-    `told` are the items of the text: memory or '', kind, characters (store.worth). The channel
+    `told` are the items of the text: memory or '', kind, characters (`worth`). The channel
     "prompt" also counts a prompt and drops open tasks, whose agents never started. `loaded`: the
     session block was part of the output. `anew`: after a compaction, earlier injections may no
     longer be in the context and are removed.
@@ -118,7 +118,7 @@ def record_told(
     now: str,
     told: Iterable[tuple[str, str, int]],
 ) -> None:
-    """Add items that a session was told without an entry in the ledger (store.worth)."""
+    """Add items that a session was told without an entry in the ledger (`worth`)."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 

@@ -1,0 +1,1 @@
+"""Sessions, prompts as typed, and what sessions were told."""
