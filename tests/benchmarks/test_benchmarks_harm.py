@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-import harm  # noqa: E402
+import harm
 from harm_sets import CASES
 
 CASE = CASES[0]
