@@ -187,3 +187,38 @@ def test_the_best_row_of_a_store_that_knows_little_stays_behind() -> None:
 
 def test_nothing_found_is_nothing() -> None:
     assert normalized("redis") == []
+
+
+def test_a_long_answer_does_not_outrank_the_short_turn_that_says_it() -> None:
+    filler = "Here is a further remark on another matter. " * 15
+    scattered = f"The backup can wait. {filler}Friday is free. {filler}The server is new. {filler}"
+    answer = a_candidate(
+        scattered, id="episode:1", source="episodes", metadata={"role": "assistant"}
+    )
+    typed = a_candidate(
+        "The backup server runs every Friday",
+        id="episode:2",
+        source="episodes",
+        metadata={"role": "user"},
+    )
+
+    found = normalized("On which day does the backup server run? Friday?", answer, typed)
+
+    assert [hit.id for hit in found] == ["episode:2", "episode:1"]
+    assert found[1].metadata["coverage"] < found[0].metadata["coverage"]
+
+
+def test_what_a_person_typed_ranks_above_the_same_words_of_the_assistant() -> None:
+    turns = [
+        a_candidate(
+            "The backup server runs on Friday",
+            id=f"episode:{role}",
+            source="episodes",
+            metadata={"role": role},
+        )
+        for role in ("assistant", "user")
+    ]
+
+    found = normalized("When does the backup server run?", *turns)
+
+    assert found[0].id == "episode:user"

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     Counts = dict[str, int]
     Vector = dict[str, float]
 
-# A question of fewer content words asks for one statement.
+# One sentence of fewer content words asks for one statement.
 LEAST_CONCEPTS = 10
+_SENTENCE_ENDS = (". ", "! ", "? ", ".\n", "!\n", "?\n", "。", "！", "？")
 # Sessions that are read whole, those first found added as candidates, and turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
@@ -51,8 +52,11 @@ class Continued(Value):
 
 
 def is_message(query: Query) -> bool:
-    """Return True if the query has so many words that it is about a conversation."""
-    return len(query.text) > LEAST_CONCEPTS and len(concepts.concepts(query)) >= LEAST_CONCEPTS
+    """Return True if a query is about a conversation: several sentences, or many words."""
+    asked = query.asked.strip()
+    if any(0 <= asked.find(end) < len(asked) - len(end) for end in _SENTENCE_ENDS):
+        return True
+    return len(concepts.concepts(query)) >= LEAST_CONCEPTS
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:

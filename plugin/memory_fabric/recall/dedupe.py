@@ -139,8 +139,9 @@ def is_of_others(hit: Hit) -> bool:
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # an own statement is kept rather than its copy
-    if is_of_others(kept) and not is_of_others(other):
+    # an own statement is kept rather than its copy, a record rather than the turn that says it
+    is_copy = is_of_others(kept) and not is_of_others(other)
+    if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
     prefix = _free_prefix(metadata)

@@ -235,7 +235,9 @@ class Fabric(RequestContext):
             notes = (f"nothing holds {_quoted(query.phrases)}: searched for the words instead",)
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
-        hits = self._ranked(found[: limit + REFERENCED_EXTRA], query)[: max(0, limit)]
+        from memory_fabric.recall.folding import folded  # late: prompts are given no turns
+
+        hits = folded(self._ranked(found[: limit + REFERENCED_EXTRA], query))[: max(0, limit)]
         if explain:
             hits = with_score_parts(hits, self._then(query), past=query.past)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
@@ -267,6 +269,7 @@ class Fabric(RequestContext):
         sessions: Mapping[str, float] = {}
         if wide:
             from memory_fabric.recall.continued import continued  # late: prompts do not wait for it
+            from memory_fabric.recall.empty_turns import without_empty_turns
 
             carried = continued(query, self.memory, candidates)
             sessions, failures = carried.scores, (*failures, *carried.failures)
@@ -275,6 +278,8 @@ class Fabric(RequestContext):
             from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
 
             candidates += near(query, self.memory, candidates, session, self.similarity)
+        if wide:
+            candidates = without_empty_turns(candidates, query, session)
         hits = collapse(
             normalize(candidates, query, self.now, wide=wide, explain=explain, sessions=sessions)
         )

@@ -24,6 +24,8 @@ CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
 MOST_AUTHORITY = CROSS_VALIDATED
 # The factor of a replaced memory, which ranks below its replacement.
 SUPERSEDED_FACTOR = 0.5
+# A turn ranks below a record that is about as relevant: the record says what it came to.
+TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
 
 
@@ -74,7 +76,8 @@ def _summands(hit: Hit, now: str, most: float) -> tuple[float, float, float]:
 
 def _factor(hit: Hit, now: str, past: bool) -> float:
     over = SUPERSEDED_FACTOR if not past and is_over(hit, now) else 1.0
-    return over * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
+    said = TURN_FACTOR if hit.source == "episodes" else 1.0
+    return over * said * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
 
 
 def recency(stamp: str, now: str) -> float:

@@ -31,7 +31,7 @@ COVERAGE_WEIGHT = 0.4
 # The share of a word that a synonym of it counts.
 NEAR_SHARE = 0.6
 # The neighbouring turns share this weight: an answer belongs to the question before it.
-BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.55, 0.4
+BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.4, 0.4
 PARENT_WEIGHT = 0.3
 # Additive, since bm25 gives almost no weight to names that occur everywhere in a store.
 ENTITY_BOOST = 0.45
@@ -40,8 +40,12 @@ ANSWER_BOOST = 0.2
 QUESTION_PENALTY = 0.1
 UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
+# A long turn counts as its best passage.
+LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
+# What a person typed says what is so more often than a long answer that holds the same words.
+TYPED_WEIGHT = 0.1
 # The share of a turn's own relevance if its session is what is asked for.
-TURN_SHARE = 0.25
+TURN_SHARE = 0.1
 NO_SESSIONS: Mapping[str, float] = {}
 # Smooths the rarity of words where a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
@@ -68,14 +72,17 @@ class Measured:
         "bm25",
         "candidate",
         "covered",
+        "focus",
         "group",
         "mask",
         "name",
+        "passages",
         "question",
         "replaces",
         "session",
         "share",
         "time",
+        "typed",
         "unasked",
     )
 
@@ -83,13 +90,14 @@ class Measured:
         self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
         self.replaces = ""  # the predecessor whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
-        self.session, self.share = 0.0, 1.0
+        self.session, self.share, self.focus, self.typed = 0.0, 1.0, 1.0, 0.0
+        self.passages: tuple[int, ...] = ()
         self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
     def words(self) -> float:
         """The weight of the words of the text alone."""
-        return self.bm25 + COVERAGE_WEIGHT * self.covered
+        return self.bm25 + COVERAGE_WEIGHT * self.covered + self.typed
 
     @property
     def relevance(self) -> float:
@@ -103,6 +111,7 @@ class Measured:
         own = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
+            "typed by the user": self.typed,
             "turns beside it": self.around,
             "its session or entity": self.group,
             "names asked for": self.name,
@@ -181,8 +190,21 @@ def _with_concepts(
             if part:
                 mask |= mask_of(part)
         before, after = mask_of(candidate.before), mask_of(candidate.after)
-        measured.append(Measured(candidate, mask, before, after))
+        one = Measured(candidate, mask, before, after)
+        if candidate.source == "episodes" and len(candidate.text) > LONG_TURN_CHARS:
+            one.passages = tuple({mask_of(part) for part in passages(candidate.text)})
+        measured.append(one)
     return measured
+
+
+def passages(text: str) -> list[str]:
+    """Return a text in overlapping parts of PASSAGE_CHARS, each from the start of a word."""
+    parts = []
+    at = 0
+    while at < len(text):
+        parts.append(text[at : at + PASSAGE_CHARS])
+        at = text.find(" ", at + PASSAGE_CHARS // 2) + 1 or len(text)
+    return parts
 
 
 def _mask_reader(
@@ -221,7 +243,12 @@ def _mask_reader(
         for run in runs(text) if text.isascii() else (text,):
             bits = of_run.get(run)
             if bits is None:
-                bits = of_run[run] = bits_of(run)
+                # In ASCII a run of small letters is one word, and has no parts.
+                if run.isascii() and run.islower() and run.isalpha():
+                    bits = by_stem.get(stem(run), 0) if run[:3] in beginnings else 0
+                else:
+                    bits = bits_of(run)
+                of_run[run] = bits
             mask |= bits
         of_text[text] = mask
         return mask
@@ -260,10 +287,15 @@ def _add_words(
 
     for one in measured:
         one.covered = share(one.mask)
+        if one.passages and one.covered:
+            whole, one.covered = one.covered, max(map(share, one.passages))
+            one.focus = one.covered / whole
     scales = _bm25_scales(measured)
     for one in measured:
         candidate = one.candidate
-        one.bm25 = max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
+        one.bm25 = one.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
+        if candidate.source == "episodes" and candidate.metadata.get("role") == "user":
+            one.typed = TYPED_WEIGHT * one.covered
     for old, successor in succeeded:
         successor.bm25 = max(successor.bm25, old.bm25)
         successor.replaces = succession.record_of(old.candidate)

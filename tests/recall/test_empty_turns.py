@@ -1,0 +1,81 @@
+"""Turns without content and one's own questions are not found by recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import Provenance
+from memory_fabric.recall.empty_turns import says_something
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.memory import Memory
+from recall.given import NOW, open_memory
+
+QUESTION = "What do we use for tests?"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    turns = [
+        ("user", "We use pytest for tests, never unittest."),
+        ("assistant", "OK."),
+        ("user", QUESTION),
+        ("assistant", "Noted."),
+        ("user", "Do the slow tests use a database?"),
+        ("assistant", "Continue to iterate?"),
+    ]
+    episodes = [
+        {
+            "id": f"turn-{number}",
+            "session": "s7",
+            "role": role,
+            "text": text,
+            "created_at": f"2026-02-21T10:0{number}:00.000Z",
+        }
+        for number, (role, text) in enumerate(turns)
+    ]
+    memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
+    yield memory
+    memory.close()
+
+
+def texts(memory: Memory, question: str, session: str = "") -> list[str]:
+    return [hit.text for hit in Fabric(memory, NOW).recall(question, session=session).hits]
+
+
+@pytest.mark.parametrize(
+    "text", ["OK.", "Noted.", "Continue to iterate?", "Yes, please go on!", "👍", ""]
+)
+def test_an_assent_says_nothing(text: str) -> None:
+    assert not says_something(text)
+
+
+@pytest.mark.parametrize("text", ["Postgres.", "Use pnpm", "42", "使用 pnpm"])
+def test_a_name_or_a_number_says_something(text: str) -> None:
+    assert says_something(text)
+
+
+def test_turns_without_content_are_not_found(memory: Memory) -> None:
+    found = texts(memory, QUESTION)
+
+    assert found[0] == "We use pytest for tests, never unittest."
+    assert not {"OK.", "Noted.", "Continue to iterate?"}.intersection(found)
+
+
+def test_the_question_itself_is_not_found(memory: Memory) -> None:
+    assert QUESTION not in texts(memory, "what do we use for tests")
+    assert QUESTION not in texts(memory, QUESTION)
+
+
+def test_questions_of_this_session_are_not_found_but_those_of_others_are(memory: Memory) -> None:
+    asked = "Do the slow tests use a database?"
+
+    assert asked in texts(memory, "slow tests with a database", session="s9")
+    assert asked not in texts(memory, "slow tests with a database", session="s7")
+
+
+def test_an_exact_phrase_is_found_wherever_it_stands(memory: Memory) -> None:
+    assert "Noted." in texts(memory, '"noted"')

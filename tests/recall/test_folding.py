@@ -1,0 +1,92 @@
+"""Recall gives a record, and not also the turns that state it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import Provenance
+from memory_fabric.recall.folding import folded
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.memory import Memory
+from recall.given import NOW, USER, a_hit, open_memory, remember
+
+RULE = "Integration tests need a database of their own"
+
+
+def a_turn(text: str, number: int = 1) -> dict[str, str]:
+    return {
+        "id": f"turn-{number}",
+        "session": "s7",
+        "role": "user",
+        "text": text,
+        "created_at": f"2026-02-21T10:0{number}:00.000Z",
+    }
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    remember(memory, RULE, by=USER._replace(session="s7"))
+    yield memory
+    memory.close()
+
+
+def say(memory: Memory, *texts: str) -> None:
+    turns = [a_turn(text, number) for number, text in enumerate(texts)]
+    memory.write("add_episodes", {"episodes": turns}, Provenance("prompt", "user"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        RULE,
+        f"One more thing before lunch: {RULE.lower()}, so that runs do not disturb one another.",
+    ],
+)
+def test_a_turn_that_states_a_record_is_folded_under_it(memory: Memory, said: str) -> None:
+    say(memory, said)
+
+    hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
+
+    assert [(hit.source, hit.text) for hit in hits] == [("records", RULE)]
+
+
+def test_a_turn_that_says_something_else_stays(memory: Memory) -> None:
+    say(memory, "The integration tests took nine minutes on the old machine")
+
+    hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
+
+    assert [hit.source for hit in hits] == ["records", "episodes"]
+
+
+def test_the_record_names_its_turns_and_takes_the_place_of_the_first() -> None:
+    record = a_hit(RULE)
+    turn = a_hit(f"{RULE}, please", id="episode:t1", source="episodes")
+    other = a_hit("Deploys run on Friday", id="record:other")
+
+    hits = folded([turn, other, record])
+
+    assert [hit.id for hit in hits] == [record.id, "record:other"]
+    assert hits[0].metadata["said_in_turns"] == ["episode:t1"]
+
+
+def test_a_turn_with_another_number_states_another_thing() -> None:
+    record = a_hit("Login tokens of the public web page expire after exactly 15 long minutes")
+    turn = a_hit(
+        "Login tokens of the public web page expire after exactly 30 long minutes",
+        id="episode:t1",
+        source="episodes",
+    )
+
+    assert len(folded([record, turn])) == 2
+
+
+def test_a_long_turn_is_not_folded() -> None:
+    turn = a_hit(
+        f"{RULE}. " + "And there is more to say. " * 40, id="episode:t1", source="episodes"
+    )
+
+    assert len(folded([a_hit(RULE), turn])) == 2
