@@ -24,7 +24,7 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import retention
-from memory_fabric.recall.explain import explain
+from memory_fabric.recall.injection.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.session.standing import Standing

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from memory_fabric.config import read_settings
 from memory_fabric.language import concepts
-from memory_fabric.recall import inject, parse
+from memory_fabric.recall import parse
+from memory_fabric.recall.injection import inject
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.recall.retrieve import GRAPH_MISSING, GRAPH_REQUIRED
 from memory_fabric.store import fts_query

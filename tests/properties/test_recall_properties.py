@@ -12,7 +12,7 @@ from memory_fabric.language.times import boundary, ranges
 from memory_fabric.models import Hit, Relation
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.dedupe import collapse, dedupe
-from memory_fabric.recall.inject import above_floor, choose
+from memory_fabric.recall.injection.inject import above_floor, choose
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
 from memory_fabric.recall.rank import rank

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.recall import inject
-from memory_fabric.recall.explain import NO_SUBJECT, NOTHING_FOUND, explain
-from memory_fabric.recall.inject import A_PASTE
+from memory_fabric.recall.injection import inject
+from memory_fabric.recall.injection.explain import NO_SUBJECT, NOTHING_FOUND, explain
+from memory_fabric.recall.injection.inject import A_PASTE
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.relevance import STEEPNESS
 from recall.given import NOW, USER, open_memory, pagination_graph, remember

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall import floor
-from memory_fabric.recall.inject import (
+from memory_fabric.recall.injection import floor
+from memory_fabric.recall.injection.inject import (
     A_PASTE,
     MAX_EPISODES,
     MAX_HITS,

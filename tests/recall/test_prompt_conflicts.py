@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Hit
+from memory_fabric.recall.injection.prompt_conflicts import contradicts, requests
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.recall.prompt_conflicts import contradicts, requests
 from recall.given import a_hit, open_memory, remember
 
 NOW = "2026-03-01T12:00:00.000Z"

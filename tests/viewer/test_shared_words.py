@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from memory_fabric import models, text
-from memory_fabric.recall import explain, rank
+from memory_fabric.recall import rank
+from memory_fabric.recall.injection import explain
 from memory_fabric.store.health import status
 from memory_fabric.viewer import page, picture
 from viewer.conftest import Opener

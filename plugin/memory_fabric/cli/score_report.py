@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric.cli import show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Hit
-from memory_fabric.recall.explain import GIVEN, Explanation
+from memory_fabric.recall.injection.explain import GIVEN, Explanation
 from memory_fabric.recall.render import low_trust, replaced_by
 from memory_fabric.text import cut, one_line
 

@@ -31,7 +31,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if not output:
         return None
     # Late: most commands pass.
-    from memory_fabric.recall.known_fixes import MAX_TOLD, known_in, on_record, whole
+    from memory_fabric.recall.injection.known_fixes import MAX_TOLD, known_in, on_record, whole
     from memory_fabric.session.ledger import Ledger
 
     fixes = [record for record in on_record(context.memory) if record.trust in TRUSTED]

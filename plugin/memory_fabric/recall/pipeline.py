@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric.models import Answer, Filters, Query
-from memory_fabric.recall import inject, render
+from memory_fabric.recall import render
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
+from memory_fabric.recall.injection import inject
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
@@ -150,8 +151,8 @@ class Fabric(RequestContext):
     def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
         """Put the fixes whose symptom is in a text before the other hits."""
         # late: few prompts hold a log
-        from memory_fabric.recall import known_fixes
-        from memory_fabric.recall.for_agents import hit_of
+        from memory_fabric.recall.injection import known_fixes
+        from memory_fabric.recall.injection.for_agents import hit_of
 
         fixes = [hit_of(record) for record in known_fixes.matching(text, self.memory)]
         named = {hit.id for hit in fixes}
@@ -211,7 +212,9 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
     ) -> Injection:
         """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
-        from memory_fabric.recall.for_agents import for_agent  # late: only at a subagent's start
+        from memory_fabric.recall.injection.for_agents import (
+            for_agent,  # late: only at a subagent's start
+        )
 
         def ask(text: str) -> list[Hit]:
             return self.hits_to_inject(text, session=session, seen=seen, shown=shown)

@@ -180,8 +180,8 @@ def _explained(
     as_json: bool,
 ) -> int:
     from memory_fabric.cli import score_report
-    from memory_fabric.recall.explain import as_json as explained_as_json
-    from memory_fabric.recall.explain import explain_here
+    from memory_fabric.recall.injection.explain import as_json as explained_as_json
+    from memory_fabric.recall.injection.explain import explain_here
     from memory_fabric.recall.pipeline import answer_as_json
 
     explanation = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of, filters=filters)

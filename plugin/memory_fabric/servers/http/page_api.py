@@ -63,7 +63,7 @@ def _picture(memory: Memory) -> dict[str, Any]:
 
 def _recall(memory: Memory, text: str, limit: int, as_of: str) -> dict[str, Any]:
     from memory_fabric.language import times
-    from memory_fabric.recall import explain
+    from memory_fabric.recall.injection import explain
     from memory_fabric.recall.pipeline import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from memory_fabric.cache import Memo
 from memory_fabric.language import concepts, past_talk
-from memory_fabric.recall import prompt_conflicts
 from memory_fabric.recall.dedupe import is_of_others
-from memory_fabric.recall.floor import FIXES, SPECIFIC, Floor
+from memory_fabric.recall.injection import prompt_conflicts
+from memory_fabric.recall.injection.floor import FIXES, SPECIFIC, Floor
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, stem, words

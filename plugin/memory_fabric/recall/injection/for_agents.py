@@ -9,9 +9,10 @@ from __future__ import annotations
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts, task_terms
 from memory_fabric.models import Filters, Hit
-from memory_fabric.recall import inject, render
-from memory_fabric.recall.agent_kinds import kind_of
-from memory_fabric.recall.floor import SPECIFIC
+from memory_fabric.recall import render
+from memory_fabric.recall.injection import inject
+from memory_fabric.recall.injection.agent_kinds import kind_of
+from memory_fabric.recall.injection.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from memory_fabric.models import Query, Record
-    from memory_fabric.recall.agent_kinds import Kind
+    from memory_fabric.recall.injection.agent_kinds import Kind
     from memory_fabric.store.memory import Memory
 
     Ask = Callable[[str], list[Hit]]

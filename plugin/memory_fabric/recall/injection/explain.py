@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.language.concepts import concepts
-from memory_fabric.recall import inject
+from memory_fabric.recall.injection import inject
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.conversations import sessions
 from memory_fabric.values import Value

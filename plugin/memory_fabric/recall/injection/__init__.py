@@ -1,0 +1,1 @@
+"""Selection of what hooks give to the model unasked."""
