@@ -53,7 +53,9 @@ def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int
 
 def test_a_message_of_many_words_is_about_a_conversation() -> None:
     assert is_message(parse(MESSAGE))
+    assert is_message(parse("I am back from lunch. What is next?"))
     assert not is_message(parse("When do the payment reminders go out?"))
+    assert not is_message(parse("Did Dr. Seuss ever live in the U.S. or not?"))
 
 
 def test_the_session_that_a_message_carries_on_comes_first(memory: Memory) -> None:
@@ -66,7 +68,10 @@ def test_the_session_that_a_message_carries_on_comes_first(memory: Memory) -> No
 
 
 def test_a_session_is_found_by_all_its_turns_together(memory: Memory) -> None:
-    words = "amber basil cedar dahlia elder fennel ginger hazel iris jasmine".split()
+    words = (
+        "amber basil cedar dahlia elder fennel ginger hazel iris jasmine kelp laurel "
+        "myrtle nettle olive pepper"
+    ).split()
     assert len(words) == LEAST_CONCEPTS
     say(memory, "spread", [("user", f"We planted {word} by the wall") for word in words], 1)
     say(memory, "dense", [("user", f"Buy {' '.join(words[:4])}"), ("assistant", "Done.")], 2)

@@ -202,23 +202,22 @@ def test_a_long_answer_does_not_outrank_the_short_turn_that_says_it() -> None:
         metadata={"role": "user"},
     )
 
-    found = normalized("On which day does the backup server run? Friday?", answer, typed)
+    question = parse("On which day does the backup server run? Friday?", now=NOW)
+    found = normalize([answer, typed], question, NOW, wide=True)
 
     assert [hit.id for hit in found] == ["episode:2", "episode:1"]
     assert found[1].metadata["coverage"] < found[0].metadata["coverage"]
 
 
-def test_what_a_person_typed_ranks_above_the_same_words_of_the_assistant() -> None:
-    turns = [
-        a_candidate(
-            "The backup server runs on Friday",
-            id=f"episode:{role}",
-            source="episodes",
-            metadata={"role": role},
-        )
-        for role in ("assistant", "user")
-    ]
+def test_what_a_person_typed_ranks_above_a_longer_answer_with_the_same_words() -> None:
+    said = "The backup server runs on Friday"
+    later = ", which leaves the whole weekend for another try if something goes amiss"
+    typed = a_candidate(said, id="episode:2", source="episodes", metadata={"role": "user"})
+    answer = a_candidate(
+        said + later, id="episode:1", source="episodes", metadata={"role": "assistant"}
+    )
 
-    found = normalized("When does the backup server run?", *turns)
+    found = normalized("When does the backup server run?", answer, typed)
 
-    assert found[0].id == "episode:user"
+    assert [hit.id for hit in found] == ["episode:2", "episode:1"]
+    assert found[0].relevance > found[1].relevance

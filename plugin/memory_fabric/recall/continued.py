@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     Vector = dict[str, float]
 
 # One sentence of fewer content words asks for one statement.
-LEAST_CONCEPTS = 10
-_SENTENCE_ENDS = (". ", "! ", "? ", ".\n", "!\n", "?\n", "。", "！", "？")
+LEAST_CONCEPTS = 16
+# A shorter word before a full stop is mostly an abbreviation: `Dr.`, `U.S.`
+LEAST_LAST_WORD = 5
 # Sessions that are read whole, those first found added as candidates, and turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
@@ -53,10 +54,13 @@ class Continued(Value):
 
 def is_message(query: Query) -> bool:
     """Return True if a query is about a conversation: several sentences, or many words."""
-    asked = query.asked.strip()
-    if any(0 <= asked.find(end) < len(asked) - len(end) for end in _SENTENCE_ENDS):
+    if any(map(_ends_a_sentence, query.asked.split()[:-1])):
         return True
     return len(concepts.concepts(query)) >= LEAST_CONCEPTS
+
+
+def _ends_a_sentence(word: str) -> bool:
+    return word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:

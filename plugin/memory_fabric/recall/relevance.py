@@ -31,7 +31,7 @@ COVERAGE_WEIGHT = 0.4
 # The share of a word that a synonym of it counts.
 NEAR_SHARE = 0.6
 # The neighbouring turns share this weight: an answer belongs to the question before it.
-BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.4, 0.4
+BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
 # Additive, since bm25 gives almost no weight to names that occur everywhere in a store.
 ENTITY_BOOST = 0.45
@@ -43,9 +43,9 @@ STEEPNESS = 1.3
 # A long turn counts as its best passage.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
 # What a person typed says what is so more often than a long answer that holds the same words.
-TYPED_WEIGHT = 0.1
+TYPED_WEIGHT, LONG_ANSWERS = 0.1, 2.0
 # The share of a turn's own relevance if its session is what is asked for.
-TURN_SHARE = 0.1
+TURN_SHARE = 0.05
 NO_SESSIONS: Mapping[str, float] = {}
 # Smooths the rarity of words where a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
@@ -140,7 +140,7 @@ def measure(
     weighs little beside its session.
     """
     wanted = concepts.concepts(query)
-    measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
+    measured = _with_concepts(candidates, wanted, _near(wanted) if wide else (), wide)
     weights = _weights(wanted, measured)
     succeeded = () if query.past else succession.inherit(measured, now)
     _add_words(measured, weights, succeeded)
@@ -180,7 +180,10 @@ def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
 
 
 def _with_concepts(
-    candidates: Sequence[Candidate], wanted: Sequence[Concept], near: Sequence[Sequence[str]]
+    candidates: Sequence[Candidate],
+    wanted: Sequence[Concept],
+    near: Sequence[Sequence[str]],
+    wide: bool,
 ) -> list[Measured]:
     mask_of = _mask_reader(wanted, near)
     measured = []
@@ -191,7 +194,8 @@ def _with_concepts(
                 mask |= mask_of(part)
         before, after = mask_of(candidate.before), mask_of(candidate.after)
         one = Measured(candidate, mask, before, after)
-        if candidate.source == "episodes" and len(candidate.text) > LONG_TURN_CHARS:
+        # A prompt is not given turns, and does not wait for their passages.
+        if wide and candidate.source == "episodes" and len(candidate.text) > LONG_TURN_CHARS:
             one.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(one)
     return measured
@@ -290,11 +294,11 @@ def _add_words(
         if one.passages and one.covered:
             whole, one.covered = one.covered, max(map(share, one.passages))
             one.focus = one.covered / whole
-    scales = _bm25_scales(measured)
+    scales, typed_counts = _bm25_scales(measured), _has_long_answers(measured)
     for one in measured:
         candidate = one.candidate
         one.bm25 = one.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
-        if candidate.source == "episodes" and candidate.metadata.get("role") == "user":
+        if typed_counts and candidate.metadata.get("role") == "user":
             one.typed = TYPED_WEIGHT * one.covered
     for old, successor in succeeded:
         successor.bm25 = max(successor.bm25, old.bm25)
@@ -309,6 +313,19 @@ def _add_words(
         if one.after:
             said = bm25_of.get(candidate.after_id, 0.0) + COVERAGE_WEIGHT * share(one.after)
             one.around += AFTER_WEIGHT * said
+
+
+def _has_long_answers(measured: Sequence[Measured]) -> bool:
+    """Return True if answers are much longer than what is typed, as an assistant's are."""
+    lengths: dict[str, list[int]] = {"user": [], "assistant": []}
+    for one in measured:
+        if one.candidate.source == "episodes":
+            role = str(one.candidate.metadata.get("role"))
+            lengths.setdefault(role, []).append(len(one.candidate.text))
+    typed, answers = lengths["user"], lengths["assistant"]
+    if not typed or not answers:
+        return False
+    return sum(answers) / len(answers) >= LONG_ANSWERS * sum(typed) / len(typed)
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
