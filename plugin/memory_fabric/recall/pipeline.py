@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric.models import Answer, Filters, Query
 from memory_fabric.recall import render
 from memory_fabric.recall.boost import boost
+from memory_fabric.recall.contradictions import newer_first
 from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.recall.injection import inject
 from memory_fabric.recall.normalize import normalize
@@ -146,7 +147,7 @@ class Fabric(RequestContext):
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
-        return inject.choose(rank(hits, self.now, past=query.past), query)
+        return newer_first(inject.choose(rank(hits, self.now, past=query.past), query))
 
     def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
         """Put the fixes whose symptom is in a text before the other hits."""
@@ -297,7 +298,7 @@ class Fabric(RequestContext):
         """Return the hits with their relations and scores, best first."""
         around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
-        return rank(boosted, self._then(query), past=query.past)
+        return newer_first(rank(boosted, self._then(query), past=query.past))
 
     def _then(self, query: Query) -> str:
         """Return the time that the question is about."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
 from memory_fabric.models import CHANGED_FILES, as_reason
+from memory_fabric.recall.contradictions import said_before
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
 TYPE_CHECKING = False
@@ -54,6 +55,7 @@ def hit_line(hit: Hit) -> str:
         str(about.get("scope") or ""),
         low_trust(str(about.get("trust")), str(about.get("author") or "")),
         replaced_by(about),
+        said_before(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
         _reference(hit),
     ]

@@ -8,7 +8,7 @@ memory limited to some domains shows no others (store.domains.views).
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import CONFIRMED, HAS_OTHERS, INGEST, OTHERS, Filters
+from memory_fabric.models import CONFIRMED, CONTRADICTS, HAS_OTHERS, INGEST, OTHERS, Filters
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
@@ -410,7 +410,8 @@ def _fetched(
 def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candidate:
     value = dict(zip(_RECORD_NAMES, row, strict=False))
     body = jsontext.loads(row[-1])
-    confirmed = (body.get("evidence") or {}).get(CONFIRMED)
+    evidence = body.get("evidence") or {}
+    kept = {key: evidence[key] for key in (CONFIRMED, CONTRADICTS) if evidence.get(key)}
     return Candidate(
         id=f"record:{value['id']}",
         source="records",
@@ -429,7 +430,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "author": body["author"],
             "project": body["project"],
         }
-        | ({CONFIRMED: confirmed} if confirmed else {}),
+        | kept,
         store=db.kind,
     )
 
