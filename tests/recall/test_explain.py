@@ -27,7 +27,7 @@ def fabric(tmp_path: Path) -> Fabric:
 
 
 def test_the_parts_of_a_relevance_and_of_a_score_make_it_up(fabric: Fabric) -> None:
-    told = explain(fabric, "redis sessions expiry", limit=10)
+    told = explain(fabric, "redis sessions expiry policy", limit=10)
 
     assert len(told.answer.hits) == 4
     for hit in told.answer.hits:
@@ -39,15 +39,15 @@ def test_the_parts_of_a_relevance_and_of_a_score_make_it_up(fabric: Fabric) -> N
 
 
 def test_the_answer_is_that_of_recall(fabric: Fabric) -> None:
-    told = explain(fabric, "redis sessions expiry", limit=10)
-    plain = fabric.recall("redis sessions expiry", limit=10)
+    told = explain(fabric, "redis sessions expiry policy", limit=10)
+    plain = fabric.recall("redis sessions expiry policy", limit=10)
 
     assert [(h.id, h.score) for h in told.answer.hits] == [(h.id, h.score) for h in plain.hits]
     assert all("parts" not in hit.metadata for hit in plain.hits)
 
 
 def test_a_verdict_stands_for_each_hit_and_says_what_a_prompt_brings(fabric: Fabric) -> None:
-    question = "redis sessions expiry"
+    question = "redis sessions expiry policy"
     told = explain(fabric, question, limit=10)
 
     given = {hit.id for hit in fabric.hits_to_inject(question)}
@@ -62,7 +62,7 @@ def test_a_verdict_stands_for_each_hit_and_says_what_a_prompt_brings(fabric: Fab
 def test_what_a_session_has_and_what_memory_md_shows_is_the_reason_of_its_silence(
     fabric: Fabric,
 ) -> None:
-    question = "redis sessions expiry"
+    question = "redis sessions expiry policy"
     given = frozenset(hit.id for hit in fabric.hits_to_inject(question))
     records = frozenset(id_.removeprefix("record:") for id_ in given)
 

@@ -239,9 +239,12 @@ class Fabric(RequestContext):
             notes = (f"nothing holds {_quoted(query.phrases)}: searched for the words instead",)
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
-        from memory_fabric.recall.folding import folded  # late: prompts are given no turns
+        # late: prompts are given no turns and no rest
+        from memory_fabric.recall.cut_off import cut_off
+        from memory_fabric.recall.folding import folded
 
-        hits = folded(self._ranked(found[: limit + REFERENCED_EXTRA], query))[: max(0, limit)]
+        ranked = self._ranked(found[: limit + REFERENCED_EXTRA], query)
+        hits = cut_off(folded(ranked), query)[: max(0, limit)]
         if explain:
             hits = with_score_parts(hits, self._then(query), past=query.past)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))

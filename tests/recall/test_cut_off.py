@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from typing import Any
+
+from memory_fabric.models import Hit, Query
+from memory_fabric.recall.cut_off import cut_off
+from recall.given import a_hit
+
+
+def covering(id_: str, coverage: float, *matched: str, **metadata: Any) -> Hit:
+    about = {"coverage": coverage, "matched": list(matched), **metadata}
+    return a_hit(id_, id=f"record:{id_}", metadata=about)
+
+
+WHOLE = covering("whole", 1.0, "redis", "sessions")
+PART = covering("part", 0.3, "redis")
+
+
+def test_a_hit_that_holds_the_whole_question_comes_without_what_shares_a_little() -> None:
+    much = covering("much", 0.6, "redis")
+
+    assert cut_off([WHOLE, PART, much], Query("redis sessions")) == [WHOLE, much]
+
+
+def test_without_such_a_hit_everything_stays() -> None:
+    half = covering("half", 0.7, "redis", "sessions")
+    one_word = covering("one", 1.0, "redis")
+
+    assert cut_off([half, PART], Query("redis sessions expiry")) == [half, PART]
+    assert cut_off([one_word, PART], Query("redis")) == [one_word, PART]
+
+
+def test_what_was_found_by_meaning_or_contradicts_stays() -> None:
+    near = covering("near", 0.0, similarity=0.7)
+    older = covering("older", 0.2, said_before=["whole"])
+
+    assert cut_off([WHOLE, older, near, PART], Query("redis sessions")) == [WHOLE, older, near]
+
+
+def test_the_names_around_a_subject_stay_if_relations_are_asked_for() -> None:
+    assert cut_off([WHOLE, PART], Query("redis sessions", traverse=True)) == [WHOLE, PART]
