@@ -109,9 +109,11 @@ def test_sessions_and_memory_md_are_given_it_harmless(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
     client.prompt(SAID)
     client.fire("Stop")
+    client.say("user", f"The billing events of the shop come through Kafka, {SAID[41:]}")
+    client.fire("Stop", last_assistant_message="Done.")
 
     given_ = client.context("SessionStart", "session-2", source="startup")
-    given_ += client.prompt("What do we use Kafka for: which events?", "session-3")
+    given_ += client.prompt("What did we say last time about billing events?", "session-3")
     kept = client.memory_md_file().read_text("utf-8")
 
     for shown in (given_, kept):

@@ -122,9 +122,10 @@ def test_a_question_finds_only_the_sessions_before_the_one_in_which_it_was_asked
 
 
 def test_noise_is_asked_of_another_memory_and_push_of_the_own(file: Path) -> None:
-    shown = run("locomo.py", "--data", str(file), "--noise").splitlines()
+    # Prompts are given no turns that they do not ask for.
+    shown = run("locomo.py", "--data", str(file), "--noise", "--unit", "observation").splitlines()
 
-    assert shown[0] == "turn, hot path: 4 questions to another conversation's memory"
+    assert shown[0] == "observation, hot path: 4 questions to another conversation's memory"
     assert shown[1] == "with any injection: 0.0 %"
     assert "hold 100.0 % of the right ones" in shown[2]
 

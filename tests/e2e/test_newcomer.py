@@ -32,6 +32,7 @@ QUESTION = "Which database should the analytics service talk to?"
 WALK = (
     ('memory-fabric recall "why PostgreSQL"', 0, "window functions"),
     ("memory-fabric status", 0, "healthy"),
+    ("memory-fabric worth", 0, "tokens"),
     ('memory-fabric remember --failed "offsets timed out"', 0, "antipattern"),
     ('memory-fabric recall --explain "your prompt"', 3, "Nothing found"),
     ("memory-fabric recall --as-of 2026-01-15", 3, "Nothing found"),

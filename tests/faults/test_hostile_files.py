@@ -13,6 +13,8 @@ from simulated_client import SimulatedClient
 
 GIANT_BYTES = 1_500_000_000
 DECIDED = "We decided to use PostgreSQL for the shop because SQLite locks."
+# Noted by the assistant, so that MEMORY.md does not show it and a prompt can bring it.
+NOTED = "The invoices of the shop are archived in PostgreSQL 16"
 
 
 @pytest.fixture
@@ -39,8 +41,9 @@ def a_day(client: SimulatedClient) -> str:
     client.fire("SessionStart", source="startup")
     client.prompt(DECIDED)
     client.fire("Stop", last_assistant_message="Done.")
+    client.note("fact", NOTED, "")
     client.fire("SessionEnd", reason="other")
-    return client.prompt("Which database does the shop use, PostgreSQL?", "session-2")
+    return client.prompt("Where are the invoices archived, PostgreSQL?", "session-2")
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def test_what_others_wrote_can_be_asked_about_pinned_and_forgotten(ann: Person) 
     assert "mallory as claimed" in ann.command("recall", "Postgres ledger").stdout
     ann.json("pin", theirs["id"])
     plant(ann, theirs | {"why": "it has constraints"})
-    assert "pinned" in ann.starts("two")
+    assert "mallory as claimed" in ann.starts("two")
     notes = next((ann.hooks.user_home / ".claude" / "projects").rglob("MEMORY.md"))
     ann.json("sync")
     assert "Postgres" not in notes.read_text("utf-8")

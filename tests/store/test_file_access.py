@@ -42,7 +42,7 @@ ALLOWED = {
     "setup/install_packages.py": INSTALLER
     + "; settings of a project are looked at by kind and size",
     "setup/extras.py": INSTALLER,
-    "semantic/model.py": INSTALLER,
+    "semantic/weights.py": INSTALLER,
     "compiled_modules.py": "compiled modules of the package itself",
     "viewer/page.py": "assets of the package itself",
     "cli/doctor/canary.py": DEMONSTRATION,

@@ -139,12 +139,16 @@ def of_record(memory: Memory, record_id: str) -> dict[str, str]:
 def all_changed(memory: Memory) -> dict[str, dict[str, str]]:
     """Return the changed files of all records, each compared by its blob id; nobody waits.
 
-    It also names records of domains that are not visible here.
+    It also names records of domains that are not visible here. Nothing is reported where the
+    database cannot be read.
     """
-    database = _database(memory)
-    if database is None:
+    try:
+        database = _database(memory)
+        rows = database.rows("SELECT DISTINCT record FROM file_states") if database else []
+    except StoreUnavailable as error:
+        memory.fail(f"files that records name: {error}")
         return {}
-    ids = [row[0] for row in database.rows("SELECT DISTINCT record FROM file_states")]
+    ids = [row[0] for row in rows]
     return changed(memory, ids, max_files=MAX_FILES, max_bytes=MAX_BLOB_BYTES)
 
 
