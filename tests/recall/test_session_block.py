@@ -114,10 +114,15 @@ def test_a_line_names_no_scope_and_no_date() -> None:
     assert record_line(a_rule(1)) == "- [rule · 00000101] Never change search without Celery"
 
 
-def test_an_entity_that_the_text_names_is_not_named_twice() -> None:
-    record = a_decision(1, entities=(Entity("Celery", "technology"),), why="")
+def test_a_decision_is_tagged_with_its_entities_and_a_rule_with_those_that_it_does_not_say() -> (
+    None
+):
+    entities = (Entity("Celery", "technology"), Entity("Redis", "technology"))
+    decision = a_decision(1, entities=entities, why="")
+    rule = a_rule(1, what="Celery is never mocked", entities=entities, why="")
 
-    assert record_line(record) == "- [decision · 00000001] The search service needs Celery"
+    assert record_line(decision).endswith("The search service needs Celery (Celery, Redis)")
+    assert record_line(rule).endswith("Celery is never mocked (Redis)")
 
 
 def test_ten_decisions_keep_their_place_before_any_number_of_rules() -> None:

@@ -134,18 +134,21 @@ def memory_line(
     why: str,
     names: Iterable[str],
     limits: tuple[int, int] = (MAX_TEXT_CHARS, MAX_WHY_CHARS),
+    *,
     about: Mapping[str, Any] = {},
+    all_names: bool = False,
 ) -> str:
-    """Return `- [mark · mark] text — because why (names that it does not say)`.
+    """Return `- [mark · mark] text — because why (names)`.
 
-    `limits` are those of the text and of its reason, in characters; `about` may name files that
-    have changed since.
+    `limits` are those of the text and of its reason, in characters. Names that the text says are
+    left out, unless `all_names` are wanted. `about` may tell files that have changed since.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
     if reason and reason.lower() not in body.lower():
         body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
-    said, files = _keys(body), about.get(CHANGED_FILES) or ()
+    said = frozenset() if all_names else _keys(body)
+    files = about.get(CHANGED_FILES) or ()
     names = [name for name in names if name_key(name) not in said and name not in files]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""

@@ -137,12 +137,15 @@ def record_line(
     dated: bool = False,
     marks: Sequence[str] = (),
 ) -> str:
-    """Return `- [decision · 1a2b3c4d] text — because why (entities that it does not name)`."""
+    """Return `- [decision · 1a2b3c4d] text — because why (entities)`."""
     first = [LABELS.get(record.type, record.type)]
     first += [stated_at(record)[:10] or "undated"] if dated else []
     first += [low_trust(record.trust, record.author), *marks, short_id(record.id)]
     names = [entity.name for entity in record.entities if entity.type != "project"]
-    return memory_line(first, record.what, record.why, names, limits, about=record.evidence)
+    # The tags of BR-13; elsewhere a name that the text says is not repeated.
+    tagged = record.type in DECISION_TYPES
+    about = record.evidence
+    return memory_line(first, record.what, record.why, names, limits, about=about, all_names=tagged)
 
 
 def trust_of(record: Record) -> str:
