@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 
 from memory_fabric import deadline, jsontext
-from memory_fabric.digests import git_blob_id
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store import files
 from memory_fabric.store.projects import identity
@@ -225,6 +224,8 @@ def _may_be_path(word: str) -> bool:
 
 def _state(root: str, path: str) -> FileState | None:
     """Return the state of a regular file inside the worktree; None for anything else."""
+    from memory_fabric.digests import git_blob_id  # late: hooks seldom compare contents
+
     try:
         real = os.path.realpath(path)
         inside = _inside(root, real)
