@@ -1,4 +1,4 @@
-"""What prompts are told where memory has no answer, an old one, a contrary or a neighbouring one.
+"""Measure what is told where memory has no answer, an old one, a contrary or a neighbouring one.
 
     python3 benchmarks/harm.py
     python3 benchmarks/harm.py --json

@@ -13,7 +13,7 @@ from launchers.test_launch import SHELLS
 from memory_fabric.store import launch_marks
 
 BASH = b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}'
-FOLDER, PROJECT = "/work/the app", "0198c0de-0000-7000-8000-000000000001"
+FOLDER, PROJECT = "/srv/the app", "0198c0de-0000-7000-8000-000000000001"
 
 
 class Launched:
@@ -65,14 +65,14 @@ def test_it_leaves_unless_the_project_or_the_user_has_such_records(
 
 def test_another_project_is_not_asked(launched: Launched) -> None:
     launched.mark("rules", "projects", PROJECT)
-    launch_marks.note_place(launched.home, "/work/other", launch_marks.NO_PROJECT)
+    launch_marks.note_place(launched.home, "/srv/other", launch_marks.NO_PROJECT)
 
     assert launched.starts()
-    assert not launched.starts(CLAUDE_PROJECT_DIR="/work/other")
+    assert not launched.starts(CLAUDE_PROJECT_DIR="/srv/other")
 
 
 @pytest.mark.parametrize(
-    "folder", ["/work", "/work/the app/sub", "", "relative", "/work/../work/the app", "/"]
+    "folder", ["/srv", "/srv/the app/sub", "", "relative", "/srv/../srv/the app", "/"]
 )
 def test_python_decides_for_a_folder_that_is_not_noted(launched: Launched, folder: str) -> None:
     assert launched.starts(CLAUDE_PROJECT_DIR=folder)

@@ -15,7 +15,7 @@ from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.bound import BoundRule, applying
 from memory_fabric.rules.shell import calls_in
 
-ROOT = "/work/app"
+ROOT = "/srv/app"
 
 
 def means(when: str, command: str, what: str = "A rule", folder: str = ROOT) -> bool:
@@ -197,10 +197,10 @@ def test_an_activity_has_many_commands(when: str, command: str, meant: bool) -> 
     ("when", "path", "meant"),
     [
         ("src/api/**", "src/api/users/list.py", True),
-        ("src/api/**", "/work/app/src/api/x.py", True),
+        ("src/api/**", "/srv/app/src/api/x.py", True),
         ("src/api/**", "./src/web/../api/x.py", True),
         ("src/api/**", "src/api-client/x.py", False),
-        ("src/api/**", "/work/other/src/api/x.py", False),
+        ("src/api/**", "/srv/other/src/api/x.py", False),
         ("src/api", "src/api/x.py", True),
         ("src/api", "src/apis/x.py", False),
         ("*.sql", "db/schema.sql", True),

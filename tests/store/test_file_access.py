@@ -49,7 +49,7 @@ ALLOWED = {
     "cli/demo/run_demo.py": DEMONSTRATION,
     "cli/demo/sandbox.py": DEMONSTRATION,
     "cli/main.py": "/dev/null, in the place of a closed stream",
-    "cli/commands/completion.py": "/dev/null, in the place of stderr",
+    "cli/completion.py": "/dev/null, in the place of stderr",
     "cli/commands/import_export.py": "what the user pipes in, copied into a file of ours",
     "cli/doctor/installation.py": "a database in memory",
 }

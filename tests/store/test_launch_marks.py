@@ -110,7 +110,7 @@ def test_a_mark_is_found_by_an_index(memory: Memory, kind: str) -> None:
 
 
 def test_a_place_is_noted_once_and_corrected(tmp_path: Path) -> None:
-    home, folder = str(tmp_path / "home"), "/work/app with ü"
+    home, folder = str(tmp_path / "home"), "/srv/app with ü"
     launch_marks.note_place(home, folder, "a")
     assert not os.path.exists(home)  # nothing is stored there, so the launcher leaves anyway
     os.mkdir(home)
@@ -125,7 +125,7 @@ def test_a_place_is_noted_once_and_corrected(tmp_path: Path) -> None:
     assert Path(path).read_text() == "b\n"
 
 
-@pytest.mark.parametrize("folder", ["", "app", "/work/../etc", "/work//app", "/work/./app"])
+@pytest.mark.parametrize("folder", ["", "app", "/srv/../etc", "/srv//app", "/srv/./app"])
 def test_a_place_that_would_have_to_be_resolved_is_not_noted(tmp_path: Path, folder: str) -> None:
     launch_marks.note_place(str(tmp_path), folder, "a")
     assert list(tmp_path.iterdir()) == []
@@ -133,8 +133,8 @@ def test_a_place_that_would_have_to_be_resolved_is_not_noted(tmp_path: Path, fol
 
 def test_places_are_forgotten_when_memory_is_switched(tmp_path: Path) -> None:
     home = str(tmp_path)
-    launch_marks.note_place(home, "/work/app", "a")
+    launch_marks.note_place(home, "/srv/app", "a")
 
     switches.turn(home, switches.EVERYWHERE, ("read",), True)
 
-    assert not os.path.exists(launch_marks.place_path(home, "/work/app"))
+    assert not os.path.exists(launch_marks.place_path(home, "/srv/app"))

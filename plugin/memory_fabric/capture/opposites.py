@@ -65,7 +65,7 @@ def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
 
 
 def outcome_of(record: Record) -> str:
-    """How it turned out in a word: failed, worked, or the type of what is followed."""
+    """Return the outcome in a word: failed, worked, or the type of what is followed."""
     if verdict(record) == "failed":
         return "failed"
     worked = record.outcome == "success" or record.type == "pattern"

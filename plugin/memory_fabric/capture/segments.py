@@ -302,7 +302,7 @@ def _heading(bare: str) -> str:
 
 
 def _bullet_length(bare: str) -> int:
-    """How many characters the bullet takes, 0 where the line is no list item."""
+    """Return the length of the bullet, 0 where the line is no list item."""
     if bare[:2] in ("- ", "* ", "+ ", "• ", "– "):
         return 2
     mark, _, rest = bare.partition(" ")

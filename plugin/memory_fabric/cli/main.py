@@ -76,7 +76,7 @@ def _run(given: list[str]) -> int:
 
     words = given
     if COMPLETING in os.environ:
-        from memory_fabric.cli.commands import completion
+        from memory_fabric.cli import completion
 
         completion.prepare()
         words = completion.line()[1:]

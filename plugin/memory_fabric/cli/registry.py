@@ -240,7 +240,7 @@ COMMANDS = (
     ),
     Command(
         "completion",
-        "commands.completion",
+        "completion",
         "completion",
         MAINTAIN,
         "Print the script that completes commands, options and values in a shell.",

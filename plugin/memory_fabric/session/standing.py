@@ -28,7 +28,7 @@ NOTED_FOR_S, NOTED_FOR_SESSIONS, OPEN_FOR_SESSIONS = 60 * 24 * 3600, 10, 3
 
 
 class Standing:
-    """What holds in a memory, each kind best first, without the records that are `left_out`.
+    """Current records of a memory, each kind best first, without the records that are `left_out`.
 
     `rules` are also pinned records of other types; `others` are those of a shared journal.
     `sessions` are the records of the last sessions that worked.

@@ -36,7 +36,7 @@ class Memorable(Value):
 
 
 class Summary(Value):
-    """What the sessions of a project were told since a time (ISO 8601).
+    """Totals of what the sessions of a project were told since a time (ISO 8601).
 
     `kinds` and `channels` are sorted by characters, most first; `unused` are the records told in
     OFTEN_SESSIONS sessions or more and never seen as used, by characters.
