@@ -293,3 +293,8 @@ def test_a_long_line_takes_linear_time(part: str) -> None:
 def test_the_unknown_folder_of_a_variable_means_no_path() -> None:
     assert not means("src/api/**", "cd $DIR && rm src/api/x.py")
     assert os.path.isabs(ROOT)
+
+
+def test_a_device_is_no_file_and_a_project_in_shared_memory_has_files() -> None:
+    assert not changes("null", "/dev/null", root="/srv/app")
+    assert changes("src/**", "/dev/shm/app/src/x.py", root="/dev/shm/app")

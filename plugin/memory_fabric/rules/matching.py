@@ -23,7 +23,8 @@ FILE_TOOLS = {
     "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
-_NO_FILES = ("/dev/",)
+# Devices are no files of a project; memory that is mounted there can hold one.
+_DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
 # Programs whose arguments are files that they change or remove; of `cp` it is the last one.
 _CHANGERS = frozenset("rm mv tee touch truncate unlink shred".split())
 # Programs that run the file in their first argument.
@@ -248,7 +249,8 @@ def _written(call: Call) -> Iterator[str]:
 def _forms(path: str, folder: str) -> Iterator[str]:
     """Yield a path as absolute, and without symbolic links; nothing if it cannot be known."""
     whole = _absolute(path, folder)
-    if not whole or whole.startswith(_NO_FILES):
+    is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
+    if not whole or is_device:
         return
     yield whole
     real = os.path.realpath(whole)
