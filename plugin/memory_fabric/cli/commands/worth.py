@@ -107,7 +107,8 @@ def _show(found: Summary, records: dict[str, Record], days: int, price: float) -
         show.line(f"Nothing was told in the last {days} days.")
         return
     total = told_summary.tokens(found.total.chars)
-    show.line(f"Told in the last {days} days: {total} tokens in {found.sessions} sessions.")
+    sessions = "1 session" if found.sessions == 1 else f"{found.sessions} sessions"
+    show.line(f"Told in the last {days} days: {total} tokens in {sessions}.")
     for heading, shares in (("kind", found.kinds), ("channel", found.channels)):
         columns = (heading, "items", "tokens", "judged", "used", "share used")
         show.table((*columns, *(["dollars"] if price else [])), [_row(s, price) for s in shares])
