@@ -19,11 +19,12 @@ LEAST_WORDS = 2
 def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
     """Return the ranked hits without those that share a little with a question that is answered.
 
-    The first hit decides. Hits that were found by their meaning, the older side of a contradiction
-    and everything around a name whose relations are asked for stay.
+    The first hit decides, if it is a record: an observation is one of many about its entity, and a
+    turn one of a conversation. Hits that were found by their meaning, the older side of a
+    contradiction and everything around a name whose relations are asked for stay.
     """
     first = hits[0] if hits else None
-    if first is None or first.source == "episodes" or query.traverse:
+    if first is None or first.source != "records" or query.traverse:
         return list(hits)
     if _coverage(first) < WHOLE or len(first.metadata.get("matched") or ()) < LEAST_WORDS:
         return list(hits)
