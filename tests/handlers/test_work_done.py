@@ -397,19 +397,6 @@ class TestHandOver:
         assert "host of the archive" not in told
         assert "owner of the mail domain" in told
 
-    def test_an_unconfirmed_decision_is_told_for_ten_sessions(
-        self, client: SimulatedClient
-    ) -> None:
-        client.note("decision", "The archive is hosted in Frankfurt", quotation="", session="s-0")
-        client.note("decision", "Mails are sent with Postmark", session="s-0")
-        for n in range(10):
-            assert "Frankfurt" in self.start(client, f"start-{n}")
-            worked(client, f"work-{n}")
-
-        told = self.start(client, "start-10")
-        assert "Frankfurt" not in told
-        assert "Postmark" in told
-
     def test_facts_of_the_last_session_are_told_rather_than_its_answer(
         self, client: SimulatedClient
     ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from memory_fabric.ids import timestamp
 from memory_fabric.models import OTHERS
 from memory_fabric.recall import session_block
 from memory_fabric.session import last_session
@@ -21,10 +20,10 @@ HOLDS = last_session.HOLDS
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
 # The newest standing records that are ranked, and as many pinned ones and of the user's.
 MAX_READ = 60
-# Decisions and open points that the assistant noted, and that nobody confirmed or stated again, are
-# told for so many seconds and so many later sessions that worked.
+# Open points that the assistant noted, and that nobody confirmed or stated again, are told for so
+# many later sessions that worked. Decisions become candidates (store.history.demotion).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
-NOTED_FOR_S, NOTED_FOR_SESSIONS, OPEN_FOR_SESSIONS = 60 * 24 * 3600, 10, 3
+OPEN_FOR_SESSIONS = 3
 
 
 class Standing:
@@ -38,9 +37,8 @@ class Standing:
         self._memory, self.sessions = memory, last_session.worked(memory)
         found = [*_own(memory), *_open(memory, "<>")]
         sightings = _sightings(memory, found)
-        best = session_block.ranked(
-            self._lasting(found, sightings), sightings, _unused(memory, found)
-        )
+        current = [r for r in found if not self._is_passed_over(r, sightings)]
+        best = session_block.ranked(current, sightings, _unused(memory, found))
         shown = [record for record in best if record.id not in left_out]
         standing = [r for r in shown if r.pinned or r.type in STANDING_TYPES]
         decisions = session_block.DECISION_TYPES
@@ -75,24 +73,15 @@ class Standing:
         line = last_session.line(last, last_session.settled_in(self._memory, last))
         return line, last.id if line else ""
 
-    def _lasting(self, found: Iterable[Record], sightings: Mapping[str, int]) -> list[Record]:
-        """Return the records without notes of the assistant that are past their time."""
-        since = timestamp(time.time() - NOTED_FOR_S)
-        kept = []
-        for record in found:
-            is_open = record.type in session_block.OPEN_TYPES
-            may_pass = is_open or record.type in session_block.DECISION_TYPES
-            if not may_pass or not _is_unconfirmed(record, sightings):
-                kept.append(record)
-                continue
-            later = sum(
-                one.created_at > record.created_at and one.session != record.session
-                for one in self.sessions
-            )
-            most = OPEN_FOR_SESSIONS if is_open else NOTED_FOR_SESSIONS
-            if later < most and record.created_at > since:
-                kept.append(record)
-        return kept
+    def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
+        """Return True for an open point of the assistant that later sessions left as it is."""
+        if record.type not in session_block.OPEN_TYPES or not _is_unconfirmed(record, sightings):
+            return False
+        later = sum(
+            one.created_at > record.created_at and one.session != record.session
+            for one in self.sessions
+        )
+        return later >= OPEN_FOR_SESSIONS
 
 
 def _is_unconfirmed(record: Record, sightings: Mapping[str, int]) -> bool:
