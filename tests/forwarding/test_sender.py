@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from memory_fabric import detached
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import sender
 from memory_fabric.forwarding.http_client import Answer
 from memory_fabric.forwarding.sender import delay_after, deliver, send_now
-from memory_fabric.forwarding.trigger import ENTRY
 from memory_fabric.store import files, spool, switches
 from receiver import Receiver, Says
 from thorough import first_and_stride
@@ -342,5 +342,6 @@ def start(
         "DIE_AT": str(die_at),
         **variables,
     }
-    entry = DYING + ENTRY.replace("; ", "\n") if die_at else ENTRY
+    entry = detached.program("forwarding.sender")
+    entry = DYING + entry.replace("; ", "\n") if die_at else entry
     return subprocess.Popen([sys.executable, "-I", "-S", "-c", entry, str(PLUGIN)], env=environ)

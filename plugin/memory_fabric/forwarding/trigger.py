@@ -8,10 +8,9 @@ This module never uses the network; `sender` does, in a detached process.
 from __future__ import annotations
 
 import os
-import sys
 import time
 
-from memory_fabric import ids
+from memory_fabric import detached, ids
 from memory_fabric.config import captures
 from memory_fabric.store import notices, spool
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
 
-ENTRY = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from memory_fabric.forwarding import sender; sys.exit(sender.main())"
-)
 LOOPBACK = frozenset(("localhost", "::1"))
 
 
@@ -38,24 +33,16 @@ def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
 def start(settings: Settings) -> int:
     """Start the sender detached and return its process id; it outlives the session.
 
-    The key is passed in the environment, not in arguments, which every user can read.
+    The key is passed in the environment (detached.start).
     """
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-I", "-S", "-c", ENTRY, root],
+    return detached.start(
+        "forwarding.sender",
         {
             **os.environ,
             "MEMORY_FABRIC_HOME": settings.home,
             "MEMORY_FABRIC_FORWARD_URL": settings.forward_url,
             "MEMORY_FABRIC_FORWARD_KEY": settings.forward_key,
         },
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ],
-        setsid=True,
     )
 
 

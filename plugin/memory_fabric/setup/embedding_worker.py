@@ -8,9 +8,9 @@ This module imports nothing of the extra: hooks use it after their reply.
 from __future__ import annotations
 
 import os
-import sys
 import time
 
+from memory_fabric import detached
 from memory_fabric.setup.packages import MARKER
 
 TYPE_CHECKING = False
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 KIND = "semantic"
-ENTRY = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from memory_fabric.semantic import worker; sys.exit(worker.main())"
-)
 # The lock of the process in home; its time is that of the last start.
 LOCK = "embedding.lock"
 # Loading the model costs half a second of CPU time, so turns in a row share one process.
@@ -62,10 +58,8 @@ def is_due(database: Database) -> bool:
 
 def start(settings: Settings) -> int:
     """Start the process detached and return its id; it outlives the session."""
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-I", "-S", "-c", ENTRY, root],
+    return detached.start(
+        "semantic.worker",
         {
             **os.environ,
             "MEMORY_FABRIC_HOME": settings.home,
@@ -73,12 +67,6 @@ def start(settings: Settings) -> int:
             "CLAUDE_PLUGIN_DATA": settings.data_dir,
             "CLAUDE_PLUGIN_ROOT": settings.plugin_root,
         },
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ],
-        setsid=True,
     )
 
 

@@ -6,10 +6,9 @@ Runs as a detached process, one at a time, and ends by itself.
 from __future__ import annotations
 
 import os
-import sys
 import time
 
-from memory_fabric import ids
+from memory_fabric import detached, ids
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log
@@ -22,10 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ENTRY = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from memory_fabric.store.health import maintenance; maintenance.main()"
-)
 # A session may be resumed after weeks; then its ledger still counts.
 SESSIONS_KEPT_DAYS = 90
 # A crashed session may be resumed the same day; then its local records still apply.
@@ -47,19 +42,8 @@ def is_due(memory: Memory) -> bool:
 
 def start(environ: Mapping[str, str], project_dir: str) -> int:
     """Start the detached process, which outlives the session, and return its id."""
-    root = os.path.dirname(
-        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    )
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-I", "-S", "-c", ENTRY, root],
-        {**environ, "CLAUDE_PROJECT_DIR": project_dir},
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ],
-        setsid=True,
+    return detached.start(
+        "store.health.maintenance", {**environ, "CLAUDE_PROJECT_DIR": project_dir}
     )
 
 

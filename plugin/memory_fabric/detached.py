@@ -1,0 +1,39 @@
+"""Start of a process of this package that outlives its session; nobody waits for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def program(module: str) -> str:
+    """Return the program that runs `main()` of a module of this package, given its folder."""
+    package, _, name = f"memory_fabric.{module}".rpartition(".")
+    return (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        f"from {package} import {name}; sys.exit({name}.main())"
+    )
+
+
+def start(module: str, environ: Mapping[str, str]) -> int:
+    """Start a module's `main()` detached and return the process id.
+
+    A key belongs into `environ` (all of the process's environment), not into arguments, which every
+    user can read. Standard streams are /dev/null. Raises OSError.
+    """
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-S", "-c", program(module), folder],
+        dict(environ),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ],
+        setsid=True,
+    )
