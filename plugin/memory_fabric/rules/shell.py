@@ -194,14 +194,8 @@ class _Reader:
             elif c == '"':
                 self.place += 1
                 parts.append(self._double_quoted())
-            elif c == "$":
-                parts.append(self._dollar())
-            elif c == "`":
-                self._substituted("`")
-                parts.append("$")
             else:
-                parts.append(c)
-                self.place += 1
+                parts.append(self._expanded())
         return "".join(parts)
 
     def _quoted(self) -> str:
@@ -224,15 +218,20 @@ class _Reader:
                     escaped if escaped in '"\\$`' else "" if escaped == "\n" else c + escaped
                 )
                 self.place += 2
-            elif c == "$":
-                parts.append(self._dollar())
-            elif c == "`":
-                self._substituted("`")
-                parts.append("$")
             else:
-                parts.append(c)
-                self.place += 1
+                parts.append(self._expanded())
         return "".join(parts)
+
+    def _expanded(self) -> str:
+        """Read an expansion, which becomes `$`, or one character."""
+        c = self.text[self.place]
+        if c == "$":
+            return self._dollar()
+        if c == "`":
+            self._substituted("`")
+            return "$"
+        self.place += 1
+        return c
 
     def _dollar(self) -> str:
         """Read `$name`, `$(…)`, `$((…))`, `${…}` and `$'…'`."""

@@ -51,7 +51,8 @@ def explain(
     shown: Container[str] = frozenset(),
     here: str = "",
 ) -> Explanation:
-    """Answer a question with explanations; Fabric.recall and Fabric.push describe the parameters.
+    """Answer a question with explanations; the parameters are those of Fabric.recall and
+    Fabric.hits_to_inject.
 
     Raises DeadlinePassed.
     """
