@@ -193,3 +193,10 @@ def test_a_prompt_counts_once_and_other_words_do_not() -> None:
 
     assert said_again(sentence, ["Always commit after each subtask. " * 3]) == 1
     assert said_again(sentence, ["Always ask before deploying", "commit the subtask"]) == 0
+
+
+def test_a_sentence_with_a_secret_is_not_heard() -> None:
+    said = "there is a local server. let's use sa / {} to connect."
+
+    assert heard(said.format("the other account")) is not None
+    assert heard(said.format(2 * ("Kol1" + "bri") + "!")) is None

@@ -194,3 +194,13 @@ def test_a_rebuilt_database_has_the_same_candidates(client: SimulatedClient) -> 
     assert client.command("repair").returncode == 0
 
     assert statuses(client) == ["candidate"]
+
+
+def test_what_is_said_with_a_secret_brings_no_cue_and_no_candidate(client: SimulatedClient) -> None:
+    secret = 2 * ("Kol1" + "bri") + "!"
+
+    cue = client.prompt(f"there is a local server. let's use sa / {secret} to connect.")
+    client.fire("Stop", last_assistant_message="All right.")
+
+    assert "Sounds like" not in cue
+    assert client.records("1") == []

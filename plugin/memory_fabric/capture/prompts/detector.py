@@ -10,6 +10,7 @@ from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
 from memory_fabric.language.patterns import pattern
+from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, one_line, stem, terms
 from memory_fabric.values import Value
 
@@ -39,7 +40,11 @@ class Heard(Value):
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the sentence of the prompt that most sounds as if it settles something, if any."""
+    """Return the sentence of the prompt that most sounds as if it settles something, if any.
+
+    A sentence with a secret is none: what is left without it says little, and a cue would have it
+    written once more.
+    """
     if not may_hear(prompt):
         return None
     sentences = segments(typed_ends(prompt))
@@ -52,7 +57,9 @@ def heard(prompt: str) -> Heard | None:
             best, kind, said = weight, its_kind, sentence.text
     if best < ENOUGH:
         kind, said = "choice", _answers(prompt)
-    return Heard(kind, cut(said, MAX_SENTENCE_CHARS)) if said else None
+    if not said or without_secrets(said) != said:
+        return None
+    return Heard(kind, cut(said, MAX_SENTENCE_CHARS))
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
