@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_REMEMBERED_CHARS = 1024
+# The beginning of the marks in the place of secrets.
+REDACTED = "[redacted"
 # An item of a block, and the end of its columns (recall.render).
 ITEM, COLUMNS_END = "- [", "] "
 

@@ -13,7 +13,7 @@ from memory_fabric.models import Record
 from memory_fabric.notes.quotation import is_assent
 from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.recall.agent_domains import SESSION
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.prefilter import REDACTED, without_secrets
 from memory_fabric.session.checkpoint import INTERRUPTED, own_words
 from memory_fabric.text import STOPWORDS, cut, first_of, one_line, stem, without_injected, words
 
@@ -35,7 +35,6 @@ ENOUGH_WORDS = 6
 # of them repeats the request.
 OUTCOME_WORDS, MAX_REPEATED = 4, 0.7
 # The beginning of the mark that replaces a secret: mostly in pasted text.
-REDACTED = "[redacted"
 # A longer prompt is mostly a paste; the end of a long answer is its account.
 MAX_PROMPT_CHARS, MAX_READ_CHARS = 8 << 10, 8 << 10
 # A longer task ends with a sentence, if that leaves so much.

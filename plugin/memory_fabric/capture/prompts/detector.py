@@ -10,7 +10,7 @@ from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
 from memory_fabric.language.patterns import pattern
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.prefilter import REDACTED, without_secrets
 from memory_fabric.text import cut, one_line, stem, terms
 from memory_fabric.values import Value
 
@@ -57,7 +57,8 @@ def heard(prompt: str) -> Heard | None:
             best, kind, said = weight, its_kind, sentence.text
     if best < ENOUGH:
         kind, said = "choice", _answers(prompt)
-    if not said or without_secrets(said) != said:
+    # The mark stands in a prompt that was kept until its turn ended.
+    if not said or REDACTED in said or without_secrets(said) != said:
         return None
     return Heard(kind, cut(said, MAX_SENTENCE_CHARS))
 
