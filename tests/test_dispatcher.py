@@ -23,6 +23,7 @@ from memory_fabric.dispatcher import (
     run,
 )
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.hook_streams import MAX_INPUT_BYTES
 from memory_fabric.reply import Reply
 from memory_fabric.store.log import late_events
 
@@ -274,7 +275,7 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
         (b'{"session_id": "x"}', "The event has no name"),
         (event("Notification"), "No handler for the event 'Notification'"),
         (event("x" * 5000 + "\n"), "No handler for the event"),
-        (b" " * (dispatcher.MAX_INPUT_BYTES + 1), "More than 8 MB"),
+        (b" " * (MAX_INPUT_BYTES + 1), "More than 8 MB"),
     ],
     ids=["empty", "broken", "list", "nameless", "unknown", "long name", "huge"],
 )

@@ -15,6 +15,7 @@ from memory_fabric.config import home_path
 from memory_fabric.deadline import NEVER_S, Deadline, current, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
+from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.ids import timestamp
 from memory_fabric.reply import Reply, encode, merge
 from memory_fabric.values import Value
@@ -159,11 +160,6 @@ LEAST_WORK_S = 0.1
 # Further time after the reply, by the clock and of CPU time, to record what was injected.
 AFTER_REPLY_S, AFTER_REPLY_WORK_S = 0.3, 0.15
 
-MAX_INPUT_BYTES = 8 << 20
-# Input above the limit is read and dropped, so that the client's pipe does not break.
-MAX_DRAINED_BYTES = 64 << 20
-STDIN, STDOUT = 0, 1
-
 
 class Outcome(Value):
     """The result of one event: bytes for stdout, and tasks for the time after they are written."""
@@ -223,13 +219,13 @@ def answer(
 
 def _serve(environ: Mapping[str, str]) -> None:
     try:
-        data = _read_stdin()
+        data = read_input()
     except OSError as error:
         _log_for(environ)(f"no input: {error}")
         return
     outcome = answer(data, environ)
     try:
-        _write_stdout(outcome.output)
+        write_output(outcome.output)
     except OSError as error:
         outcome.log(f"the client did not take the reply: {error}")
         _finish(outcome, delivered=False)
@@ -473,24 +469,6 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
         from memory_fabric.store.log import OUT_OF_TIME
 
         outcome.log(f"{outcome.event}{OUT_OF_TIME}{', '.join(limit.postponed)}")
-
-
-def _read_stdin() -> bytes:
-    """Read stdin up to one byte more than the limit; the rest is read and dropped."""
-    chunks: list[bytes] = []
-    kept = drained = 0
-    while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
-        drained += len(chunk)
-        if kept <= MAX_INPUT_BYTES:
-            kept += len(chunk)
-            chunks.append(chunk)
-    return b"".join(chunks)
-
-
-def _write_stdout(output: bytes) -> None:
-    # Unbuffered and by number, so that nothing a handler prints by mistake joins the reply.
-    while output:
-        output = output[os.write(STDOUT, output) :]
 
 
 def _age_s() -> float:

@@ -163,7 +163,7 @@ COMMANDS = (
     ),
     Command(
         "doctor",
-        "commands.doctor",
+        "doctor.command",
         "doctor",
         MAINTAIN,
         "Check everything that memory depends on, with a remedy for each finding.",

@@ -117,7 +117,9 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        from memory_fabric.recall.relation_times import with_times  # late: no prompt shows any
+        from memory_fabric.recall.answering.relation_times import (
+            with_times,  # late: no prompt shows any
+        )
 
         hits = tuple(_marked(with_times(answer.hits, inner.memory), self.memory))
         return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
@@ -240,8 +242,8 @@ class Fabric(RequestContext):
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         # late: prompts are given no turns and no rest
-        from memory_fabric.recall.cut_off import cut_off
-        from memory_fabric.recall.folding import folded
+        from memory_fabric.recall.answering.cut_off import cut_off
+        from memory_fabric.recall.answering.folding import folded
 
         ranked = self._ranked(found[: limit + REFERENCED_EXTRA], query)
         hits = cut_off(folded(ranked), query)[: max(0, limit)]
@@ -275,8 +277,10 @@ class Fabric(RequestContext):
         )
         sessions: Mapping[str, float] = {}
         if wide:
-            from memory_fabric.recall.continued import continued  # late: prompts do not wait for it
-            from memory_fabric.recall.empty_turns import without_empty_turns
+            from memory_fabric.recall.answering.continued import (
+                continued,  # late: prompts do not wait for it
+            )
+            from memory_fabric.recall.answering.empty_turns import without_empty_turns
 
             carried = continued(query, self.memory, candidates)
             sessions, failures = carried.scores, (*failures, *carried.failures)

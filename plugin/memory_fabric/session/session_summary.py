@@ -34,7 +34,6 @@ ENOUGH_WORDS = 6
 # The sentence that tells how a session ended has so many content words, and no more than this share
 # of them repeats the request.
 OUTCOME_WORDS, MAX_REPEATED = 4, 0.7
-# The beginning of the mark that replaces a secret: mostly in pasted text.
 # A longer prompt is mostly a paste; the end of a long answer is its account.
 MAX_PROMPT_CHARS, MAX_READ_CHARS = 8 << 10, 8 << 10
 # A longer task ends with a sentence, if that leaves so much.

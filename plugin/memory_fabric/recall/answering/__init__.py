@@ -1,0 +1,1 @@
+"""Stages that only questions go through, not prompts."""
