@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from contract.sides import Reference, answer, flood
-from contract.stories import (
+from contract.story_steps import (
     ADA,
     API,
     BEN,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from contract.sides import Reference, answer, flood
-from contract.stories import API, OWNS, create, relate
+from contract.story_steps import API, OWNS, create, relate
 from servers.mcp_clients import Process
 
 GRAPH = {"uri": "memory://knowledge-graph"}

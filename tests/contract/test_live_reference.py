@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from contract.sides import Answer, Reference, answer, clear
-from contract.stories import STORIES, Step, Story, entity, relation
+from contract.stories import STORIES
+from contract.story_steps import Step, Story, entity, relation
 from servers.mcp_clients import Process
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
-from contract.stories import entity, relation
+from contract.story_steps import entity, relation
 from servers.mcp_clients import connected
 from thorough import examples
 

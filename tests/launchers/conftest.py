@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from launchers.installation_site import Index, Site
 from launchers.support import PROMPT, make_root, make_tools, read_json, run, shim
 
 
@@ -74,3 +75,15 @@ def plugin(tmp_path: Path) -> InstalledPlugin:
         home=home,
         report_path=os.path.join(base, "report.json"),
     )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A site whose installers have all ended when the test has."""
+    index = Index(str(tmp_path / "wheels"))
+    site = Site(str(tmp_path / "a place with spaces"), index)
+    yield site
+    index.open.set()
+    site.finished()
+    index.server.shutdown()
+    index.server.server_close()
