@@ -219,7 +219,21 @@ def _replaced(path: str, before: str, text: str) -> bool:
     if before and not os.stat(path).st_mode & 0o200:
         raise StoreReadOnly(path, f"{path} is read-only.")
     data = text.encode("utf-8", "surrogateescape")
-    return files.write_atomic(path, data, 0o600, still=lambda: _read(path) == before)
+    return files.write_atomic(path, data, 0o600, still=lambda: _is_still(path, before))
+
+
+def _is_still(path: str, before: str) -> bool:
+    """Return True if the file holds this text, and was not replaced while that was read."""
+    known = _version(path)
+    return _read(path) == before and _version(path) == known
+
+
+def _version(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _lines(text: str) -> list[str]:
