@@ -6,8 +6,8 @@ import pytest
 
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.redaction.redact import redact
-from redaction.spoken_sentences import OF_KEYS, OF_PINS, SENTENCES
-from redaction.written_texts import HARMLESS, TABLES, WRITTEN
+from redaction_texts.spoken_sentences import OF_KEYS, OF_PINS, SENTENCES
+from redaction_texts.written_texts import HARMLESS, TABLES, WRITTEN
 
 # Weak and strong ones, made here: no source holds anything that looks like one.
 PASSWORDS = ["hun" + "ter2", "Som" + "mer2024!", "qW7" + "rT9zLk2", "letm" + "ein1"]
