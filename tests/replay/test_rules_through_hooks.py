@@ -239,6 +239,17 @@ def test_rules_that_an_agent_may_not_see_still_start_python(hooks: HookRunner) -
     assert seen["permissionDecision"] == "deny"
 
 
+def test_a_rule_of_one_session_binds_in_that_session_only(hooks: HookRunner) -> None:
+    rule = remember(hooks, STYLE, "git push", scope="local")
+    assert rule.session == "earlier"
+
+    other = bash(hooks, "git push")
+    own = bash(hooks, "git push", rule.session)
+
+    assert other == {}
+    assert own["permissionDecision"] == "deny"
+
+
 def test_what_was_held_back_is_counted_as_told(hooks: HookRunner) -> None:
     rule = remember(hooks, STYLE, "git push")
     for _ in range(2):
