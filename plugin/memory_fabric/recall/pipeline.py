@@ -1,4 +1,7 @@
-"""The recall pipeline: parse → retrieve → normalize → dedupe → boost → rank."""
+"""The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths.
+
+Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold → cut.
+"""
 
 from __future__ import annotations
 
