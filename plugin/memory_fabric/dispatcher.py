@@ -92,6 +92,8 @@ HANDLERS: Mapping[str, Entry] = {
         hurried=True,
         recalls=True,
         shows_notices=True,
+        # Where reading is on again, or the folder's project is another, no tool event would tell.
+        notes_place=True,
     ),
     # A person has typed a command that merges two projects, and waits for it. Both recall and
     # capture depend on the project.
@@ -247,7 +249,9 @@ def _answer(
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        _note_place(event.name, settings, "")
+        # Memory that is off for this process only, or until config.toml is corrected, is not noted.
+        if not (settings.reads or settings.muted or settings.closed):
+            _note_place(event.name, settings)
         return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
@@ -272,7 +276,7 @@ def _handled(
         reply = merge((reply, _alert(event.name, memory)))
         reply = _without_secrets(reply)
         output = encode(event.name, reply)
-        receipts = (*reply.receipts, lambda: _note_project(event.name, memory))
+        receipts = (*reply.receipts, lambda: _note_place(event.name, memory.settings, memory))
         outcome = Outcome(output, receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
     finally:
@@ -315,17 +319,13 @@ def _closed_notice(event_name: str, settings: Settings) -> bytes:
     return encode(event_name, Reply(notice=f"memory-fabric: {settings.closed}"))
 
 
-def _note_project(event_name: str, memory: Memory) -> None:
-    project = memory.project.id if memory.project else ""
-    _note_place(event_name, memory.settings, project if memory.settings.reads else "")
-
-
-def _note_place(event_name: str, settings: Settings, project: str) -> None:
-    """Note the project of the session's folder for hooks/launch; '' where nothing may be told."""
-    if not HANDLERS[event_name].notes_place or settings.muted:
+def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
+    """Note the project of the session's folder for hooks/launch; none where nothing may be told."""
+    if not HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store import launch_marks  # late: few events note it
 
+    project = memory.project.id if memory and memory.project and settings.reads else ""
     launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)
 
 

@@ -14,10 +14,14 @@ from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memory_fabric.events import Event
     from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
+    from memory_fabric.store.memory import Memory
 
+    Parts = tuple[list[Record], list[Record], list[Record]]
 
 # Records that bind the rest of the work come before what was learnt on the way.
 BINDING = frozenset(("decision", "constraint"))
@@ -39,20 +43,35 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     ledger = Ledger(event, context)
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
-    own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
-    own, pinned, others = (mark_records(part, context.memory) for part in (own, pinned, others))
+    parts = _worth_restoring(context, event.session, ledger.started_at)
     asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
     left = SESSION_CHARS - len(asked) - 2 if asked else SESSION_CHARS
-    text, records = block(ledger.checkpoint(), own, pinned, others, left)
+    saved = ledger.checkpoint()
+    text, records = block(saved, *parts, left)
+    marked = _marked(parts, records, context.memory)
+    if marked is not None:
+        text, records = block(saved, *marked, left)
     given = [f"record:{id_}" for id_ in records]
     given += [protocol.ID] if asked else []
     receipts = ledger.receipt(given, "compact", loaded=True, anew=True, text=text, own_words=asked)
     return Reply(text, own_words=asked, receipts=receipts)
 
 
-def _worth_restoring(
-    context: RequestContext, session: str, started_at: str
-) -> tuple[list[Record], list[Record], list[Record]]:
+def _marked(parts: Parts, chosen: Sequence[str], memory: Memory) -> Parts | None:
+    """Return the chosen records, marked where their files have changed; None if none has.
+
+    Only files of these are looked at: they are few, and a changed file is read.
+    """
+    records = [record for part in parts for record in part if record.id in chosen]
+    marked = mark_records(records, memory)
+    if marked == records:
+        return None
+    by_id = {record.id: record for record in marked}
+    own, pinned, others = ([by_id[r.id] for r in part if r.id in by_id] for part in parts)
+    return own, pinned, others
+
+
+def _worth_restoring(context: RequestContext, session: str, started_at: str) -> Parts:
     """Return this session's own records, the pinned ones, and the project's.
 
     Decisions and constraints come first. Records that MEMORY.md showed when the session began are
