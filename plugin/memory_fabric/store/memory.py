@@ -12,6 +12,7 @@ from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record, Trust
 from memory_fabric.store import files, switches
+from memory_fabric.store.conditions import ACTIVE_CURRENT
 from memory_fabric.store.database import (
     Database,
     expect_file,
@@ -376,7 +377,7 @@ class Memory:
         """
         apart = sorted(self.settings.domains.isolated)
         fit = (
-            "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
+            f"{ACTIVE_CURRENT} AND scope <> 'local' "
             "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
             f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
         )

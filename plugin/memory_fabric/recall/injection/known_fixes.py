@@ -14,6 +14,7 @@ from memory_fabric import deadline, jsontext
 from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Entity, Record
+from memory_fabric.store.conditions import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS
 from memory_fabric.values import Value
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 TYPE = "solution"
-HOLDS = f"type = '{TYPE}' AND status = 'active' AND superseded_by = '' AND valid_to = ''"
+HOLDS = f"type = '{TYPE}' AND {ACTIVE_CURRENT}"
 # The newest fixes of each database are compared, with both ends of the text.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
