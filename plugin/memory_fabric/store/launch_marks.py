@@ -164,3 +164,8 @@ def _remove_folder(path: str) -> None:
         os.rmdir(path)
     except OSError:
         return
+
+
+def forget_unbound(database_path: str) -> None:
+    """Remove the checksum of rules that name no call; the next hook that looks at them notes it."""
+    _remove(_unbound_path(database_path))
