@@ -42,7 +42,7 @@ def judged(client: SimulatedClient, id_: str, sessions: int, used: int = 0) -> N
     memory = client.memory()
     database = memory.session_database()
     rows = [row[0] for row in database.rows("SELECT id FROM told WHERE memory = ?", (id_,))]
-    worth.judge(database, rows, rows[:used], "2026-03-01T10:00:00.000Z")
+    worth.save_used(database, rows, rows[:used], "2026-03-01T10:00:00.000Z")
     memory.close()
 
 
