@@ -9,11 +9,11 @@ from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import CONFIRMED, CONTRADICTS, OTHERS, QUOTATION, WHEN, Provenance, Record
 from memory_fabric.store import records
-from memory_fabric.store.conditions import CURRENT
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
 from memory_fabric.values import Value
 

@@ -10,7 +10,7 @@ from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.session.standing import Standing
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False

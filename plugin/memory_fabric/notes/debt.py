@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.ids import short_id
 from memory_fabric.models import AGAIN, CONTRADICTS
-from memory_fabric.store.conditions import ACTIVE_CURRENT, CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import cut, neutralised, one_line
 from memory_fabric.values import Value
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from memory_fabric import ids
-from memory_fabric.store.conditions import CURRENT
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.store.records import about, key_of
 from memory_fabric.text import STOPWORDS, same_form, stem, terms, words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.models import CHANGED_FILES, record_type
 from memory_fabric.store import file_states
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

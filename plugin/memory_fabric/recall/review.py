@@ -13,9 +13,9 @@ from memory_fabric.models import (
 )
 from memory_fabric.recall import retention
 from memory_fabric.recall.dedupe import dedupe
-from memory_fabric.store.conditions import ACTIVE_CURRENT
 from memory_fabric.store.history import candidates
 from memory_fabric.store.history.last_mentions import RECORD
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.ids import timestamp
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, first_of, one_line
 
 TYPE_CHECKING = False

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from memory_fabric.models import Filters
     from memory_fabric.store.database import Database
 
-# Records that neither end nor have been replaced, and of these the active ones.
-CURRENT = "superseded_by = '' AND valid_to = ''"
-ACTIVE_CURRENT = f"status = 'active' AND {CURRENT}"
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
 NOTHING = "AND 0"

@@ -15,7 +15,7 @@ import os
 from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric import jsontext
 from memory_fabric.ids import checksum
 from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
-from memory_fabric.store.conditions import CURRENT
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 TYPE_CHECKING = False

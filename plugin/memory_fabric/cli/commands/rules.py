@@ -16,7 +16,7 @@ from memory_fabric.models import CONFIRMED, EFFECT, LIFTED, WHEN, Record
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import bound, effects, matching
 from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:

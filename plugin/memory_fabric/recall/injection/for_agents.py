@@ -14,8 +14,8 @@ from memory_fabric.recall.injection import inject
 from memory_fabric.recall.injection.agent_kinds import kind_of
 from memory_fabric.recall.injection.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
-from memory_fabric.store.conditions import ACTIVE_CURRENT
 from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
 TYPE_CHECKING = False

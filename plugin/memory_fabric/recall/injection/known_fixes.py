@@ -14,7 +14,7 @@ from memory_fabric import deadline, jsontext
 from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Entity, Record
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS
 from memory_fabric.values import Value
 

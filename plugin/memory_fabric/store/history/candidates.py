@@ -8,10 +8,10 @@ from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.models import AGAIN, OTHERS, Provenance, Record
 from memory_fabric.store import records
-from memory_fabric.store.conditions import CURRENT
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.record_state import CURRENT
 
 MAX_LISTED = 200
 _OPEN = f"{CURRENT} AND scope <> 'local'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.models import Provenance
 from memory_fabric.store import records
-from memory_fabric.store.conditions import ACTIVE_CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False

@@ -26,8 +26,8 @@ from memory_fabric.models import (
     text_with_reason,
 )
 from memory_fabric.store import records
-from memory_fabric.store.conditions import CURRENT
 from memory_fabric.store.operations import restore, rows, supersede_effects, tombstones
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
 from memory_fabric.values import Value
 
