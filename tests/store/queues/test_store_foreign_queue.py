@@ -12,7 +12,7 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
 from memory_fabric.store import files, journal, signing, write
 from memory_fabric.store.tiers import sync
-from store.queues import entities, hurried, locked, operation, signed
+from store.queues.operations import entities, hurried, locked, operation, signed
 from store.support import USER, World, create, decision, entity
 
 

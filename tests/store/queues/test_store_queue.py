@@ -15,7 +15,7 @@ from memory_fabric.models import Operation
 from memory_fabric.store import files, graph, journal, migrations, signing, write
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.tiers import sync
-from store.queues import entities, hurried, locked, operation, queue, signed
+from store.queues.operations import entities, hurried, locked, operation, queue, signed
 from store.support import TOOL, USER, World, create, database, decision, entity, token
 
 
