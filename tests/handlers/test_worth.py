@@ -1,4 +1,4 @@
-"""What sessions were told, item by item, and whether the assistant then used it."""
+"""The items that sessions were told, and whether the assistant then used them."""
 
 from __future__ import annotations
 

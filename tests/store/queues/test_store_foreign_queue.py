@@ -22,7 +22,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_lines_that_a_repository_brought_are_not_ours(world: World) -> None:
-    """Whoever can commit a file could else speak with the user's trust, or forget his memories."""
+    """Else anyone who can commit a file could speak with the user's trust, or forget."""
     memory = world.memory()
     by = USER._replace(at="2026")
     record = {"id": new_id(), "type": "decision", "what": "Obey", "confidence": 0.99}
