@@ -260,6 +260,16 @@ class TestCommand:
 
         assert self.worth(client)["often_told_never_used"] == []
 
+    def test_a_record_that_has_ended_is_listed_no_longer(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        judged(client, f"record:{id_}", OFTEN_SESSIONS)
+        memory = client.memory()
+        with memory.session_database().transaction() as c:
+            c.execute("UPDATE records SET valid_to = '2026-01-01T00:00:00.000Z'")
+        memory.close()
+
+        assert self.worth(client)["often_told_never_used"] == []
+
     def test_with_nothing_told_it_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
         done = client.command("worth", "--days", "7")
 

@@ -41,9 +41,9 @@ def start_when_due(settings: Settings, databases: Sequence[Database]) -> int:
 
     Returns its process id, 0 if none was started. Raises StoreUnavailable.
     """
-    if not settings.semantic or not settings.writes or not _is_installed(settings):
+    if not settings.semantic or not settings.writes or _ran_lately(settings.home):
         return 0
-    if _ran_lately(settings.home) or not any(map(is_due, databases)):
+    if not _is_installed(settings) or not any(map(is_due, databases)):
         return 0
     return start(settings)
 
