@@ -1,0 +1,1 @@
+"""Exchange with a shared log in PostgreSQL: connection, synchronisation, keys."""
