@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is lost where a large store ranks only the rows that hold most of a question.
+"""The loss where a large store ranks only the rows that hold most of a question.
 
     python3 benchmarks/pruning.py                          20,000 rows asked as if they were 100,000
     python3 benchmarks/pruning.py --as 1000000             ... as if they were a million
@@ -178,7 +178,7 @@ def first_ten(memory: Memory, question: Question) -> list[str]:
 
 
 def matches(memory: Memory, asked: str) -> int:
-    """How many rows an expression matches."""
+    """Return the number of rows that an expression matches."""
     (database,) = memory.databases()
     found = database.row(f"SELECT count(*) FROM {INDEX} WHERE {INDEX} MATCH ?", (asked,))
     return int(found[0]) if found else 0
@@ -223,7 +223,7 @@ def changed(module: Any, **values: int | Callable[..., Any]) -> Iterator[None]:
 
 @contextmanager
 def settings(options: argparse.Namespace) -> Iterator[None]:
-    """What the options say of matching's settings."""
+    """Apply the settings of matching that the options state."""
     with changed(
         fts_query,
         SPARE=options.spare,

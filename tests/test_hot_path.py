@@ -1,4 +1,4 @@
-"""What a hook imports: a small part of the standard library, its own handlers, all from `.pyc`."""
+"""The imports of a hook: few modules of the standard library, its handlers, all from `.pyc`."""
 
 from __future__ import annotations
 

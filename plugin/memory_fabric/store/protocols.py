@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from memory_fabric.config import Settings
-from memory_fabric.models import Operation, Project, Provenance, Record
+from memory_fabric.models import Operation, Project, Provenance
 from memory_fabric.store.database import Database
 
 
@@ -74,8 +74,8 @@ class Memory(Protocol):
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
         """Apply an operation to its database."""
 
-    def promotable(self) -> list[Record]:
-        """Return the records that belong in MEMORY.md."""
+    def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
+        """Return records that meet an SQL condition, newest first."""
 
 
 class Mirror(Protocol):
