@@ -32,9 +32,8 @@ sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.models import Provenance  # noqa: E402
-from memory_fabric.recall import retrieve  # noqa: E402
 from memory_fabric.recall.pipeline import Fabric  # noqa: E402
-from memory_fabric.store import fts_query  # noqa: E402
+from memory_fabric.store import fts_query, reader  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
 from scoring import mean  # noqa: E402
 
@@ -204,7 +203,7 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
     }
     if not prunes:
         changes["RANKED_ROWS"] = UNPRUNED
-    with changed(fts_query, **changes), changed(retrieve, selective_query=selective_query):
+    with changed(fts_query, **changes), changed(reader, selective_query=selective_query):
         yield asked
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.models import Project, Provenance
-    from memory_fabric.store.protocols import Mirror
+    from memory_fabric.store.protocols import Mirror, Reader
     from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
@@ -187,6 +187,16 @@ class Memory:
             if database is not None:
                 found.append(database)
         return found
+
+    def readers(self) -> list[Reader]:
+        """Return what recall reads: one reader for each of the `databases`."""
+        from memory_fabric.store.reader import DatabaseReader  # writers never load it
+
+        return [DatabaseReader(database) for database in self.databases()]
+
+    def limited_to(self, domains: Sequence[str]) -> Memory | None:
+        """Return a view of these domains if this kind of memory has its own; see scoped_memory."""
+        return None
 
     def open_databases(self) -> list[Database]:
         """Return the databases that are open already."""
