@@ -84,7 +84,8 @@ def test_the_launchers_files_are_noted_anew(memory: Memory) -> None:
     assert record is not None and kept is not None
     home, opened = memory.settings.home, database(memory)
     launch_marks.note_place(home, "/srv/shop", "a-project")
-    launch_marks.note_unbound(opened.connection, opened.path)
+    state = launch_marks.state_of_rules(opened.connection)
+    launch_marks.note_unbound(opened.connection, opened.path, state)
     unbound = Path(opened.path).parent / "unbound-rules"
     assert unbound.exists()
 
