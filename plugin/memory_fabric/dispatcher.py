@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from memory_fabric.config import home_path
+from memory_fabric.config import TIES, home_path
 from memory_fabric.deadline import NEVER_S, Deadline, current, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     Handle = Callable[[Event, RequestContext], Reply | None]
 
 
-# The switches that a handler needs: recall, capture, either, or capture with a forward target.
-# Plain strings add nothing to the start-up time.
-READS, WRITES, EITHER, FORWARDS = "reads", "writes", "either", "forwards"
+# The switches that a handler needs: recall, capture, either, capture with a forward target, or
+# capture in a home that is tied to a shared log. Plain strings add nothing to the start-up time.
+READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
 # Handlers of tool events that are called, and loaded, for these tools only; hooks/launch starts
 # nothing for them where memory has nothing to say (store.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
@@ -46,8 +46,8 @@ ON_TOOLS: Mapping[str, frozenset[str]] = {
 class Entry(Value):
     """The handlers of an event, in the order in which their replies are joined, and its limits.
 
-    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS. For
-    the tools in ON_TOOLS only the handlers that are meant for them are called.
+    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS,
+    EXCHANGES. For the tools in ON_TOOLS only the handlers that are meant for them are called.
 
     Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
     and of waiting for other processes, once for databases and once for files (`lock_s`). A person
@@ -77,6 +77,7 @@ HANDLERS: Mapping[str, Entry] = {
             ("load_context", READS),
             ("restore_checkpoint", READS),
             ("forward_waiting", FORWARDS),
+            ("exchange_with_team", EXCHANGES),
         ),
         wall_s=1.6,
         lock_s=0.4,
@@ -132,6 +133,7 @@ HANDLERS: Mapping[str, Entry] = {
         (
             ("auto_remember", WRITES),
             ("forward_session", FORWARDS),
+            ("exchange_with_team", EXCHANGES),
         ),
         wall_s=4.0,
         lock_s=1.0,
@@ -151,6 +153,7 @@ HANDLERS: Mapping[str, Entry] = {
         (
             ("flush_session", WRITES),
             ("forward_waiting", FORWARDS),
+            ("exchange_with_team", EXCHANGES),
         ),
         wall_s=0.9,
         lock_s=0.25,
@@ -338,7 +341,12 @@ def _names(event: Event, settings: Settings) -> list[str]:
         FORWARDS: settings.writes and settings.forward_url,
     }
     meant = [row for row in HANDLERS[event.name].handlers if _is_meant(row[0], event)]
-    return [name for name, use in meant if on[use]]
+    return [name for name, use in meant if (on[use] if use in on else _exchanges(settings))]
+
+
+def _exchanges(settings: Settings) -> bool:
+    """True if this home is tied to a shared log; without a tie this stat is all that it costs."""
+    return settings.writes and os.path.exists(os.path.join(settings.home, TIES))
 
 
 def _is_meant(handler: str, event: Event) -> bool:

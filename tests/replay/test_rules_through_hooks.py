@@ -39,7 +39,7 @@ def remember(hooks: HookRunner, what: str, when: str, trust: str = "user", **mor
 
 
 def bash(hooks: HookRunner, command: str, session: str = "s1", **more: Any) -> dict[str, Any]:
-    """What the hook says before a command, the decision of the client as `permissionDecision`."""
+    """Return the hook's output before a command, with its `permissionDecision`."""
     return tool(hooks, "Bash", {"command": command}, session, **more)
 
 

@@ -1,4 +1,4 @@
-"""Which commands and files a binding means, and which only mention it."""
+"""The commands and files that a binding means, and those that only mention it."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.session.standing import Standing
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 # Records that bind the rest of the work come before what was learnt on the way.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
-HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' "
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -79,9 +79,13 @@ def _worth_restoring(context: RequestContext, session: str, started_at: str) -> 
     """
     memory = context.memory
     sync.confirm_shown(memory)
-    own = memory.find_records(f"{HOLDS} AND type <> 'session' AND session = ?", (session,), MAX_OWN)
+    own = memory.find_records(
+        f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?", (session,), MAX_OWN
+    )
     own.sort(key=lambda record: record.type not in BINDING)
-    pinned = memory.find_records(f"{HOLDS} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED)
+    pinned = memory.find_records(
+        f"{ACTIVE_CURRENT} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED
+    )
     known = set(memory.native_ids(started_at))
     parts = []
     for records in (own, pinned, Standing(memory).records):

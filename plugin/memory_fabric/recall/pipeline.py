@@ -110,7 +110,7 @@ class Fabric(RequestContext):
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
-        sought = with_names_meant(sought, inner.memory.databases())
+        sought = with_names_meant(sought, inner.memory.readers())
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
@@ -145,7 +145,7 @@ class Fabric(RequestContext):
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return []
-        query = with_names_meant(query, self.memory.databases())
+        query = with_names_meant(query, self.memory.readers())
         found = self.injection_candidates(query, session=session)
         if inject.may_hold_a_log(query.text):
 

@@ -16,6 +16,7 @@ import os
 from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-_HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = ''"
 # Conditions on the records of a kind; each uses a partial index (store.migrations).
 # `main` because views of isolated domains hide some records.
 KINDS: Mapping[str, str] = {
     RULES: (
-        f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) AND {_HOLDS}"
+        f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) "
+        f"AND {ACTIVE_CURRENT}"
     ),
-    FIXES: f"type = 'solution' AND {_HOLDS}",
+    FIXES: f"type = 'solution' AND {ACTIVE_CURRENT}",
 }
 _HELD = "SELECT " + ", ".join(
     f"EXISTS (SELECT 1 FROM main.records WHERE {condition})" for condition in KINDS.values()
@@ -170,3 +171,8 @@ def _remove_folder(path: str) -> None:
         os.rmdir(path)
     except OSError:
         return
+
+
+def forget_unbound(database_path: str) -> None:
+    """Remove the checksum of rules that name no call; the next hook that looks at them notes it."""
+    _remove(_unbound_path(database_path))

@@ -275,15 +275,13 @@ _VECTORS: tuple[str, ...] = (
         WHEN old.text <> new.text BEGIN
         DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END""",
 )
-# Passages of long turns, for search.
-_PASSAGES: tuple[str, ...] = ()
 # Records that act on tool calls (store.launch_marks).
 _MARKED = (
     "CREATE INDEX records_bound ON records (seq) WHERE instr(body, '\"when\"') > 0",
     "CREATE INDEX records_of_fixes ON records (seq) WHERE type = 'solution'",
 )
 
-V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES, *_MARKED)
+V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_MARKED)
 
 MIGRATIONS = (V1, V2, V3, V4, V5, V6)
 LATEST = len(MIGRATIONS)

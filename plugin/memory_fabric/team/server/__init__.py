@@ -1,0 +1,1 @@
+"""The shared log in PostgreSQL: its schema, rights, and queries."""
