@@ -1,0 +1,256 @@
+"""The shared log: what is pushed is pulled, once, by every member, whatever commits when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from memory_fabric.store.team.wire import FORM, MAX_PAYLOAD_BYTES, PURGE, Position
+from memory_fabric.team.errors import NotAMember
+from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.log import PUSH_BATCH, SharedLog
+from team.conftest import SPACE
+from team.operations import operation, texts
+from team.postgres import ANN, BOB, EVE, OWNER
+
+OpenLog = Callable[[str], SharedLog]
+OpenConnection = Callable[[str], Connection]
+START = Position()
+INSERT = (
+    "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
+    " VALUES (gen_random_uuid(), %s, 'machine1', 'observation', %s)"
+)
+
+
+def payload(text: str) -> str:
+    return json.dumps({"v": 1, "key": f"o:{text}", "base": [], "value": {"text": text}})
+
+
+def test_nothing_is_lost_by_a_reader_between_two_transactions_that_commit_in_the_other_order(
+    open_connection: OpenConnection, open_log: OpenLog
+) -> None:
+    early, late, reader = open_connection(ANN), open_connection(BOB), open_log(OWNER)
+    early.autocommit = late.autocommit = False
+    early.execute(INSERT, (SPACE, payload("written first")))
+    late.execute(INSERT, (SPACE, payload("written second")))
+
+    late.commit()
+    between, position = reader.pull(START)
+    early.commit()
+    after, _ = reader.pull(position)
+
+    assert sorted(texts([*between, *after])) == ["written first", "written second"]
+
+
+def test_a_position_above_a_late_commit_would_lose_it(open_connection: OpenConnection) -> None:
+    """The order of seq alone is no order of commits: the reason for the horizon."""
+    early, late, reader = open_connection(ANN), open_connection(BOB), open_connection(OWNER)
+    early.autocommit = late.autocommit = False
+    early.execute(INSERT, (SPACE, payload("written first")))
+    late.execute(INSERT, (SPACE, payload("written second")))
+    late.commit()
+    seen = reader.execute("SELECT max(seq) FROM memory_fabric.operations").fetchone()
+
+    early.commit()
+
+    found = reader.execute("SELECT seq > %s FROM memory_fabric.operations", seen).fetchall()
+    assert found == [(False,), (False,)]
+
+
+def test_what_one_member_pushes_another_pulls_as_it_was(open_log: OpenLog) -> None:
+    said = operation("Ports are in ports.toml — 端口", proof="ab" * 32)
+
+    held = open_log(ANN).push([said])
+    pulled, _ = open_log(BOB).pull(START)
+
+    assert held == [said.op_id]
+    assert pulled == [said._replace(author=ANN)]
+
+
+def test_pushing_again_acknowledges_and_adds_nothing(open_log: OpenLog) -> None:
+    log, said = open_log(ANN), operation()
+
+    log.push([said])
+    held = log.push([said])
+
+    assert held == [said.op_id]
+    assert len(log.pull(START)[0]) == 1
+
+
+def test_an_operation_of_another_member_is_not_acknowledged(open_log: OpenLog) -> None:
+    said = operation()
+    open_log(ANN).push([said])
+
+    held = open_log(BOB).push([said])
+
+    assert held == []
+
+
+def test_a_pull_goes_on_where_the_last_one_ended(open_log: OpenLog) -> None:
+    log = open_log(ANN)
+    said = [operation(f"text {i}") for i in range(PUSH_BATCH + 7)]
+    log.push(said)
+
+    position, found = START, []
+    while True:
+        batch, position = log.pull(position, limit=100)
+        if not batch:
+            break
+        found += texts(batch)
+
+    assert found == texts(said)
+    assert log.holds(position)
+
+
+def test_a_position_of_another_epoch_begins_again(open_log: OpenLog) -> None:
+    log = open_log(ANN)
+    log.push([operation("said")])
+    _, position = log.pull(START)
+
+    again, _ = log.pull(position._replace(epoch=position.epoch + 1))
+
+    assert texts(again) == ["said"]
+
+
+def test_what_was_replaced_is_not_pulled(open_log: OpenLog) -> None:
+    log = open_log(ANN)
+    first = operation("old", key="o:1")
+    second = operation("new", key="o:1", base=[first.op_id])
+
+    log.push([first, second])
+
+    assert texts(log.pull(START)[0]) == ["new"]
+
+
+def test_nobody_replaces_what_another_member_or_another_key_said(open_log: OpenLog) -> None:
+    first = operation("of ann", key="o:1")
+    open_log(ANN).push([first])
+
+    open_log(BOB).push([operation("of bob", key="o:1", base=[first.op_id])])
+    open_log(ANN).push([operation("another key", key="o:2", base=[first.op_id])])
+
+    assert texts(open_log(BOB).pull(START)[0]) == ["of ann", "of bob", "another key"]
+
+
+def test_one_bad_operation_does_not_hold_up_the_others(open_log: OpenLog) -> None:
+    good = [operation(f"text {i}") for i in range(5)]
+    bad = [
+        operation("NUL \0 within"),
+        operation("lone \ud800 surrogate"),
+        operation("a kind", kind="No Kind"),
+        operation("a base", base=["not an id"]),
+        operation("x" * MAX_PAYLOAD_BYTES),
+    ]
+    refused: dict[str, str] = {}
+
+    held = open_log(ANN).push([*good[:2], *bad, *good[2:]], refused.__setitem__)
+
+    assert sorted(held) == sorted(said.op_id for said in good)
+    assert refused.keys() == {said.op_id for said in bad}
+    assert all(refused.values())
+
+
+def test_a_kind_and_a_form_of_a_later_release_arrive(open_log: OpenLog) -> None:
+    later = operation(kind="picture")
+    form = operation(form=FORM + 1)
+
+    open_log(ANN).push([later, form])
+    pulled, _ = open_log(BOB).pull(START)
+
+    assert [said.kind for said in pulled] == ["picture", form.kind]
+    assert pulled[1].form == FORM + 1
+    assert pulled[1].value is not None
+    assert pulled[1].value["value"] == form.value
+
+
+def test_a_withdrawal_arrives_as_one(open_log: OpenLog) -> None:
+    withdrawn = operation()._replace(value=None)
+
+    open_log(ANN).push([withdrawn])
+
+    assert open_log(BOB).pull(START)[0][0].value is None
+
+
+def test_a_sealed_operation_arrives_sealed(open_log: OpenLog) -> None:
+    sealed = operation(kind="sealed")._replace(value=None, sealed="c2VhbGVk")
+
+    open_log(ANN).push([sealed])
+
+    assert open_log(BOB).pull(START)[0] == [sealed._replace(author=ANN)]
+
+
+def test_has_names_what_is_there(open_log: OpenLog) -> None:
+    said, missing = operation(), operation()
+    log = open_log(ANN)
+    log.push([said])
+
+    assert log.has([said.op_id, missing.op_id]) == {said.op_id}
+
+
+def test_a_purge_blanks_and_says_so(open_log: OpenLog, open_connection: OpenConnection) -> None:
+    log = open_log(ANN)
+    first = operation("the secret", key="o:1")
+    log.push([first, operation("the secret, again", key="o:1", base=[first.op_id])])
+
+    blanked = log.purge(["o:1"])
+
+    pulled, _ = open_log(BOB).pull(START)
+    stored = open_connection(ANN).execute("SELECT payload::text FROM memory_fabric.operations")
+    assert blanked == 2
+    assert [(said.kind, said.key, said.author) for said in pulled] == [(PURGE, "o:1", ANN)]
+    assert pulled[0].value == {"of": [ANN]}
+    assert not [row for row in stored if "secret" in row[0]]
+
+
+def test_a_member_purges_only_what_he_said_and_an_owner_anything(open_log: OpenLog) -> None:
+    open_log(ANN).push([operation("of ann", key="o:1")])
+
+    of_bob = open_log(BOB).purge(["o:1"])
+    of_owner = open_log(OWNER).purge(["o:1"])
+
+    pulled, _ = open_log(BOB).pull(START)
+    assert (of_bob, of_owner) == (0, 1)
+    assert [(said.author, said.value) for said in pulled] == [(OWNER, {"of": [ANN]})]
+
+
+def test_a_forged_demand_to_purge_is_refused(open_log: OpenLog) -> None:
+    open_log(ANN).push([operation("of ann", key="o:1")])
+    forged = operation(key="o:1", kind=PURGE, value={"of": [ANN]})
+    refused: dict[str, str] = {}
+
+    held = open_log(BOB).push([forged], refused.__setitem__)
+
+    assert held == []
+    assert refused == {forged.op_id: "only an owner purges what others said"}
+
+
+def test_a_stranger_is_told_that_he_is_no_member(open_log: OpenLog) -> None:
+    with pytest.raises(NotAMember) as refused:
+        open_log(EVE).state()
+
+    assert "team add" in refused.value.remedy
+
+
+def test_the_state_names_the_member_his_role_and_how_many_there_are(open_log: OpenLog) -> None:
+    state = open_log(ANN).state()
+
+    assert (state.epoch, state.member, state.role, state.members) == (1, ANN, "member", 3)
+    assert open_log(OWNER).state().role == "owner"
+
+
+def test_the_state_names_what_holds_readers_back(
+    open_log: OpenLog, open_connection: OpenConnection
+) -> None:
+    writer = open_connection(ANN)
+    writer.autocommit = False
+    writer.execute(INSERT, (SPACE, payload("not yet")))
+
+    held = open_log(BOB).state().horizon_held_by
+    writer.rollback()
+
+    assert held is not None
+    assert (held.pid, held.user) == (writer.info.backend_pid, ANN)
+    assert held.application == "memory-fabric"
+    assert open_log(BOB).state().horizon_held_by is None
