@@ -36,7 +36,9 @@ class Log:
         found = self.operations[after.seq : after.seq + limit]
         if not found:
             return [], after
-        return found, Position(0, 1, after.seq + len(found), found[-1].op_id)
+        replaced = {(one.author, one.key, id_) for one in self.operations for id_ in one.base}
+        live = [one for one in found if (one.author, one.key, one.op_id) not in replaced]
+        return live, Position(0, 1, after.seq + len(found), found[-1].op_id)
 
     def _purge(self, member: str, demand: TeamOperation) -> None:
         for place, one in enumerate(self.operations):

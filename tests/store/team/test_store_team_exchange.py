@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import HAS_OTHERS, Provenance
+from memory_fabric.store import records
 from memory_fabric.store.team import outbox, space
 from memory_fabric.store.tiers import sync
 from store.support import USER
@@ -143,6 +144,25 @@ def test_a_machine_of_this_user_that_has_the_key_has_it_as_own(tmp_path: Path, l
     laptop.memory.forget([said.id], USER)
     synced(laptop, desk)
     assert desk.records() == {}
+
+
+def test_what_was_changed_twice_meanwhile_is_no_conflict(tmp_path: Path, log: Log) -> None:
+    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
+    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
+    said = desk.say("Use UTC")
+    synced(desk, laptop)
+    for pinned in (True, False):
+        desk.memory.write_now(
+            "put_record",
+            {"record": records.as_object(said._replace(pinned=pinned, why="zones")), "seen_in": []},
+            USER,
+            store="project",
+        )
+        desk.sync()
+    merged = laptop.pull()
+    assert merged.conflicts == 0
+    assert len([head for head in laptop.heads().values() if head.is_own]) == 1
+    assert laptop.records()["Use UTC"].why == "zones"
 
 
 def test_without_the_key_ones_own_name_proves_nothing(tmp_path: Path, log: Log) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Rows in one transaction: a hook that writes at the same time waits for no more.
 BATCH = 200
+# A machine that has read none of so many states of a key takes its own for a concurrent one.
+MAX_BASE = 100
 # Parts of a payload besides its value, in bytes, except for the ids in its base.
 _FRAME_BYTES = 1024
 _ID_BYTES = 40
@@ -173,16 +175,16 @@ def _operation(
         unproved = head.state == heads.THEIRS and head.author == tie.member
         if not (head.is_own or unproved):
             continue
-        # One that was not acknowledged may be on the server all the same.
-        lost = head.base if head.state in (heads.WAITING, heads.UNSENT) else ()
-        base |= dict.fromkeys((*lost, head.op_id))
+        # Of an operation that is replaced before a machine reads it, that machine sees only its
+        # successor, which therefore names what it replaced, too.
+        base |= dict.fromkeys((*head.base, head.op_id))
     head = heads.Head(
         ids.new_id(),
         key,
         tie.member,
         tie.origin,
         kind,
-        tuple(base),
+        tuple(base)[-MAX_BASE:],
         reading,
         value,
         ids.timestamp(),
