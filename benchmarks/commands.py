@@ -1,4 +1,4 @@
-"""What starting a command costs: whole processes of the command line, in bare starts.
+"""The cost of starting a command: whole processes of the command line, in bare starts.
 
     .venv/bin/python benchmarks/commands.py
     .venv/bin/python benchmarks/commands.py --runs 31

@@ -1,4 +1,4 @@
-"""What a fault did to a memory: what was acknowledged and is lost, what cannot be read any longer.
+"""The damage that a fault did to a memory: acknowledged changes lost, and parts unreadable.
 
 Lost is what was acknowledged with success and is not in the graph afterwards: after what waited was
 applied, read by a fresh server. Unreadable is what was known before and is not there either.
@@ -16,7 +16,7 @@ MAX_MESSAGE_CHARS = 200
 
 
 class Scale(NamedTuple):
-    """How large the faults are; these are the sizes of the published table."""
+    """The size of the faults; these are the sizes of the published table."""
 
     processes: tuple[int, ...] = (2, 4, 8)
     writes: int = 200
@@ -31,7 +31,7 @@ class Scale(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """What one side suffered. `broken` names other laws that did not hold, in words."""
+    """The losses of one side. `broken` names other laws that did not hold, in words."""
 
     acknowledged: int
     lost: int = 0
@@ -41,7 +41,7 @@ class Damage(NamedTuple):
 
     @property
     def is_harmful(self) -> bool:
-        """Whether anything is gone, or a law is broken."""
+        """True if anything is lost, or a law is broken."""
         return bool(self.lost or self.unreadable or self.broken)
 
 
@@ -100,7 +100,7 @@ def damage(
 
 
 def known_afterwards(side: Side) -> tuple[Known, str]:
-    """What a fresh server reads once all that waited was applied, and what it says if it cannot."""
+    """Return what a fresh server reads after the queue was applied, and its message if it fails."""
     side.settle()
     try:
         server = side.start()

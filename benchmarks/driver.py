@@ -333,7 +333,7 @@ def answer_of(message: Mapping[str, Any]) -> Answer:
 
 
 def reference_command() -> list[str]:
-    """How the reference server is started; without it, the command that installs it is said."""
+    """Return the command of the reference server; SystemExit names how to install it."""
     path = os.pathsep.join((VENV, os.environ.get("PATH", os.defpath)))
     node = shutil.which("node", path=path)
     if not node or not os.path.exists(REFERENCE):

@@ -1,4 +1,4 @@
-"""What faults do to memory: ours and the reference server, broken in the same ways.
+"""The effect of faults on memory: ours and the reference server, broken in the same ways.
 
     python3 benchmarks/faults.py                      all fifteen, in about ten minutes
     python3 benchmarks/faults.py --only 1,4 --rounds 20
@@ -92,7 +92,7 @@ def line(row: Row) -> str:
 
 
 def harm(damage: Damage) -> str:
-    """What is gone and which laws are broken, in words; empty where nothing is."""
+    """Return the losses and the broken laws, in words; empty if there are none."""
     counted = [
         f"{damage.lost} of {damage.acknowledged} acknowledged writes lost" if damage.lost else "",
         f"{damage.unreadable} unreadable" if damage.unreadable else "",

@@ -1,4 +1,4 @@
-"""What the hooks cost: whole processes from the exact commands of hooks.json, in bare starts.
+"""The cost of the hooks: whole processes from the exact commands of hooks.json, in bare starts.
 
     python3 benchmarks/hooks.py                         0, 1k and 10k observations in the project
     python3 benchmarks/hooks.py --sizes 100000 --runs 9

@@ -1,4 +1,4 @@
-"""What an import costs a hook: whole processes that import one thing and end, in bare starts.
+"""The cost of an import for a hook: processes that import one thing and end, in bare starts.
 
     python3 benchmarks/imports.py                     what hooks use, or do without
     python3 benchmarks/imports.py tomllib difflib

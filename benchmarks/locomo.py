@@ -276,7 +276,7 @@ def _ask(
 
 
 def _similarity(world: conversations.World, path: str) -> Measure | None:
-    """What the warm path ranks by as well. Stops the run where the extra is not installed."""
+    """Return the similarity that the warm path also ranks by. Stops the run without the extra."""
     if path == "hot":
         return None
     measure = measure_for(world.memory.settings)

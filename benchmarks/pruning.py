@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is lost where a large store ranks only the rows that hold most of a question.
+"""The loss where a large store ranks only the rows that hold most of a question.
 
     python3 benchmarks/pruning.py                          20,000 rows asked as if they were 100,000
     python3 benchmarks/pruning.py --as 1000000             ... as if they were a million
@@ -32,9 +32,8 @@ sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.models import Provenance  # noqa: E402
-from memory_fabric.recall import retrieve  # noqa: E402
 from memory_fabric.recall.pipeline import Fabric  # noqa: E402
-from memory_fabric.store import fts_query  # noqa: E402
+from memory_fabric.store import fts_query, reader  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
 from scoring import mean  # noqa: E402
 
@@ -178,7 +177,7 @@ def first_ten(memory: Memory, question: Question) -> list[str]:
 
 
 def matches(memory: Memory, asked: str) -> int:
-    """How many rows an expression matches."""
+    """Return the number of rows that an expression matches."""
     (database,) = memory.databases()
     found = database.row(f"SELECT count(*) FROM {INDEX} WHERE {INDEX} MATCH ?", (asked,))
     return int(found[0]) if found else 0
@@ -204,7 +203,7 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
     }
     if not prunes:
         changes["RANKED_ROWS"] = UNPRUNED
-    with changed(fts_query, **changes), changed(retrieve, selective_query=selective_query):
+    with changed(fts_query, **changes), changed(reader, selective_query=selective_query):
         yield asked
 
 
@@ -223,7 +222,7 @@ def changed(module: Any, **values: int | Callable[..., Any]) -> Iterator[None]:
 
 @contextmanager
 def settings(options: argparse.Namespace) -> Iterator[None]:
-    """What the options say of matching's settings."""
+    """Apply the settings of matching that the options state."""
     with changed(
         fts_query,
         SPARE=options.spare,

@@ -1,4 +1,4 @@
-"""What memory finds for questions of programming life: recall asked, and what prompts bring.
+"""The memories found for questions of programming life: by recall, and by prompts.
 
     python3 benchmarks/recall_code.py                       both halves of the set, the product
     python3 benchmarks/recall_code.py --split tune --out F  also what was found for each question
@@ -38,7 +38,7 @@ PATHS = ("hot", "warm")
 
 
 class Found(NamedTuple):
-    """What one question brought."""
+    """The result of one question."""
 
     question: recall_set.Question
     pulled: tuple[str, ...]
@@ -46,17 +46,17 @@ class Found(NamedTuple):
 
     @property
     def place(self) -> int:
-        """Where the answer stands among what was pulled, from 1; 0 when it does not."""
+        """The rank of the answer among what was pulled, from 1; 0 if it is not there."""
         return _place(self.pulled, self.question.gold)
 
     @property
     def is_given(self) -> bool:
-        """Whether the answer was injected."""
+        """True if the answer was injected."""
         return _place(self.pushed.ids, self.question.gold) > 0
 
     @property
     def is_trapped(self) -> bool:
-        """Whether a trap was injected and the answer was not before it."""
+        """True if a trap was injected and the answer was not before it."""
         gold = _place(self.pushed.ids, self.question.gold)
         trap = _place(self.pushed.ids, self.question.trap)
         return trap > 0 and not 0 < gold < trap
@@ -197,7 +197,7 @@ def _report(
 
 
 def _told(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """What was found for each question that may be looked at."""
+    """Return what was found for each question that may be looked at."""
     return [
         {
             **f.question._asdict(),

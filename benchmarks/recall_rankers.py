@@ -1,4 +1,4 @@
-"""Who answers the questions: the product itself, and plain rankers to stand beside it.
+"""Rankers that answer the questions: the product itself, and plain ones to compare it with.
 
 Every ranker knows one project. `pull` lists memories best first; `push` says what would be put in
 front of the model unasked, and in how many characters.
@@ -35,7 +35,7 @@ PLAIN_HITS, PLAIN_CHARS = 6, 2000
 
 
 class Push(NamedTuple):
-    """What was injected, in the order of its lines, and how long the text was."""
+    """The injected memories, in the order of their lines, and the length of the text."""
 
     ids: tuple[str, ...] = ()
     chars: int = 0
@@ -48,7 +48,7 @@ class Ranker(Protocol):
         """Ids of memories, best first, at most LIMIT; an unknown hit holds its place as ''."""
 
     def push(self, text: str) -> Push:
-        """What a prompt brings with it."""
+        """Return what a prompt brings with it."""
 
     def close(self) -> None:
         """Let go of files."""

@@ -74,7 +74,7 @@ class Sample(NamedTuple):
 
 
 class Share(NamedTuple):
-    """How many of how many."""
+    """A number of cases, and of how many."""
 
     hits: int
     of: int

@@ -1,4 +1,4 @@
-"""What `memory-fabric serve` carries: texts taken in durably, and questions, over loopback.
+"""The capacity of `memory-fabric serve`: texts taken in durably, and questions, over loopback.
 
     python3 benchmarks/serve.py                     everything, in about six minutes
     python3 benchmarks/serve.py --requests 20000    fewer requests for the growth of its memory
@@ -94,7 +94,7 @@ def measure(folder: str, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def growth(serving: Serving, requests: int) -> Iterator[Row]:
-    """How much more the server has resident after so many texts, and its worker."""
+    """Yield by how much the server and its worker have grown in memory after so many texts."""
     _until(serving, WARM_REQUESTS, "warm")
     before, of_worker = serving.memory_mb(), serving.worker_memory_mb()
     taken = _until(serving, requests, "many")
@@ -107,7 +107,7 @@ def growth(serving: Serving, requests: int) -> Iterator[Row]:
 
 
 def worked_off(serving: Serving, seconds: float) -> Row:
-    """How many texts the worker does, once nobody sends any more."""
+    """Return the rate at which the worker processes texts while nobody sends any."""
     before = _kept(serving, "done")
     time.sleep(seconds)
     rate = (_kept(serving, "done") - before) / seconds
@@ -167,7 +167,7 @@ def _latency_row(
 
 
 def _unwell(loads: Sequence[Load]) -> int:
-    """How many requests were refused or broken off."""
+    """Return the number of requests that were refused or broken off."""
     return sum(load.refused + load.broken for load in loads)
 
 

@@ -1,4 +1,4 @@
-"""What a call to the MCP server costs: ours and the reference server, in turn, in one run.
+"""The cost of a call to the MCP server: ours and the reference server, in turn, in one run.
 
     python3 benchmarks/server.py                        100, 1k, 10k and 100k entities
     python3 benchmarks/server.py --sizes 1000 --runs 9
@@ -154,7 +154,7 @@ class Graph:
             server.call("create_relations", {"relations": batch})
 
     def calls(self) -> dict[str, Callable[[int], Call]]:
-        """What is measured: for each row the call of a run's number."""
+        """Return the measured calls: for each row the call of a run's number."""
         return {
             "search, rare word": self.rare,
             "search, common word": lambda _: ("search_nodes", {"query": COMMON}),
@@ -202,7 +202,7 @@ class Graph:
 
 
 def broken_budgets(rows: Sequence[Row]) -> Iterator[str]:
-    """What is broken, in words."""
+    """Yield the broken budgets, in words."""
     known = {(row.row, row.entities): row for row in rows}
     for row in rows:
         least = THIRD if row.row == START else RATIOS.get(row.entities, {}).get(row.row, 0.0)
@@ -220,7 +220,7 @@ def broken_budgets(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def runs_for(size: int) -> int:
-    """How often each call is made at this size."""
+    """Return the number of runs of each call at this size."""
     return next((runs for most, runs in RUNS if size <= most), RUNS[-1][1])
 
 

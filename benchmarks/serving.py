@@ -23,7 +23,7 @@ START_S, STOP_S, ANSWER_S = 30.0, 20.0, 30.0
 
 
 class Load(NamedTuple):
-    """What came of a load: answers 200 and 202, other answers, broken connections, latencies."""
+    """The outcome of a load: answers 200 and 202, other answers, broken connections, latencies."""
 
     seconds: float
     fine: int
@@ -80,7 +80,7 @@ class Serving:
             connection.close()
 
     def load(self, kind: str, shape: tuple[int, int], seconds: float, mark: str) -> Load:
-        """What comes of so many connections that ask for so long."""
+        """Ask over so many connections for so long, and return the outcome."""
         connections, wait_ms = shape
         wrk = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "10s", "-s", LOAD]
         told = [kind, str(connections), str(wait_ms), self.key, mark]
@@ -96,11 +96,11 @@ class Serving:
         return Load(**json.loads(result.group(1)))
 
     def memory_mb(self) -> float:
-        """What the server has resident now."""
+        """The resident memory of the server now, in MB."""
         return _resident_mb(self.process.pid)
 
     def worker_memory_mb(self) -> float:
-        """What the process has resident that works off what came in."""
+        """The resident memory of the process that processes ingested texts, in MB."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             return sum(map(_resident_mb, map(int, file.read().split())))
 

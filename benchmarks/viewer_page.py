@@ -1,4 +1,4 @@
-"""What the page of the memory costs a browser: size, time to usable, frames while one moves.
+"""The cost of the memory's page for a browser: size, time to usable, frames while one moves.
 
     .venv/bin/python benchmarks/viewer_page.py [--entities 10000] [--relations 15000] [--check]
 
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for."""
+    """Return the command's arguments."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -32,7 +32,7 @@ COMPLETING = "_MEMORY_FABRIC_COMPLETE"
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command gave back."""
+    """The result of a command."""
 
     status: int
     out: str

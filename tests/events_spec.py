@@ -1,4 +1,4 @@
-"""What the client sends, said once more in pydantic models: the specification of `events`.
+"""The client's events in pydantic models: the specification of `events`.
 
 It is no part of the product (pydantic costs eighteen bare starts); tests hold the light reader
 against it. Measured on the real client: contracts page,
@@ -78,7 +78,7 @@ class McpServer(BaseModel):
 
 
 class ToolEvent(AnyEvent):
-    """What calls and results of tools have in common."""
+    """The fields that calls and results of tools share."""
 
     tool_name: Text = ""
     tool_input: Table = Field(default_factory=dict)
@@ -113,7 +113,7 @@ class SubagentStart(AnyEvent):
 
 
 class StopEvent(AnyEvent):
-    """What the ends of turns have in common."""
+    """The fields that the ends of turns share."""
 
     stop_hook_active: Flag = False
     last_assistant_message: Text = ""

@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """What is answered: a status, headers, a body; `before` runs first."""
+    """The answer to give: a status, headers, a body; `before` runs first."""
 
     status: int = 202
     headers: tuple[tuple[str, str], ...] = ()
@@ -114,5 +114,5 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Where it is sent to."""
+        """The address to send to."""
         return f"{self.origin}/v1/memory/ingest"

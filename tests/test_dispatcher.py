@@ -15,6 +15,7 @@ import pytest
 from memory_fabric import deadline, dispatcher
 from memory_fabric.dispatcher import (
     EITHER,
+    EXCHANGES,
     FORWARDS,
     HANDLERS,
     READS,
@@ -118,7 +119,7 @@ def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> N
         )
     }
     assert with_handle == set(HANDLER_NAMES)
-    assert {use for _, use in ROWS} == {READS, WRITES, EITHER, FORWARDS}
+    assert {use for _, use in ROWS} == {READS, WRITES, EITHER, FORWARDS, EXCHANGES}
     assert len(set(HANDLER_NAMES)) == len(set(ROWS))  # the same switches for each of its events
 
 

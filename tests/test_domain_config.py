@@ -1,4 +1,4 @@
-"""What config.toml says of domains: what cannot be used is named, and a wall rather stands."""
+"""The domains in config.toml: what cannot be used is named, and isolation is kept in doubt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where sessions are forwarded to, as variables name it: what cannot be used is named."""
+"""The target of forwarding, as variables name it: what cannot be used is named."""
 
 from __future__ import annotations
 

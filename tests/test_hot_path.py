@@ -1,4 +1,4 @@
-"""What a hook imports: a small part of the standard library, its own handlers, all from `.pyc`."""
+"""The imports of a hook: few modules of the standard library, its handlers, all from `.pyc`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from memory_fabric.config import read_settings
-from memory_fabric.dispatcher import FORWARDS, HANDLERS, ON_TOOLS
+from memory_fabric.dispatcher import EXCHANGES, FORWARDS, HANDLERS, ON_TOOLS
 from memory_fabric.ids import new_id
 from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
 from memory_fabric.store.memory import Memory
+from memory_fabric.team import ties
+from memory_fabric.team.ties import Tie
 from replay.hook_runner import ROOT, TESTS, HookRunner
 
 # Each costs half a bare start or more (design: start-up is the budget).
@@ -49,6 +51,9 @@ DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 NAMES = {event: {name for name, _ in entry.handlers} for event, entry in HANDLERS.items()}
 FORWARDERS = {
     name for entry in HANDLERS.values() for name, use in entry.handlers if use == FORWARDS
+}
+EXCHANGERS = {
+    name for entry in HANDLERS.values() for name, use in entry.handlers if use == EXCHANGES
 }
 
 EVENTS: dict[str, dict[str, Any]] = {
@@ -154,6 +159,43 @@ def test_without_a_receiver_no_hook_loads_what_forwards(
     forwarding = {f"memory_fabric.handlers.{handler}" for handler in FORWARDERS}
     forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
     assert modules & forwarding == set()
+
+
+@pytest.fixture
+def tied(tmp_path: Path) -> HookRunner:
+    """Hooks of a project that is tied to a server on which nothing listens."""
+    hooks = HookRunner(tmp_path / "tied")
+    hooks.run({"hook_event_name": "SessionStart", "session_id": "hot", **EVENTS["SessionStart"]})
+    [project] = (hooks.memory / "projects").iterdir()
+    tie = Tie(project.name, "host=127.0.0.1 port=9 dbname=none", "shop", "ann")
+    ties.save(str(hooks.memory), tie)
+    return hooks
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
+    tied: HookRunner, tmp_path: Path, name: str
+) -> None:
+    modules = modules_after(tied, name, tmp_path)
+
+    assert modules & (NETWORK | {"psycopg", "memory_fabric.team.worker"}) == set()
+    has_part = any(handler in EXCHANGERS for handler in NAMES[name])
+    assert ("memory_fabric.team.trigger" in modules) == has_part
+    reached = (tmp_path / f"{name}.txt.reached").read_text("utf-8").splitlines()
+    assert [line for line in reached if line.startswith("socket.")] == []
+    assert sum("from memory_fabric.team import worker" in line for line in reached) == has_part
+    if name in DELAYING:
+        assert modules & SLOW == set()
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_without_a_tie_no_hook_loads_what_exchanges(
+    hooks: HookRunner, tmp_path: Path, name: str
+) -> None:
+    modules = modules_after(hooks, name, tmp_path)
+
+    assert {m for m in modules if m.startswith("memory_fabric.team")} == set()
+    assert modules & {f"memory_fabric.handlers.{handler}" for handler in EXCHANGERS} == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
@@ -338,7 +380,7 @@ def test_only_the_events_own_handlers_are_loaded(
     tool = EVENTS[name].get("tool_name", "")
     own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
     others = {other for names in NAMES.values() for other in names} - own
-    assert loaded >= own - FORWARDERS
+    assert loaded >= own - FORWARDERS - EXCHANGERS
     assert loaded & others == set()
 
 

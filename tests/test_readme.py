@@ -24,7 +24,7 @@ KNOWN = {command.name for command in COMMANDS}
 
 
 def relative(page: Path) -> str:
-    """How a page is named in a test's id."""
+    """Return the name of a page in a test's id."""
     return str(page.relative_to(ROOT))
 
 

@@ -1,4 +1,4 @@
-"""How much of the many is tried in one run: some by default, all with `scripts/test --thorough`."""
+"""The number of cases in one run: some by default, all with `scripts/test --thorough`."""
 
 from __future__ import annotations
 

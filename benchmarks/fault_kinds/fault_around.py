@@ -189,7 +189,7 @@ def _two(server: Server, prefix: str) -> list[str]:
 
 
 def _disorder(side: Ours, told: Sequence[str]) -> list[str]:
-    """What is wrong with order and identifiers."""
+    """Return the faults of order and identifiers, in words."""
     server = side.start()
     names = list(server.graph())
     server.stop()
@@ -203,7 +203,7 @@ def _disorder(side: Ours, told: Sequence[str]) -> list[str]:
 
 
 def _no_undo(side: Ours, last: str, environ: dict[str, str]) -> list[str]:
-    """What is wrong with history and undo while the clock is still back."""
+    """Return the faults of history and undo while the clock is still back, in words."""
     shown = side.command("history", "--limit", "1", environ=environ)
     broken = [] if last in shown.stdout else [f"history does not begin with {last}: {shown}"]
     side.command("undo", "--last", environ=environ)

@@ -152,7 +152,7 @@ REMOVALS: Mapping[str, Callable[[Ours], Damage]] = {
 
 
 def _used(side: Side) -> tuple[list[str], str]:
-    """What a server that meets the damage acknowledges, and what it says first."""
+    """Return what a server that meets the damage acknowledges, and what it says first."""
     said: list[str] = []
     server = side.start()
     try:
@@ -171,13 +171,13 @@ def _used(side: Side) -> tuple[list[str], str]:
 
 
 def _repaired(side: Ours) -> str:
-    """What the command says that every message about damage names."""
+    """Return the output of the command that every message about damage names."""
     done = side.command("repair")
     return done.stdout + done.stderr
 
 
 def _said(side: Side) -> str:
-    """What a server told on standard error."""
+    """Return what a server wrote to standard error."""
     with open(side.said, encoding="utf-8", errors="replace") as stream:
         return stream.read()
 

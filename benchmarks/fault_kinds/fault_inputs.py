@@ -37,7 +37,7 @@ def hard_inputs(folder: str, scale: Scale) -> Iterator[Row]:
 
 
 class Sent(NamedTuple):
-    """What became of one input."""
+    """The outcome of one input."""
 
     told: Known
     message: str

@@ -224,7 +224,7 @@ def _mount(path: str) -> None:
 
 
 def _can_mount(path: str) -> bool:
-    """Whether this machine lets us mount."""
+    """True if this machine allows mounting."""
     if os.getuid() or not shutil.which("mount"):
         return False
     try:

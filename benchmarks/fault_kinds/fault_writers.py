@@ -129,7 +129,7 @@ def _beside_hooks(side: Ours, writes: int) -> Damage:
 
 
 def _beside_short_writers(side: Theirs, scale: Scale) -> Damage:
-    """What such a hook would do there: start, write once, leave."""
+    """Return the damage by short-lived writers, as a hook is one: start, write once, leave."""
     server = side.start()
     told: list[str] = []
     rounds = 0
@@ -199,7 +199,7 @@ class _Shared:
             return {json.loads(line)["name"] for line in stream if line.strip()}
 
     def holds(self, names: Iterable[str]) -> bool:
-        """Whether all of these entities are in the file."""
+        """True if all of these entities are in the file."""
         return self.names().issuperset(names)
 
     def unfinished(self) -> list[str]:
@@ -208,7 +208,7 @@ class _Shared:
         return [name for name in found if THEIR_COPY.fullmatch(name)]
 
     def row(self, fault: str, mine: Sequence[str], not_mine: Sequence[str]) -> Row:
-        """What each side lost of its own, once both have ended."""
+        """Return the row of a fault: what each side lost of its own, once both have ended."""
         self.other.stop()
         # Whatever the other left in the file, the file of ours follows the next call.
         mine = [*mine, *write_many(self.server, "ours-last", 1)]
@@ -222,7 +222,7 @@ class _Shared:
 
 
 def _stopped_before_renaming(shared: _Shared, name: str) -> bool:
-    """Whether the other stands still with its new file written and not in place; else it is done.
+    """True if the other is stopped with its new file written and not yet renamed; else it is done.
 
     It is sent a creation, and stopped as soon as its file is there.
     """

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # The client's own folder. Memory is in a folder next to it, never in the plugin's folders.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
+# The file in home that ties projects to shared logs (team.ties).
+TIES = "team.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # The switches, each of them independent.
 PARTS = ("read", "write")

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from memory_fabric.config import home_path
+from memory_fabric.config import TIES, home_path
 from memory_fabric.deadline import NEVER_S, Deadline, current, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     Handle = Callable[[Event, RequestContext], Reply | None]
 
 
-# The switches that a handler needs: recall, capture, either, or capture with a forward target.
-# Plain strings add nothing to the start-up time.
-READS, WRITES, EITHER, FORWARDS = "reads", "writes", "either", "forwards"
+# The switches that a handler needs: recall, capture, either, capture with a forward target, or
+# capture in a home that is tied to a shared log. Plain strings add nothing to the start-up time.
+READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
 # Handlers of tool events that are called, and loaded, for these tools only; hooks/launch starts
 # nothing for them where memory has nothing to say (store.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
@@ -46,8 +46,8 @@ ON_TOOLS: Mapping[str, frozenset[str]] = {
 class Entry(Value):
     """The handlers of an event, in the order in which their replies are joined, and its limits.
 
-    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS. For
-    the tools in ON_TOOLS only the handlers that are meant for them are called.
+    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS,
+    EXCHANGES. For the tools in ON_TOOLS only the handlers that are meant for them are called.
 
     Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
     and of waiting for other processes, once for databases and once for files (`lock_s`). A person
@@ -77,6 +77,7 @@ HANDLERS: Mapping[str, Entry] = {
             ("load_context", READS),
             ("restore_checkpoint", READS),
             ("forward_waiting", FORWARDS),
+            ("exchange_with_team", EXCHANGES),
         ),
         wall_s=1.6,
         lock_s=0.4,
@@ -92,6 +93,8 @@ HANDLERS: Mapping[str, Entry] = {
         hurried=True,
         recalls=True,
         shows_notices=True,
+        # Where reading is on again, or the folder's project is another, no tool event would tell.
+        notes_place=True,
     ),
     # A person has typed a command that merges two projects, and waits for it. Both recall and
     # capture depend on the project.
@@ -130,6 +133,7 @@ HANDLERS: Mapping[str, Entry] = {
         (
             ("auto_remember", WRITES),
             ("forward_session", FORWARDS),
+            ("exchange_with_team", EXCHANGES),
         ),
         wall_s=4.0,
         lock_s=1.0,
@@ -149,6 +153,7 @@ HANDLERS: Mapping[str, Entry] = {
         (
             ("flush_session", WRITES),
             ("forward_waiting", FORWARDS),
+            ("exchange_with_team", EXCHANGES),
         ),
         wall_s=0.9,
         lock_s=0.25,
@@ -247,7 +252,9 @@ def _answer(
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        _note_place(event.name, settings, "")
+        # Memory that is off for this process only, or until config.toml is corrected, is not noted.
+        if not (settings.reads or settings.muted or settings.closed):
+            _note_place(event.name, settings)
         return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
@@ -272,7 +279,7 @@ def _handled(
         reply = merge((reply, _alert(event.name, memory)))
         reply = _without_secrets(reply)
         output = encode(event.name, reply)
-        receipts = (*reply.receipts, lambda: _note_project(event.name, memory))
+        receipts = (*reply.receipts, lambda: _note_place(event.name, memory.settings, memory))
         outcome = Outcome(output, receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
     finally:
@@ -315,17 +322,13 @@ def _closed_notice(event_name: str, settings: Settings) -> bytes:
     return encode(event_name, Reply(notice=f"memory-fabric: {settings.closed}"))
 
 
-def _note_project(event_name: str, memory: Memory) -> None:
-    project = memory.project.id if memory.project else ""
-    _note_place(event_name, memory.settings, project if memory.settings.reads else "")
-
-
-def _note_place(event_name: str, settings: Settings, project: str) -> None:
-    """Note the project of the session's folder for hooks/launch; '' where nothing may be told."""
-    if not HANDLERS[event_name].notes_place or settings.muted:
+def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
+    """Note the project of the session's folder for hooks/launch; none where nothing may be told."""
+    if not HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store import launch_marks  # late: few events note it
 
+    project = memory.project.id if memory and memory.project and settings.reads else ""
     launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)
 
 
@@ -338,7 +341,12 @@ def _names(event: Event, settings: Settings) -> list[str]:
         FORWARDS: settings.writes and settings.forward_url,
     }
     meant = [row for row in HANDLERS[event.name].handlers if _is_meant(row[0], event)]
-    return [name for name, use in meant if on[use]]
+    return [name for name, use in meant if (on[use] if use in on else _exchanges(settings))]
+
+
+def _exchanges(settings: Settings) -> bool:
+    """True if this home is tied to a shared log; without a tie this stat is all that it costs."""
+    return settings.writes and os.path.exists(os.path.join(settings.home, TIES))
 
 
 def _is_meant(handler: str, event: Event) -> bool:

@@ -1,4 +1,4 @@
-"""What is stated for everybody names no person, company, place or machine; the rest stays."""
+"""Names in statements for everybody: no person, company, place or machine; the rest stays."""
 
 from __future__ import annotations
 

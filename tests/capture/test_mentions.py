@@ -1,4 +1,4 @@
-"""Where a text names things."""
+"""The places in a text that name things."""
 
 from __future__ import annotations
 

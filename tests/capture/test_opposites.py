@@ -1,4 +1,4 @@
-"""What is on record to the contrary: few and sure."""
+"""Records to the contrary: few and sure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAILED, WORKED, CHOSEN = "failed", "success", "neutral"
 
 
 def said(text: str, outcome: str = CHOSEN, at: str = USER.at) -> Record:
-    """What somebody states: an antipattern, a pattern, or whatever the text tells."""
+    """Return a statement: an antipattern, a pattern, or whatever the text tells."""
     kinds = {FAILED: "antipattern", WORKED: "pattern"}
     told = statement(text, type=kinds.get(outcome, ""))
     return told._replace(outcome=outcome, id=f"id-{text}", created_at=at)

@@ -159,7 +159,7 @@ def say(memory: Memory, text: str, instead_of: Sequence[str] = ()) -> str:
 
 
 def chosen(memory: Memory) -> set[str]:
-    """What recall still says that the project chose."""
+    """Return what recall still says that the project chose."""
     hits = Fabric(memory, NOW).recall("project Redis Kafka Valkey").hits
     said = {r.target for hit in hits for r in hit.graph_relations if r.type == "chose"}
     return said | {

@@ -1,4 +1,4 @@
-"""Who said a memory, in a phrase."""
+"""The source of a memory, in a phrase."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def words_of(name: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def a_file_to_import(shell: Shell) -> None:
-    """What `import` of the table reads."""
+    """Write the file that `import` of the table reads."""
     line = '{"type": "entity", "name": "Redis", "entityType": "technology", "observations": []}'
     (shell.project / "notes.jsonl").write_text(line, "utf-8")
 

@@ -33,7 +33,7 @@ def watched(shell: Shell, tmp_path: Path) -> Shell:
 
 
 def seen(tmp_path: Path) -> str:
-    """What was asked of the network."""
+    """Return what was asked of the network."""
     notes = tmp_path / "watch" / "sitecustomize.py.seen"
     return notes.read_text("utf-8") if notes.exists() else ""
 

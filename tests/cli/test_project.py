@@ -49,7 +49,7 @@ def recalled(shell: Shell, *words: str) -> list[str]:
 
 
 def registry(shell: Shell) -> Any:
-    """What the registry says, without the checksum by which it is known to be whole."""
+    """Return the registry without its checksum."""
     page = json.loads((shell.memory / "registry.json").read_text("utf-8"))
     page.pop("sum", None)
     return page

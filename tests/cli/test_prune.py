@@ -28,7 +28,7 @@ def age(path: Path, days: int, where: str = "1") -> None:
 
 
 def listed(done: Done) -> list[str]:
-    """What a report names: texts of records, names of entities."""
+    """Return what a report names: texts of records, names of entities."""
     return [s["last_observation"] if s["id"] else s["name"] for s in done.json["stale"]]
 
 

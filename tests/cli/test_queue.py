@@ -224,7 +224,7 @@ def test_status_and_doctor_say_what_is_left(shell: Shell, memory: Memory) -> Non
 
 
 def doctor(shell: Shell) -> dict[str, Any]:
-    """What the doctor finds of the intake."""
+    """Return what the doctor finds about the ingest queue."""
     found = shell.run("doctor", "--json").json
     (check,) = [one for one in found if one["name"] == "intake"]
     told: dict[str, Any] = check

@@ -26,7 +26,7 @@ def filled(shell: Shell) -> Shell:
 
 
 def tier(shell: Shell, name: str) -> dict[str, Any]:
-    """What status says of a tier."""
+    """Return what status says of a tier."""
     found = {t["tier"]: t for t in shell.run("status", "--json").json["tiers"]}
     one: dict[str, Any] = found[name]
     return one

@@ -19,7 +19,7 @@ def filled(shell: Shell) -> Shell:
 
 
 def known(shell: Shell) -> set[str]:
-    """What recall finds."""
+    """Return what recall finds."""
     answer = shell.run("recall", "--json", "pagination").json
     return {hit["text"] for hit in answer["results"]} & {DECISION, LESSON}
 

@@ -31,7 +31,7 @@ def snapshot(shell: Shell) -> Path:
 
 
 def embedded(html: str) -> dict[str, object]:
-    """What a page shows."""
+    """Return the data embedded in a page."""
     begin = html.index(">", html.index('id="memory"')) + 1
     found: dict[str, object] = json.loads(html[begin : html.index("</script>", begin)])
     return found
@@ -175,7 +175,7 @@ def test_wrong_use_is_one_helpful_line(told: Shell, words: tuple[str, ...], beca
 
 
 def watched(shell: Shell, tmp_path: Path, *words: str, **variables: str) -> tuple[str, Path]:
-    """What viz prints on a terminal, and the file in which the browser notes what it was given."""
+    """Return viz's output on a terminal, and the file with what the browser was given."""
     given = tmp_path / "given"
     program = tmp_path / "browser"
     program.write_text(f'#!/bin/sh\nprintf "%s" "$1" > "{given}"\n')

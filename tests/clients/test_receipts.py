@@ -40,7 +40,7 @@ def given(event: str, text: str, second: int) -> dict[str, Any]:
 
 
 def show(*entries: dict[str, Any], whole: bool = True) -> receipts.Dialogue:
-    """What a transcript with these entries shows."""
+    """Return the dialogue of a transcript with these entries."""
     return receipts.dialogue("s-1", entries, whole=whole)
 
 

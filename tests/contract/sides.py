@@ -19,7 +19,7 @@ SERVER = MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.j
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool answered: its texts, the structure beside them, and whether it failed."""
+    """The answer of a tool: its texts, the structure beside them, and whether it failed."""
 
     texts: tuple[str, ...]
     structure: Any
@@ -57,7 +57,7 @@ def installed(program: Path) -> Path:
 
 
 def answer(side: Process, tool: str, arguments: dict[str, Any]) -> Answer:
-    """What a side answers to a call."""
+    """Call a tool of a side and return the answer."""
     result = side.call(tool, arguments)
     return Answer(
         tuple(block["text"] for block in result["content"]),

@@ -1,4 +1,4 @@
-"""What is asked of both servers: short stories, each on an empty graph, compared step by step.
+"""Stories for both servers: short ones, each on an empty graph, compared step by step.
 
 They ask what the reference's own tests ask (creating, relating, adding, deleting, reading,
 searching, opening), and every number of the contract that shows in the answer to a call. A step

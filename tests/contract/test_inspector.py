@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def inspected(folder: Path, *asked: str) -> dict[str, Any]:
-    """What the inspector prints after asking our server, started as a client starts it."""
+    """Return what the inspector prints after asking our server, started as a client starts it."""
     # It looks for its own version in the folder above the current one.
     (folder / "package.json").write_text("{}", "utf-8")
     current = folder / "current"

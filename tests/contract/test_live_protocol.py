@@ -1,4 +1,4 @@
-"""What both servers say beside the tools' answers: greeting, resource, refusals, their end."""
+"""The messages of both servers besides tools' answers: greeting, resource, refusals, their end."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_calls_in_parallel_lose_nothing_here_and_something_there(
 
 
 def names_in(home: Path) -> set[str]:
-    """What a new server over the same memory knows."""
+    """Return what a new server over the same memory knows."""
     with Process(home) as side:
         side.greet()
         return {e["name"] for e in answer(side, "read_graph", {}).structure["entities"]}

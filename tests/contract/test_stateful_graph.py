@@ -73,7 +73,7 @@ class Model:
         return {"relations": created}
 
     def add_observations(self, observations: list[dict[str, Any]]) -> Graph | None:
-        """What was added; None when an entity is unknown, and then nothing was."""
+        """Add observations and return the new ones; add nothing if an entity is unknown (None)."""
         if any(item["entityName"] not in self.entities for item in observations):
             return None
         results = [

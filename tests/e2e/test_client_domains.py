@@ -53,7 +53,7 @@ def isolated(shared_home: Callable[[], Home]) -> Home:
 
 @pytest.fixture(scope="module")
 def asked(isolated: Home) -> dict[str, list[Request]]:
-    """What each agent read in one session, where it asked the tool `recall`; one kept a note."""
+    """Return each agent's requests in a session with calls of `recall`; one kept a note."""
     recall, remember = call(PREFIX + "recall", QUESTION), call(PREFIX + "remember", CONTRACTS)
     script = Script(env=LISTED, subagent=(recall, "Done.", recall, "Done.", remember, "Done."))
     with isolated.open(script) as session:
@@ -69,7 +69,7 @@ def asked(isolated: Home) -> dict[str, list[Request]]:
 
 
 def told_and_answered(sent: list[Request]) -> tuple[str, str]:
-    """What the agent was told at its start, and what it read more once the tool had answered."""
+    """Return what the agent was told at its start, and what it read after the tool's answer."""
     first, *_, last = [request for request in sent if request.kind == "subagent"]
     assert last.text.startswith(first.text)
     return "\n".join(injected(first.text, "SubagentStart")), last.text.removeprefix(first.text)

@@ -53,13 +53,13 @@ def uninstall(home: Home) -> None:
 
 
 def servers(result: Result) -> list[dict[str, str]]:
-    """How the client sees each MCP server, at the start of each turn."""
+    """Return the state of each MCP server for the client, at the start of each turn."""
     starts = [event for event in result.events if event.get("subtype") == "init"]
     return [server for event in starts for server in event["mcp_servers"]]
 
 
 def recalled(home: Home) -> bool:
-    """Whether a new session's first request holds the decision in a block of ours."""
+    """True if a new session's first request holds the decision in a block of ours."""
     [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
     return any("PostgreSQL" in block for block in blocks(request))
 
@@ -159,7 +159,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moved]:
 
 
 def by_name(printed: str) -> dict[str, dict[str, str]]:
-    """What the doctor found, by the name of the check."""
+    """Return what the doctor found, by the name of the check."""
     return {check["name"]: check for check in json.loads(printed)}
 
 

@@ -1,4 +1,4 @@
-"""What a person said in one session reaches the model in the next, where it matters and once."""
+"""Words of one session that reach the model in the next, where they matter and once."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ANSWER = "The analytics service talks to PostgreSQL."
 
 
 def prove(home: Home) -> dict[str, dict[str, Any]]:
-    """What the doctor finds, by name."""
+    """Return the doctor's findings by name."""
     return {
         check["name"]: check for check in json.loads(home.fabric("doctor", "--prove", "--json"))
     }

@@ -1,4 +1,4 @@
-"""What the real client's sessions leave behind: what is stated is remembered, the rest is not."""
+"""The memories that the real client's sessions leave: what is stated is kept, the rest is not."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def said(home: Home, role: str, words: str) -> bool:
-    """Whether the client has written these words, as this role's, into a transcript."""
+    """True if the client has written these words, as this role's, into a transcript."""
     lines = [
         line
         for path in home.config.glob("projects/*/*.jsonl")

@@ -48,7 +48,7 @@ def at_once(*calls: Turn) -> Turn:
 
 @pytest.fixture(scope="module")
 def work(shared_home: Callable[[], Home]) -> dict[str, list[Request]]:
-    """What subagents read first that a session delegated to, after another had decided."""
+    """Return what subagents read first that a session delegated to, after another had decided."""
     home = shared_home()
     home.session(Script(prompts=(STORES,), main=(NOTED,)))
     turns = {
@@ -68,7 +68,7 @@ def work(shared_home: Callable[[], Home]) -> dict[str, list[Request]]:
 
 
 def briefing(sent: Sequence[Request], task: str) -> str:
-    """What the subagent with this task was told by us."""
+    """Return what the subagent with this task was told by us."""
     subagents = [request for request in sent if request.kind == "subagent"]
     [request] = [request for request in subagents if task[-40:] in request.text]
     return "\n".join(injected(request.text, "SubagentStart"))

@@ -39,7 +39,7 @@ GATEWAY = {
 
 
 def until(condition: Callable[[], bool], deadline_s: float) -> bool:
-    """Whether the condition came true in time."""
+    """Return True if the condition came true in time."""
     ends = time.monotonic() + deadline_s
     while not condition():
         if time.monotonic() > ends:

@@ -1,4 +1,4 @@
-"""What the scripts cannot have makes them fail, with the remedy, and never pass by skipping."""
+"""Scripts that lack something: they fail with the remedy, and never pass by skipping."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_known_becomes_unreadable(
 
 
 def test_what_the_reference_server_loses_is_seen(tmp_path: Path) -> None:
-    """Who finds no loss there would find none in ours."""
+    """A test that found no loss there would find none in ours."""
     [row] = faults.FAULTS[2](str(tmp_path), SMALL._replace(reference=True))
 
     assert row.theirs is not None

@@ -1,4 +1,4 @@
-"""What a repository or a home brings in the place of a file stalls nobody and is not replaced."""
+"""Things in the place of a file, brought by a repository or home: none stalls or is replaced."""
 
 from __future__ import annotations
 

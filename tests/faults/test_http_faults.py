@@ -41,7 +41,7 @@ def _children_of(task: Path) -> list[str]:
 
 
 def until(holds: Callable[[], bool]) -> bool:
-    """Whether something comes to hold in time."""
+    """Return True if the condition comes to hold in time."""
     give_up = time.monotonic() + GIVE_UP_S
     while time.monotonic() < give_up:
         if holds():
@@ -50,7 +50,7 @@ def until(holds: Callable[[], bool]) -> bool:
 
 
 def runs(process: int) -> bool:
-    """Whether the process is there and no zombie."""
+    """True if the process exists and is no zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def runs(process: int) -> bool:
 
 
 def looked_at_anew(server: Serving) -> list[Reply]:
-    """Whether it is ready, until it has looked at the disk at least twice."""
+    """Return the answers to "ready?" until the server has looked at the disk at least twice."""
     replies, began = [], time.monotonic()
     while time.monotonic() - began < 2 * LOOK_EVERY_S:
         replies.append(server.get("/readyz", key="none"))
@@ -66,7 +66,7 @@ def looked_at_anew(server: Serving) -> list[Reply]:
 
 
 def is_done(server: Serving, id_: str) -> bool:
-    """Whether a text was worked off."""
+    """True if a text was processed."""
     return bool(server.get(f"{INGEST}/{id_}").json["state"] == "done")
 
 

@@ -264,7 +264,7 @@ for number in range(rounds):
 def test_a_person_who_edits_the_notes_at_the_same_moment_loses_nothing_by_us(
     hooks: HookRunner,
 ) -> None:
-    """What the editor wrote last stays; it may itself overwrite our fence, which comes back."""
+    """The editor's last version stays; it may itself overwrite our fence, which comes back."""
     editor = subprocess.Popen(
         [sys.executable, "-c", EDITOR, str(notes(hooks)), "60"], stdout=subprocess.PIPE
     )

@@ -168,7 +168,7 @@ def test_https_to_another_machine_goes_through_the_proxy_as_a_tunnel(
 
 
 def spoken(home: Path, words: bytes, *, drip: bool = False) -> Answer:
-    """What is made of a receiver that says just this."""
+    """Return what the client makes of a receiver that says just this."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         asked: list[bytes] = []
         thread = threading.Thread(target=answer_once, args=(server, words, asked, drip))

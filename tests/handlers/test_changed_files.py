@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from memory_fabric.handlers import restore_checkpoint
+from memory_fabric.recall.file_marks import mark_records
+from memory_fabric.recall.session_block import SESSION_CHARS
 from simulated_client import SimulatedClient
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.models import Record
+    from memory_fabric.store.memory import Memory
 
 RULE = "Handlers in src/api/x.py page with cursors"
 MARK = "(src/api/x.py has changed since)"
@@ -73,6 +83,30 @@ def test_a_compaction_gives_it_back_with_the_mark(named: SimulatedClient) -> Non
     named.fire("PreCompact", trigger="manual", custom_instructions="")
 
     assert MARK in named.context("SessionStart", source="compact")
+
+
+def test_a_compaction_looks_only_at_files_of_what_it_gives_back(
+    client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[str] = []
+
+    def spy(records: Sequence[Record], memory: Memory) -> list[Record]:
+        looked_at.extend(record.what for record in records)
+        return mark_records(records, memory)
+
+    for number in range(12):
+        (client.project / f"part_{number}.py").write_text("a = 1\n")
+        client.note("decision", f"part_{number}.py holds the {'long ' * 45}table {number}", "")
+        (client.project / f"part_{number}.py").write_text("a = 12\n")
+    client.fire("PreCompact", trigger="manual", custom_instructions="")
+    monkeypatch.setattr(restore_checkpoint, "mark_records", spy)
+
+    told = client.context("SessionStart", source="compact")
+
+    assert len(told) <= SESSION_CHARS
+    assert 0 < told.count("has changed since") < 12
+    assert len(looked_at) == len(set(looked_at)) < 12
+    assert told.count(".py holds") == told.count("has changed since")
 
 
 def test_recall_and_why_mark_it(named: SimulatedClient) -> None:

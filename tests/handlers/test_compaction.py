@@ -17,7 +17,7 @@ TASK = "Build the analytics importer for CSV uploads, please"
 
 
 def recorded(client: SimulatedClient, name: str, session: str = "session-1", **fields: Any) -> str:
-    """What a recorded event of this session is answered with."""
+    """Return the answer to a recorded event of this session."""
     event: dict[str, Any] = json.loads((EVENTS / f"variants/{name}.json").read_text("utf-8"))
     for known in ("session_id", "transcript_path", "cwd"):
         event.pop(known)
@@ -25,7 +25,7 @@ def recorded(client: SimulatedClient, name: str, session: str = "session-1", **f
 
 
 def compacted(client: SimulatedClient, session: str = "session-1") -> str:
-    """What a session is given after a compaction, in the order of the client's events."""
+    """Return what a session is given after a compaction, in the order of the client's events."""
     assert recorded(client, "PreCompact.auto", session) == ""
     assert recorded(client, "SubagentStop.compaction_fork", session) == ""
     return recorded(client, "SessionStart.compact", session)

@@ -33,7 +33,7 @@ def named(client: SimulatedClient) -> Iterator[SimulatedClient]:
 
 
 def letters(client: SimulatedClient) -> list[dict[str, Any]]:
-    """What waits, as it lies in the spool."""
+    """Return the waiting items as they are in the spool."""
     return [spool.read(item) for item in spool.waiting(str(client.fabric_home))]
 
 
@@ -446,7 +446,7 @@ class TestPurging:
 
 
 class Read:
-    """What a reading gave, in how many calls and bytes."""
+    """The result of a reading, with the number of its calls and bytes."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, str]] = []

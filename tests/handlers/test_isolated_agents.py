@@ -53,7 +53,7 @@ def recorded(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def fire(client: SimulatedClient, name: str, session: str = "s", **fields: Any) -> str:
-    """What the model is given for a recorded event, with these fields changed."""
+    """Return what the model is given for a recorded event, with these fields changed."""
     event = recorded(name, **fields)
     return client.context(event.pop("hook_event_name"), session, **event)
 
@@ -70,7 +70,7 @@ def noted(client: SimulatedClient, line: str, session: str = "s", **fields: str)
 
 
 def started(client: SimulatedClient, kind: str, agent: str = "a2", task: str = QUESTION) -> str:
-    """What a subagent of this type is given that starts for a task."""
+    """Return what a subagent of this type is given that starts for a task."""
     asked = {"description": "a task", "prompt": task, "subagent_type": kind}
     fire(client, "variants/PreToolUse.Agent", tool_input=asked, tool_use_id=f"t-{agent}")
     return fire(client, "SubagentStart", agent_id=agent, agent_type=kind)
@@ -294,7 +294,7 @@ def broke_off(client: SimulatedClient) -> None:
 
 
 def next_start(client: SimulatedClient) -> str:
-    """What another session is given at its start, which catches up on what broke off."""
+    """Return what another session is given at its start, which catches up on what broke off."""
     other = str(client.transcript.with_name("other.jsonl"))
     return client.context("SessionStart", "next", source="startup", transcript_path=other)
 
@@ -390,7 +390,7 @@ def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: Simulate
 
 
 def called(client: SimulatedClient, tool: str = "recall", **fields: Any) -> callers.Caller | None:
-    """Who calls, as the hook before the call has noted it."""
+    """Return the caller, as the hook before the call has noted it."""
     name = f"mcp__plugin_memory-fabric_memory__{tool}"
     event = recorded("variants/PreToolUse.mcp_in_subagent", tool_name=name, tool_use_id="toolu_1")
     event |= {"agent_id": "", "agent_type": ""} | fields

@@ -1,4 +1,4 @@
-"""Whose memory a folder has, said by the person alone: the typed skill, and who may not say it."""
+"""The project of a folder, named by the person alone: the typed skill, and who may not use it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Clones:
         client.fire("Stop", folder.name)
 
     def whats(self, folder: Path) -> set[str]:
-        """What is remembered in a clone."""
+        """Return what is remembered in a clone."""
         self.at(folder)
         return {record.what for record in self.client.records()}
 
@@ -50,7 +50,7 @@ class Clones:
         return self.client.fire("UserPromptExpansion", "typing", **fields, **more)
 
     def notice(self, session: str) -> str:
-        """What a session's start says to the person."""
+        """Return what a session's start says to the person."""
         said = self.client.fire("SessionStart", session, source="startup")
         return str(said.get("systemMessage", ""))
 

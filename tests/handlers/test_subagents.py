@@ -30,7 +30,7 @@ def delegate(
 
 
 def start(client: SimulatedClient, agent: str, kind: str = "general-purpose") -> str:
-    """What the recorded start of a subagent is answered with."""
+    """Return the answer to the recorded start of a subagent."""
     event = recorded("SubagentStart") | {"agent_id": agent, "agent_type": kind}
     return client.context(event.pop("hook_event_name"), "s", **event)
 
@@ -43,7 +43,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def has_started(client: SimulatedClient, agent: str, task: str) -> None:
-    """What the client writes beside a subagent's transcript soon after its start (measured)."""
+    """Write what the client puts beside a subagent's transcript after its start (measured)."""
     folder = client.transcript.with_suffix("") / "subagents"
     folder.mkdir(parents=True, exist_ok=True)
     noted = {"agentType": "general-purpose", "description": "a task", "toolUseId": task}

@@ -123,6 +123,51 @@ def test_what_others_and_programs_stated_is_told_of_no_failure(
     assert failed(known) == ""
 
 
+LOG = f"Why does this fail?\n{'step ok' + chr(10)}" + "".join(
+    f"==> Layer {n} pushed\n" for n in range(9)
+)
+
+
+def fixes_in(told: str, *fixes: str) -> list[str]:
+    return [fix for fix in fixes if fix in told]
+
+
+@pytest.mark.parametrize("trust", ["tool", "foreign"])
+def test_nor_is_it_told_to_a_prompt_with_the_failure(known: SimulatedClient, trust: str) -> None:
+    memory = known.memory()
+    with memory.session_database().transaction() as connection:
+        connection.execute("UPDATE records SET trust = ?", (trust,))
+    memory.close()
+
+    assert FIX not in known.prompt(LOG + ERROR, "session-2")
+
+
+def test_a_prompt_with_the_failure_is_told_the_fixes_that_its_session_has_not_seen(
+    client: SimulatedClient,
+) -> None:
+    fixes = [
+        f'Deploys stop with "force_https is not allowed": {how}'
+        for how in ("remove the TLS handler", "pin the edge release", "renew the certificate")
+    ]
+    for fix in fixes:
+        client.note("fix", fix, "")
+
+    first, second = (fixes_in(client.prompt(LOG + ERROR, "session-2"), *fixes) for _ in range(2))
+
+    assert len(first) == 2
+    assert sorted(first + second) == sorted(fixes)
+
+
+def test_a_fix_of_one_session_is_told_to_no_other(known: SimulatedClient) -> None:
+    memory = known.memory()
+    with memory.session_database().transaction() as connection:
+        connection.execute("UPDATE records SET scope = 'local'")
+    memory.close()
+
+    assert failed(known) == ""
+    assert FIX not in known.prompt(LOG + ERROR, "session-2")
+
+
 def test_a_changed_file_is_marked(client: SimulatedClient) -> None:
     (client.project / "fly.toml").write_text("a = 1\n")
     client.note("fix", FIX, "")

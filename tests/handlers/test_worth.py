@@ -1,4 +1,4 @@
-"""What sessions were told, item by item, and whether the assistant then used it."""
+"""The items that sessions were told, and whether the assistant then used them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def judged(client: SimulatedClient, id_: str, sessions: int, used: int = 0) -> N
     memory = client.memory()
     database = memory.session_database()
     rows = [row[0] for row in database.rows("SELECT id FROM told WHERE memory = ?", (id_,))]
-    worth.judge(database, rows, rows[:used], "2026-03-01T10:00:00.000Z")
+    worth.save_used(database, rows, rows[:used], "2026-03-01T10:00:00.000Z")
     memory.close()
 
 
@@ -257,6 +257,16 @@ class TestCommand:
         judged(client, f"record:{id_}", OFTEN_SESSIONS)
 
         client.command("forget", id_, "--yes")
+
+        assert self.worth(client)["often_told_never_used"] == []
+
+    def test_a_record_that_has_ended_is_listed_no_longer(self, client: SimulatedClient) -> None:
+        id_ = keep(client)
+        judged(client, f"record:{id_}", OFTEN_SESSIONS)
+        memory = client.memory()
+        with memory.session_database().transaction() as c:
+            c.execute("UPDATE records SET valid_to = '2026-01-01T00:00:00.000Z'")
+        memory.close()
 
         assert self.worth(client)["often_told_never_used"] == []
 

@@ -1,4 +1,4 @@
-"""What a text that came in holds: turns, decisions, records, and when it was said."""
+"""The parts of an ingested text: turns, decisions, records, and the time of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subagent's task is about, found in prompts as models write them."""
+"""The subject of a subagent's task, found in prompts as models write them."""
 
 from __future__ import annotations
 

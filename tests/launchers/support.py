@@ -174,7 +174,7 @@ def read(path: str) -> str:
 
 
 def read_json(path: str) -> Any:
-    """What the JSON file holds."""
+    """Return the content of the JSON file."""
     return json.loads(read(path))
 
 

@@ -63,7 +63,7 @@ def call(
 
 
 def told(result: subprocess.CompletedProcess[bytes]) -> Mapping[str, Any]:
-    """What the command line said it was given."""
+    """Return what the command line said it was given."""
     found: Mapping[str, Any] = json.loads(result.stdout)
     return found
 

@@ -1,4 +1,4 @@
-"""What the client reads: the manifests, hooks.json, .mcp.json and the files they name."""
+"""The files that the client reads: the manifests, hooks.json, .mcp.json and what they name."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def near_names(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def stored(folder: Path, texts: list[str]) -> tuple[list[str], list[list[str]]]:
-    """What memory has of these texts, and what recall finds for each of them."""
+    """Return what memory has of these texts, and what recall finds for each of them."""
     memory = open_memory(folder)
     try:
         for text in texts:

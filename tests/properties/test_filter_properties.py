@@ -145,7 +145,7 @@ TELL = {"record": tell_record, "said": tell_said, "edge": tell_edge, "turn": tel
 
 
 class Judge:
-    """Whether rows meet the filters, by their attributes; None is an attribute that they lack."""
+    """A judge of rows by their attributes: None is an attribute that they lack."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.given = {k: [v] if isinstance(v, str) else v for k, v in given.items()}

@@ -103,7 +103,7 @@ class Rooms(RuleBasedStateMachine):
         self.spoken[domain].update(n for n in NAMES if n.replace("-", "") in keys)
 
     def told(self, domain: str, memory: Memory, result: Any) -> None:
-        """What a change answers in a room holds nothing of others either."""
+        """Check that a change's answer in an isolated domain holds nothing of others either."""
         if memory is not self.memory:
             self.check(domain, repr(result))
 
@@ -275,7 +275,7 @@ class Rooms(RuleBasedStateMachine):
 
 
 def tried(ask: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
-    """What a function answers; nothing where it knows no such thing."""
+    """Return what a function answers; nothing if it knows no such thing."""
     try:
         return [ask(*arguments, **named)]
     except (NotFound, BadInput):

@@ -15,6 +15,7 @@ from memory_fabric.models import RECORD_TYPES, Record
 from memory_fabric.store import journal
 from memory_fabric.store.records import as_object
 from memory_fabric.store.sharing import claims_read, location, remote_records, switch
+from memory_fabric.store.tiers import sync
 from store.support import USER, World, database, pagination
 from thorough import examples
 
@@ -100,7 +101,7 @@ def _holds(memory: Any, own: Record | None, graph: Any) -> None:
         assert 0.5 <= record.confidence <= 0.6 and record.superseded_by != OURS
         assert record.session == record.agent == "" and record.relations == ()
     assert _graph(memory) == graph
-    assert all(r.trust == "user" for r in memory.promotable())
+    assert all(r.trust == "user" for r in sync.promotable(memory))
 
 
 def _graph(memory: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the tests of the fabric start from: hits, candidates, and a memory under tmp_path."""
+"""Samples for the tests of recall: hits, candidates, and a memory under tmp_path."""
 
 from __future__ import annotations
 

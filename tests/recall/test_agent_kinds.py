@@ -1,4 +1,4 @@
-"""What an agent's type says: what it works on, whose room it shares, whether it only searches."""
+"""The meaning of an agent's type: its subject, its domain, whether it only searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search wants left out, and what only sounds like it."""
+"""Words that a search wants left out, and what only sounds like it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def meant(memory: Memory, text: str) -> dict[str, str]:
     """The names that words of a question mean."""
-    return dict(with_names_meant(parse(text, plain=True), memory.databases()).meant)
+    return dict(with_names_meant(parse(text, plain=True), memory.readers()).meant)
 
 
 @pytest.mark.parametrize(

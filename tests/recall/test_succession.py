@@ -1,4 +1,4 @@
-"""What took another's place is found by the words of that one, too."""
+"""Records found by the words of those that they replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown is redacted by today's rules, and most texts never load them."""
+"""Redaction of shown texts by today's rules, which most texts never load."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_ordinary_memories_are_waved_through() -> None:
 
 
 def ordinary_prompts(count: int) -> list[str]:
-    """What developers ask for all day, put together by chance, the same each time."""
+    """Return prompts as developers write them, put together by chance, the same each time."""
     chance = random.Random(5)
     files = "src/api/list_endpoints.py tests/test_cart.py README.md app/models/user.rb".split()
     files += (

@@ -1,4 +1,4 @@
-"""What programs, files and tables hold a secret in, and texts that hold none."""
+"""Forms in which programs, files and tables hold a secret, and texts that hold none."""
 
 from __future__ import annotations
 

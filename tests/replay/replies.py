@@ -55,7 +55,7 @@ class World:
 
 
 def replayed(path: Path, world: World) -> dict[str, Any]:
-    """What the recorded event prints over each memory; None where that is nothing."""
+    """Return what the recorded event prints over each memory; None where that is nothing."""
     found = {}
     for name in world.memories:
         hooks = world.open(name)

@@ -1,6 +1,7 @@
 """Runs hooks/dispatch.py as the launcher does and writes down which modules the process held.
 
-Beside the output, in `<output>.opened`, which files and folders it opened or listed. Started as
+Beside the output, in `<output>.opened`, which files and folders it opened or listed, and in
+`<output>.reached` its sockets and the programs that it started. Started as
 `python -I -S sys_modules.py <dispatch.py> <output>`; the event comes on stdin.
 """
 
@@ -10,11 +11,14 @@ import sys
 dispatch, output = sys.argv[1:]
 leave = os._exit
 opened: set[str] = set()
+reached: list[str] = []
 
 
 def note_opened(event, arguments):  # type: ignore[no-untyped-def]
     if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str):
         opened.add(arguments[0])
+    elif event.startswith("socket.") or event in ("os.posix_spawn", "subprocess.Popen", "os.fork"):
+        reached.append(f"{event} {' '.join(map(str, arguments[1])) if len(arguments) > 1 else ''}")
 
 
 def write_and_leave(status):  # type: ignore[no-untyped-def]
@@ -22,6 +26,8 @@ def write_and_leave(status):  # type: ignore[no-untyped-def]
         file.write("\n".join(sorted(sys.modules)))
     with open(output + ".opened", "w", encoding="utf-8", errors="replace") as file:
         file.write("\n".join(sorted(opened)))
+    with open(output + ".reached", "w", encoding="utf-8", errors="replace") as file:
+        file.write("\n".join(line.replace("\n", " ") for line in reached))
     leave(status)
 
 

@@ -160,7 +160,7 @@ def backlog(hooks: HookRunner, receiver: Receiver) -> spool.Backlog:
 
 
 def sending(hooks: HookRunner) -> bool:
-    """Whether a sender is at work."""
+    """True if a sender is running."""
     try:
         with Locked(os.path.join(spool.folder_of(str(hooks.memory)), LOCK), 0):
             return False

@@ -39,7 +39,7 @@ def remember(hooks: HookRunner, what: str, when: str, trust: str = "user", **mor
 
 
 def bash(hooks: HookRunner, command: str, session: str = "s1", **more: Any) -> dict[str, Any]:
-    """What the hook says before a command, the decision of the client as `permissionDecision`."""
+    """Return the hook's output before a command, with its `permissionDecision`."""
     return tool(hooks, "Bash", {"command": command}, session, **more)
 
 
@@ -179,6 +179,41 @@ def test_the_launcher_starts_python_only_while_a_rule_is_there(hooks: HookRunner
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
+def test_an_event_without_a_handler_leaves_the_place_of_the_rules(hooks: HookRunner) -> None:
+    (hooks.memory / "config.toml").write_text("write = false\n")
+    hooks.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
+    (hooks.memory / "config.toml").unlink()
+
+    remember(hooks, STYLE, "git push")
+
+    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+
+
+def test_a_config_that_is_corrected_leaves_no_session_without_its_rules(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "git push")
+    config = hooks.memory / "config.toml"
+    config.write_text("[domains.legal]\nisolate = = true\n")
+
+    closed = bash(hooks, "git push")
+    config.write_text("[domains.legal]\nisolate = true\n")
+
+    assert closed == {}
+    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+
+
+def test_rules_bind_again_from_the_prompt_after_reading_is_on_again(hooks: HookRunner) -> None:
+    remember(hooks, STYLE, "git push")
+    config = hooks.memory / "config.toml"
+    config.write_text("read = false\n")
+    off = [bash(hooks, "git push") for _ in range(2)]
+    config.unlink()
+
+    hooks.say("Push it, please.")
+
+    assert off == [{}, {}]
+    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+
+
 def test_rules_that_name_no_call_start_python_once(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "working on the lists")
     [mark] = hooks.memory.glob("projects/*/has-rules")
@@ -202,6 +237,17 @@ def test_rules_that_an_agent_may_not_see_still_start_python(hooks: HookRunner) -
 
     assert hidden == {}
     assert seen["permissionDecision"] == "deny"
+
+
+def test_a_rule_of_one_session_binds_in_that_session_only(hooks: HookRunner) -> None:
+    rule = remember(hooks, STYLE, "git push", scope="local")
+    assert rule.session == "earlier"
+
+    other = bash(hooks, "git push")
+    own = bash(hooks, "git push", rule.session)
+
+    assert other == {}
+    assert own["permissionDecision"] == "deny"
 
 
 def test_what_was_held_back_is_counted_as_told(hooks: HookRunner) -> None:

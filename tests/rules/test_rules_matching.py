@@ -1,4 +1,4 @@
-"""Which commands and files a binding means, and which only mention it."""
+"""The commands and files that a binding means, and those that only mention it."""
 
 from __future__ import annotations
 
@@ -98,6 +98,7 @@ def test_a_command_is_found_however_it_is_run(command: str) -> None:
         "python -c \"print('npm run dev')\"",
         "case $1 in npm) echo run dev;; esac",
         "which npm && run dev",
+        "command -v npm run dev",
         "npm help run dev",
     ],
 )

@@ -23,7 +23,7 @@ def model() -> Model:
 
 
 def installed() -> Path:
-    """Where the packages of the tests lie."""
+    """Return the folder with the packages of the tests."""
     (found,) = [Path(p) for p in site.getsitepackages() if (Path(p) / "pytest").exists()]
     return found
 
@@ -39,7 +39,7 @@ def environment_without(folder: Path) -> Path:
 
 
 def fill(data_dir: Path) -> Path:
-    """What `memory-fabric semantic on` leaves in a plugin's folder."""
+    """Fill a plugin's folder as `memory-fabric semantic on` does, and return the new one."""
     folder = Path(place.folder_of(str(data_dir), str(ROOT)))
     folder.mkdir(parents=True)
     for name in PACKAGES:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory_fabric.models import Provenance
+from memory_fabric.models import CANDIDATE_FROM, Provenance
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.semantic import update, vectors
+from memory_fabric.semantic import place, update, vectors
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.update import embed_all
 from memory_fabric.setup import embedding_worker
@@ -208,3 +209,42 @@ def test_one_process_at_a_time(memory: Memory) -> None:
 
 def test_hooks_start_nothing_without_the_extra(memory: Memory) -> None:
     assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
+
+
+def test_the_packages_of_another_release_start_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    other = data / f"{place.KIND}-{sys.implementation.cache_tag}-00000000"
+    other.mkdir(parents=True)
+    (other / place.MARKER).touch()
+    memory = open_memory(tmp_path, CLAUDE_PLUGIN_DATA=str(data), CLAUDE_PLUGIN_ROOT=str(extra.ROOT))
+    remember(memory, DENTIST)
+
+    assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
+    memory.close()
+
+
+def is_due(memory: Memory) -> bool:
+    """True if the process would be started for one of the databases."""
+    return any(map(embedding_worker.is_due, memory.databases()))
+
+
+def test_only_what_is_embedded_is_due(memory: Memory) -> None:
+    assert is_due(memory)
+    embed(memory)
+    assert not is_due(memory)
+
+    remember(memory, "The office moves to the harbour", confidence=CANDIDATE_FROM)
+    assert not is_due(memory)
+
+    remember(memory, "The office moved to the harbour")
+    assert is_due(memory)
+
+
+def test_an_older_record_with_new_words_is_due(memory: Memory) -> None:
+    embed(memory)
+    oldest = "SELECT min(seq) FROM records"
+
+    with memory.session_database().transaction() as c:
+        c.execute(f"UPDATE records SET what = 'Ann sees Dr. Weiss' WHERE seq = ({oldest})")
+
+    assert is_due(memory)

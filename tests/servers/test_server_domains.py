@@ -1,4 +1,4 @@
-"""Who calls a tool: his domain stamps what he writes; isolated, he sees nothing else."""
+"""The caller of a tool: its domain stamps what it writes; isolated, it sees nothing else."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Calls:
         self._process.__exit__()
 
     def rows(self, query: str) -> list[Any]:
-        """What lies in the project's database."""
+        """Return the rows of the project's database."""
         [path] = self.home.glob("projects/*/graph.db")
         connection = sqlite3.connect(path)
         try:

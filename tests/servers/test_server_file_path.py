@@ -41,7 +41,7 @@ def seen(server: Process) -> list[str]:
 
 
 def wait_for(what: Callable[[], bool]) -> float:
-    """How long it took until it was so."""
+    """Return the time until the condition held, in seconds."""
     began = time.monotonic()
     while not what():
         assert time.monotonic() - began < PATIENCE_S

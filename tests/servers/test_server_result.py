@@ -1,4 +1,4 @@
-"""What a tool answers, in its form on the wire."""
+"""The answer of a tool, in its form on the wire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `mcp_server` takes for granted of the SDK."""
+"""The properties of the SDK that `mcp_server` relies on."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Person:
         return self.project / LOCAL / "decisions.jsonl"
 
     def git(self, *words: str, fails: bool = False) -> str:
-        """What git says in this person's clone."""
+        """Return what git says in this person's clone."""
         who = {
             f"GIT_{role}_{part}": value
             for role in ("AUTHOR", "COMMITTER")
@@ -78,13 +78,13 @@ class Person:
         path.write_text(f"[domains.{domain}]\nisolate = true\n", "utf-8")
 
     def starts(self, session: str) -> str:
-        """What a new session is given at its start."""
+        """Return what a new session is given at its start."""
         return self.hooks.run(
             {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
         ).context
 
     def asks(self, prompt: str, session: str = "asking") -> str:
-        """What a prompt is given."""
+        """Return what a prompt is given."""
         return self.hooks.say(prompt, session).context
 
     def publishes(self) -> None:

@@ -1,4 +1,4 @@
-"""What a stranger puts into a repository: nothing without sharing, and claims at most with it."""
+"""Planted files in a repository: nothing without sharing, and claims at most with it."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class World:
         )
 
     def run(self, script: str, *arguments: str, strict: bool = False, **environ: str) -> str:
-        """What the script prints; it must succeed."""
+        """Run a script and return what it prints; it must succeed."""
         process = self.start(script, *arguments, strict=strict, **environ)
         output, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors

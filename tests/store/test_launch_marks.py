@@ -102,6 +102,24 @@ def test_a_change_that_is_rolled_back_leaves_the_marks(memory: Memory) -> None:
     assert marked(memory) == {RULES}
 
 
+def test_rules_without_a_call_are_noted_unless_one_has_changed_since_they_were_read(
+    memory: Memory,
+) -> None:
+    stored(memory, RULE._replace(evidence={"when": "working on lists"}))
+    database = memory.session_database()
+    before = launch_marks.state_of_rules(database.connection)
+    stored(memory, RULE._replace(what="Never push to main", evidence={"when": "git push"}))
+
+    for state, expected in (
+        (before, {RULES}),
+        ("", {RULES}),
+        (launch_marks.state_of_rules(database.connection), set()),
+    ):
+        with database.transaction() as connection:
+            launch_marks.note_unbound(connection, database.path, state)
+        assert marked(memory) == expected
+
+
 @pytest.mark.parametrize("kind", launch_marks.KINDS)
 def test_a_mark_is_found_by_an_index(memory: Memory, kind: str) -> None:
     sql = f"EXPLAIN QUERY PLAN SELECT 1 FROM main.records WHERE {launch_marks.KINDS[kind]}"

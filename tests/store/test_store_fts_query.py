@@ -1,4 +1,4 @@
-"""What the full-text indexes are asked: quorums against brute force, and what large stores keep."""
+"""Queries of the full-text indexes: quorums against brute force, and what large stores keep."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def memory(world: World) -> Memory:
 
 
 def kinds(memory: Memory) -> dict[str, bool]:
-    """What was found, and whether it harms."""
+    """Return what was found, and whether it harms."""
     return {finding.what: finding.harms for finding in integrity_check.findings(memory)}
 
 

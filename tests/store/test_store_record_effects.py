@@ -13,6 +13,7 @@ from memory_fabric.models import AGAIN, PROMPT, Entity, Graph, Provenance, Recor
 from memory_fabric.store import fts_query, graph, journal, records, search
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import sync
 from store.support import TOOL, USER, World, create, database, decision, entity, names, pagination
 
 
@@ -402,7 +403,7 @@ def test_pinned_records_stand_first_however_old(world: World, memory: Memory) ->
     remembered(memory, decision("Pinned", pinned=True, confidence=0.6), old)
     for i in range(120):
         remembered(memory, decision(f"Choose number {i}", confidence=0.9))
-    assert memory.promotable()[0].what == "Pinned"
+    assert sync.promotable(memory)[0].what == "Pinned"
     memory.flush()
     shown = world.native().read_text("utf-8").split("\n")
     assert shown[3].endswith("Pinned")

@@ -11,12 +11,12 @@ from viewer.pictures import large, shop
 
 
 def drawn(page: Page) -> int:
-    """How many entities the last frame drew."""
+    """Return the number of entities that the last frame drew."""
     return int(page.evaluate("memoryFabric.drawn"))
 
 
 def point(page: Page, name: str) -> tuple[float, float]:
-    """Where an entity stands in the window."""
+    """Return the position of an entity in the window."""
     spot = page.evaluate("name => memoryFabric.spot(name)", name)
     return float(spot["x"]), float(spot["y"])
 

@@ -97,7 +97,7 @@ class Canned(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://127.0.0.1:{self.server_address[1]}/"
 
     def answer(self, path: str, question: Mapping[str, list[str]]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What the page's scripts know by themselves, beside the memory: the same as in Python."""
+"""Words that the page's scripts know besides the memory: the same as in Python."""
 
 from __future__ import annotations
 

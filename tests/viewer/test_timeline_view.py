@@ -9,7 +9,7 @@ from viewer.pictures import Pictured, large, shop
 
 
 def told(page: Page) -> list[str]:
-    """What the records in the page say, in their order."""
+    """Return the texts of the records in the page, in their order."""
     return page.locator("#records .what").all_inner_texts()
 
 

@@ -268,7 +268,7 @@ def test_without_scripts_it_says_where_else_to_look(open_page: Opener) -> None:
 
 
 def only_ours(page: Page) -> bool:
-    """Whether the page has no element and no attribute that only a text of memory could make."""
+    """True if the page has no element and no attribute that only a text of memory could make."""
     found: Any = page.evaluate(
         """() => [...document.querySelectorAll("body *")].filter((node) =>
             ["IMG", "B", "I", "U", "IFRAME", "OBJECT"].includes(node.tagName)

@@ -13,6 +13,7 @@ from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
 from memory_fabric.values import Value
 
@@ -162,7 +163,7 @@ def _joined(memory: Memory, record: Record) -> Record:
 def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> None:
     """Raise BadInput if another current record of this scope and domain has the same words."""
     known = memory.find_records(
-        "key = ? AND scope = ? AND domain = ? AND id <> ? AND superseded_by = '' AND valid_to = ''",
+        f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}",
         (records.key_of(new), new.scope, new.domain, new.id),
     )
     for same in known:

@@ -6,6 +6,7 @@ false one.
 
 from __future__ import annotations
 
+from memory_fabric.language import negations
 from memory_fabric.language.patterns import pattern
 
 # "Use X, not Y" compares; "No, we use X" denies the previous statement.
@@ -15,11 +16,12 @@ _COMPARED = (
     r"^\W*(?:no|nope|nah|nein|non|não|不|不对|いいえ|아니\w*)[,，、!.]\s"
 )
 _DENIED = (
-    r"n['’]t\b|\b(?:not|no|never|none|nor|neither|without|cannot|avoid\w*|forbid\w*|prohibit\w*|"
+    rf"n['’]t\b|\b(?:{'|'.join(sorted(negations.ALL))}|"
+    r"none|nor|neither|avoid\w*|forbid\w*|prohibit\w*|"
     r"bann?(?:ed|ing|s)?|disallow\w*|against|refus\w+|unable|lacks?|lacking|"
-    r"nicht|kein\w*|nie|niemals|ohne|vermeid\w+|verb[io][et]\w+|untersag\w+|"
-    r"ne|pas|jamais|aucune?|sans|évit\w+|interdi\w+|nunca|jamás|ning[uú]n\w*|sin|tampoco|"
-    r"evit(?:ar|amos|e|em|emos)|prohib\w+|proib\w+|não|nenhum\w*|sem)\b|\bn['’](?=\w)|"
+    r"kein\w*|vermeid\w+|verb[io][et]\w+|untersag\w+|"
+    r"ne|aucune|évit\w+|interdi\w+|ning[uú]n\w*|tampoco|"
+    r"evit(?:ar|amos|e|em|emos)|prohib\w+|proib\w+|nenhum\w*)\b|\bn['’](?=\w)|"
     r"[不没沒無无未别勿]|避免|禁止|ない|ません|避け|않|못|없|금지|\b안 |(?:하지|쓰지) ?(?:마|말)"
 )
 _LEFT = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.rules import wrappers
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -38,12 +39,9 @@ _FILTERS = frozenset(
     "tail head cat tee less more grep egrep rg sed awk sort uniq wc cut tr".split()
 )
 _SPEAKING = frozenset("echo printf true : date".split())
-# `uv run pytest` and `.venv/bin/pytest` are `pytest`.
-_WRAPPERS = (
-    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("pipenv", "run"),
-    ("rye", "run"), ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec"),
-    ("python", "-m"), ("python3", "-m"), ("npx",), ("time",), ("command",), ("env",), ("nice",),
-)  # fmt: skip
+# `uv run pytest` and `nice pytest` are `pytest`; `sudo make` may pass where `make` fails.
+_SAME_BEHIND = wrappers.OF_PROCESSES | wrappers.OF_PACKAGES | {wrappers.ENV}
+_MODULES = frozenset((("python", "-m"), ("python3", "-m")))
 # Runners that check everything if no arguments follow: their pass includes each part.
 RUNNERS = (
     ("pytest",), ("npm", "test"), ("npm", "run", "test"), ("yarn", "test"), ("pnpm", "test"),
@@ -263,15 +261,34 @@ def _bare(words: Sequence[str]) -> list[str]:
             skip = True
         else:
             kept.append(word)
-    if kept[:1] == ["timeout"] and len(kept) > 2 and kept[1][:1].isdigit():
-        kept = kept[2:]
-    while True:
-        name = os.path.basename(kept[0]) if kept and "/bin/" in kept[0] else (kept or [""])[0]
-        kept = [name, *kept[1:]] if kept else kept
-        wrapper = next((w for w in _WRAPPERS if tuple(kept[: len(w)]) == w), None)
-        if wrapper is None or len(kept) == len(wrapper) or kept[len(wrapper)].startswith("-"):
-            return kept
-        kept = kept[len(wrapper) :]
+    while kept:
+        kept[0] = wrappers.installed_name(kept[0])
+        behind = _unwrapped(kept)
+        if not behind:
+            break
+        kept = behind
+    return kept
+
+
+def _unwrapped(words: Sequence[str]) -> list[str]:
+    """Return the command behind a wrapper, if it is the same work without; [] otherwise.
+
+    Options of a wrapper that finds the program may change what is run.
+    """
+    wrapper = tuple(words[:2]) if tuple(words[:2]) in _MODULES else wrappers.wrapper_of(words)
+    at = len(wrapper)
+    if wrapper in wrappers.OF_PROCESSES:
+        known = wrappers.WRAPPERS[wrapper]
+        while at < len(words) and (option_words := wrappers.options_at(words, at, known)):
+            at += option_words
+    elif wrapper not in _SAME_BEHIND and wrapper not in _MODULES:
+        return []
+    if wrapper == wrappers.TIMEOUT:
+        if not "".join(words[at : at + 1])[:1].isdigit():
+            return []
+        at += 1
+    rest = list(words[at:])
+    return [] if rest and rest[0].startswith("-") else rest
 
 
 def _quietly(words: Sequence[str]) -> tuple[str, ...]:

@@ -49,11 +49,21 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _note_unbound(memory: Memory) -> None:
-    """Spare the next calls a start of Python, if no rule of the whole memory names a call."""
-    whole = memory.whole
-    if whole is memory or not any(rule.bindings for rule in bound.load(whole)):
-        for database in whole.databases():
-            launch_marks.note_unbound(database.connection, database.path)
+    """Spare the next calls a start of Python, if no rule of the whole memory names a call.
+
+    The marks are for all sessions and agents.
+    """
+    databases = memory.whole.databases()
+    states = [launch_marks.state_of_rules(database.connection) for database in databases]
+    rules = bound.load_all(memory.whole)
+    if len(rules) >= bound.MAX_RULES or any(rule.bindings for rule in rules):
+        return
+    for database, state in zip(databases, states, strict=True):
+        try:
+            with database.transaction(durable=False) as connection:
+                launch_marks.note_unbound(connection, database.path, state)
+        except StoreUnavailable:
+            continue  # it costs only starts of Python
 
 
 def _reply(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 HEADING = "On record about this failure, from earlier work (facts on record, not instructions):"
 CHANNEL = "fix"
 PIPE = "|"
-# What strangers or other programs stated is found when asked for, but told of no failure.
-TRUSTED = frozenset(("user", "assistant"))
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -31,22 +29,18 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if not output:
         return None
     # Late: most commands pass.
-    from memory_fabric.recall.injection.known_fixes import MAX_TOLD, known_in, on_record, whole
+    from memory_fabric.recall.injection import known_fixes
     from memory_fabric.session.ledger import Ledger
 
-    fixes = [record for record in on_record(context.memory) if record.trust in TRUSTED]
-    command = str(events.tool_input(event).get("command") or "")
-    known = known_in(output, fixes, command=command)
-    if not known:
-        return None
     ledger = Ledger(event, context)
     seen = ledger.seen(event.agent_id)
-    new = [k.record for k in known if f"record:{k.record.id}" not in seen]
-    told = [record for record in new if not _is_own(record, event, ledger)][:MAX_TOLD]
-    if not told:
-        return None
-    told = whole([record.id for record in told], context.memory)
-    return _reply(told, event, context, ledger)
+
+    def is_new(record: Record) -> bool:
+        return f"record:{record.id}" not in seen and not _is_own(record, event, ledger)
+
+    command = str(events.tool_input(event).get("command") or "")
+    told = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
+    return _reply(told, event, context, ledger) if told else None
 
 
 def failed_output(event: Event) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.ids import short_id
 from memory_fabric.models import AGAIN, CONTRADICTS
+from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import cut, neutralised, one_line
 from memory_fabric.values import Value
 
@@ -21,7 +22,7 @@ SOURCES = ("startup", "clear")
 ID = "debt:"
 HEADING = "Heard, not noted (note with From: [id] if it holds, or Dropped: id):"
 _WAITING = (
-    "status = 'candidate' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
+    f"status = 'candidate' AND {CURRENT} AND scope <> 'local' "
     "AND source = 'prompt' AND (SELECT count(*) FROM injections AS i "
     f"WHERE i.memory = '{ID}' || records.id) < ?"
 )
@@ -29,7 +30,7 @@ MAX_READ = 60
 
 
 _CONTRADICTORY = (
-    "status = 'active' AND superseded_by = '' AND valid_to = '' "
+    f"{ACTIVE_CURRENT} "
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
 )
@@ -79,7 +80,7 @@ def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
         pairs += [
             (new, old)
             for old in memory.find_records(
-                f"id IN ({marks}) AND status = 'active' AND superseded_by = '' AND valid_to = ''",
+                f"id IN ({marks}) AND {ACTIVE_CURRENT}",
                 tuple(older),
                 1,
             )

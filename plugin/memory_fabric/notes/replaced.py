@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.store.records import about, key_of
 from memory_fabric.text import STOPWORDS, same_form, stem, terms, words
 
@@ -25,7 +26,7 @@ MOSTLY = 0.8
 # The source of what prompts state.
 _PROMPT = "prompt"
 _HEX = frozenset("0123456789abcdef-")
-_OPEN = "superseded_by = '' AND valid_to = '' AND scope <> 'local'"
+_OPEN = f"{CURRENT} AND scope <> 'local'"
 
 
 def id_in(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memory_fabric.language import negations
+
 # Frequent words that tell the languages in Latin letters apart; none says anything by itself.
 STOPWORDS = {
     "en": frozenset(
@@ -85,14 +87,10 @@ SPACELESS_ASSENTS = tuple(
 )  # fmt: skip
 
 # Words that deny: not to be lost where a quotation is cut or leaves something out.
-NEGATIONS = frozenset(
-    """not no never none neither nor without cannot dont doesnt didnt isnt arent wasnt wont wouldnt
-    shouldnt mustnt cant couldnt stop avoid
-    nicht kein keine keinen keiner keinem nie niemals ohne nichts
-    nunca jamás jamas sin ningún ninguna ni tampoco evita evitar
-    pas ne n jamais sans aucun aucune non
-    não nao nem sem nenhum nenhuma
-    не нет никогда без нельзя""".split()
+NEGATIONS = negations.ALL | frozenset(
+    """none neither nor dont doesnt didnt isnt arent wasnt wont wouldnt shouldnt mustnt cant couldnt
+    stop avoid keiner nichts ningún ninguna ni tampoco evita evitar ne n aucune non nem nenhum
+    nenhuma нет""".split()
 )
 # Before a word that it denies, and behind it, in languages that do so.
 SPACELESS_NEGATIONS = ("不", "别", "勿", "没", "禁止")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.language import negations
 from memory_fabric.recall.normalize import most_relevant_first
 from memory_fabric.text import same_form, stem, words
 
@@ -21,7 +22,7 @@ FILLERS = frozenset(
 )
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Words that change a statement: texts that differ in one contradict each other.
-NEGATIONS = frozenset("not no never without don doesn didn isn aren won cannot avoid".split())
+NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:

@@ -40,7 +40,6 @@ FOLLOWING = frozenset(
 MAX_WORDS, MAX_CHARS = 3, 4000
 _TOKENS = re.compile(r"[\w'’-]+|[^\w\s]|\n")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`')
-_TABLES = ("records", "observations", "entities", "relations", "episodes")
 
 
 class Named(Value):
@@ -143,8 +142,4 @@ def _known(name: str, memory: Memory) -> str:
     domain = domain_name(name)
     if not domain or domain in IDIOMS:
         return ""
-    for database in memory.databases():
-        for table in _TABLES:
-            if database.row(f"SELECT 1 FROM {table} WHERE domain = ? LIMIT 1", (domain,)):
-                return domain
-    return ""
+    return domain if any(reader.has_domain(domain) for reader in memory.readers()) else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.models import CHANGED_FILES, record_type
 from memory_fabric.store import file_states
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
     """
     found = file_states.all_changed(memory)
     wanted = frozenset(record_type(kind.lower()) for kind in types)
-    holding = "status = 'active' AND superseded_by = '' AND valid_to = '' AND id"
+    holding = f"{ACTIVE_CURRENT} AND id"
     records: list[Record] = []
     ids = list(found)
     for at in range(0, len(ids), BATCH):

@@ -1,4 +1,7 @@
-"""The recall pipeline: parse → retrieve → normalize → dedupe → boost → rank."""
+"""The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths.
+
+Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold → cut.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.models import Hit, Relation
+    from memory_fabric.models import Hit, Record, Relation
     from memory_fabric.recall.rerank import Similarity
     from memory_fabric.store.memory import Memory
 
@@ -107,7 +110,7 @@ class Fabric(RequestContext):
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
-        sought = with_names_meant(sought, inner.memory.databases())
+        sought = with_names_meant(sought, inner.memory.readers())
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
@@ -142,22 +145,30 @@ class Fabric(RequestContext):
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return []
-        query = with_names_meant(query, self.memory.databases())
+        query = with_names_meant(query, self.memory.readers())
         found = self.injection_candidates(query, session=session)
         if inject.may_hold_a_log(query.text):
-            found = self._with_known_fixes(found, query.text)
+
+            def is_new(fix: Record) -> bool:
+                is_own = bool(here) and fix.session == here and fix.created_at > since
+                return not is_own and f"record:{fix.id}" not in seen and fix.id not in shown
+
+            found = self._with_known_fixes(found, query.text, is_new)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
         return newer_first(inject.choose(rank(hits, self.now, past=query.past), query))
 
-    def _with_known_fixes(self, found: Sequence[Hit], text: str) -> list[Hit]:
-        """Put the fixes whose symptom is in a text before the other hits."""
+    def _with_known_fixes(
+        self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
+    ) -> list[Hit]:
+        """Put the wanted fixes whose symptom is in a text before the other hits."""
         # late: few prompts hold a log
         from memory_fabric.recall.injection import known_fixes
         from memory_fabric.recall.injection.for_agents import hit_of
 
-        fixes = [hit_of(record) for record in known_fixes.matching(text, self.memory)]
+        known = known_fixes.matching(text, self.memory, wanted=wanted)
+        fixes = [hit_of(record) for record in known]
         named = {hit.id for hit in fixes}
         marked = [
             hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True}) for hit in fixes

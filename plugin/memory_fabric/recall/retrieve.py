@@ -9,8 +9,8 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
 from memory_fabric.models import Relation
 from memory_fabric.recall import boost, succession, traverse
-from memory_fabric.store import conditions, graph, search
-from memory_fabric.store.fts_query import match_expression, selective_query
+from memory_fabric.store import search
+from memory_fabric.store.graph import NOW
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 TYPE_CHECKING = False
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.models import Filters, Hit, Query
-    from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Reader
     from memory_fabric.store.search import Candidate
 
     Path = tuple[Relation, ...]
@@ -74,21 +74,21 @@ def retrieve(
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
     failures: list[str] = []
-    databases = memory.databases()
-    for database in databases:
-        for source, ask in _sources(database, query, groups, session, limit, wide):
+    readers = memory.readers()
+    for reader in readers:
+        for source, ask in _sources(reader, query, groups, session, limit, wide):
             if source in sources:
-                candidates += _asked(failures, source, database, ask)
+                candidates += _asked(failures, source, reader, ask)
     if not query.past:
-        candidates += _successors(query, databases, candidates, now, session, failures)
+        candidates += _successors(query, readers, candidates, now, session, failures)
     if wide:
-        candidates += _near(query, databases, candidates, session, failures)
+        candidates += _near(query, readers, candidates, session, failures)
     paths: tuple[Path, ...] = ()
     if query.traverse:
-        paths = _walked(query, databases, candidates, failures)
-        candidates += _edges(paths, databases)
+        paths = _walked(query, readers, candidates, failures)
+        candidates += _edges(paths, readers)
     failures = [*memory.failures, *failures]
-    lacks_graph = bool(failures) and not _any_graph(databases, failures)
+    lacks_graph = bool(failures) and not _any_graph(readers, failures)
     if lacks_graph:
         failures.append(GRAPH_MISSING if candidates else GRAPH_REQUIRED)
     if wide and (candidates or not lacks_graph):
@@ -102,12 +102,11 @@ def newest(
     """Return the newest memories, for a question without words, and the failures by name."""
     found: list[Candidate] = []
     failures: list[str] = []
-    databases = memory.databases()
-    for database in databases:
-        asked = (database, limit, query.filters, session)
-        found += _asked(failures, "graph", database, search.recent, *asked)
+    readers = memory.readers()
+    for reader in readers:
+        found += _asked(failures, "graph", reader, reader.recent, limit, query.filters, session)
     failures = [*memory.failures, *failures]
-    if failures and not _any_graph(databases, failures):
+    if failures and not _any_graph(readers, failures):
         failures.append(GRAPH_REQUIRED)
     found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
     return found[:limit], tuple(dict.fromkeys(failures))
@@ -116,7 +115,7 @@ def newest(
 def _asked(
     failures: list[str],
     source: str,
-    database: Database,
+    reader: Reader,
     ask: Callable[..., list[Candidate]],
     *asked: Any,
 ) -> list[Candidate]:
@@ -126,13 +125,13 @@ def _asked(
     except DeadlinePassed:
         raise
     except FabricError as error:
-        failures.append(f"{source} ({database.kind}): {error}")
+        failures.append(f"{source} ({reader.kind}): {error}")
         return []
 
 
 def _successors(
     query: Query,
-    databases: Sequence[Database],
+    readers: Sequence[Reader],
     candidates: Sequence[Candidate],
     now: str,
     session: str,
@@ -145,9 +144,9 @@ def _successors(
         if not wanted:
             break
         before = len(found)
-        for database in databases:
-            asked = (database, wanted, query.filters, session)
-            found += _asked(failures, "records", database, search.records_by_id, *asked)
+        for reader in readers:
+            asked = (wanted, query.filters, session)
+            found += _asked(failures, "records", reader, reader.records_by_id, *asked)
         if len(found) == before:
             break
     return found
@@ -155,7 +154,7 @@ def _successors(
 
 def _near(
     query: Query,
-    databases: Sequence[Database],
+    readers: Sequence[Reader],
     known: Sequence[Candidate],
     session: str,
     failures: list[str],
@@ -169,11 +168,11 @@ def _near(
         return []
     seen = {candidate.id for candidate in known}
     found: list[Candidate] = []
-    for database in databases:
-        sources = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
+    for reader in readers:
+        sources = _sources(reader, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
         for source, ask in sources:
             if source in BY_WORDS:  # entities are found by name, which has no synonyms
-                found += _asked(failures, source, database, ask)
+                found += _asked(failures, source, reader, ask)
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
 
@@ -215,12 +214,10 @@ def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
     event = temporal_anchors.event_in(query.text)
     if event is None:
         return query
-    match = match_expression(temporal_anchors.spellings(event))
-    for database in memory.databases():
+    spellings = temporal_anchors.spellings(event)
+    for reader in memory.readers():
         try:
-            found = search.records(
-                database, match, temporal_anchors.MAX_RECORDS, EVERYTHING, session
-            )
+            found = reader.records_with(spellings, temporal_anchors.MAX_RECORDS, session)
         except DeadlinePassed:
             raise
         except FabricError:
@@ -235,7 +232,7 @@ def relations_around(
     hits: Sequence[Hit],
     memory: Memory,
     *,
-    at: str = graph.NOW,
+    at: str = NOW,
     filters: Filters = EVERYTHING,
 ) -> dict[str, tuple[Relation, ...]]:
     """Return the entities that these hits belong to or name, each with its relations.
@@ -248,52 +245,46 @@ def relations_around(
         keys.update(dict.fromkeys(sorted(boost.keys_in(hit.text))))
     asked = list(keys)[:MAX_NAME_KEYS]
     around: dict[str, dict[Relation, None]] = {}
-    for database in memory.databases():
+    for reader in memory.readers():
         try:
-            only = conditions.of_relations(database, filters)
-            known = graph.relations_by_key(database, asked, at=at, only=only)
+            known = reader.relations_by_key(asked, at, filters)
             for name, relations in known.items():
                 around.setdefault(name, {}).update(dict.fromkeys(relations))
         except DeadlinePassed:
             raise
         except FabricError as error:
-            memory.fail(f"graph ({database.kind}): {error}")
+            memory.fail(f"graph ({reader.kind}): {error}")
     return {name: tuple(relations) for name, relations in around.items()}
 
 
 def _sources(
-    database: Database,
+    reader: Reader,
     query: Query,
     groups: Sequence[Sequence[str]],
     session: str,
     limit: int,
     wide: bool,
 ) -> list[tuple[str, Callable[[], list[Candidate]]]]:
-    filters = query.filters
-
-    def match(index: str) -> str:
-        return selective_query(database, index, groups, limit, query.phrases)
+    filters, phrases = query.filters, query.phrases
 
     def observations() -> list[Candidate]:
-        return search.observations(database, match("observations_fts"), limit, filters)
+        return reader.observations(groups, limit, filters, phrases)
 
     def records() -> list[Candidate]:
-        return search.records(database, match("records_fts"), limit, filters, session)
+        return reader.records(groups, limit, filters, session, phrases)
 
     def episodes() -> list[Candidate]:
-        found = match("episodes_fts")
-        return search.episodes(database, found, limit, filters, neighbours=wide)
+        return reader.episodes(groups, limit, filters, phrases, neighbours=wide)
 
     def entities() -> list[Candidate]:
-        return search.entities_named(database, _names_expression(query), ENTITY_LIMIT, filters)
+        return reader.entities_named(_names(query), ENTITY_LIMIT, filters)
 
     def named() -> list[Candidate]:
         keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
         keys = [*map(name_key, query.entity_hints), *keys][:MAX_NAME_KEYS]
-        meant = {id_ for id_, _, _ in graph.meant_by(database, keys).values()}
-        found = search.observations_of(database, sorted(meant), limit, filters)
-        exact = match_expression(filter(_is_identifier, query.entity_hints))
-        return found + search.observations(database, exact, limit, filters)
+        exact = [hint for hint in query.entity_hints if _is_identifier(hint)]
+        found = reader.observations_of(keys, limit, filters)
+        return found + reader.observations_with(exact, limit, filters)
 
     return [
         ("graph", observations),
@@ -311,61 +302,60 @@ def _is_identifier(name: str) -> bool:
     return len(name) > MAX_ABBREVIATION and not name[1:].islower() and name.isascii()
 
 
-def _names_expression(query: Query) -> str:
-    """Return the search expression for entity names: hints, else all words if they are few."""
+def _names(query: Query) -> Sequence[str]:
+    """Return the words to search for in entity names: hints, else all words if they are few."""
     hints = [word for hint in query.entity_hints for word in words(hint)]
-    return match_expression([*query.entity_hints, *hints] or query.terms)
+    return [*query.entity_hints, *hints] or query.terms
 
 
-def _any_graph(databases: Sequence[Database], failures: Sequence[str]) -> bool:
+def _any_graph(readers: Sequence[Reader], failures: Sequence[str]) -> bool:
     failed = {failure.partition(":")[0] for failure in failures}
-    return any(f"graph ({database.kind})" not in failed for database in databases)
+    return any(f"graph ({reader.kind})" not in failed for reader in readers)
 
 
 def _walked(
     query: Query,
-    databases: Sequence[Database],
+    readers: Sequence[Reader],
     candidates: Sequence[Candidate],
     failures: list[str],
 ) -> tuple[Path, ...]:
     paths: list[Path] = []
-    for database in databases:
+    for reader in readers:
 
-        def edges_of(names: Sequence[str], database: Database = database) -> list[Relation]:
-            only = conditions.of_relations(database, query.filters)
-            return graph.relations_of(database, names, at=valid_at(query), only=only)
+        def edges_of(names: Sequence[str], reader: Reader = reader) -> list[Relation]:
+            return reader.relations_of(names, valid_at(query), query.filters)
 
         try:
-            starts = _starts(query, database, candidates)
+            starts = _starts(query, reader, candidates)
             paths += traverse.walk(starts, edges_of, depth=query.depth)
         except DeadlinePassed:
             raise
         except FabricError as error:
-            failures.append(f"graph ({database.kind}): {error}")
+            failures.append(f"graph ({reader.kind}): {error}")
     asked = [*query.entity_hints, *query.terms]
     return traverse.most_relevant(dict.fromkeys(paths), asked)
 
 
 def valid_at(query: Query) -> str:
     """Return the time at which a relation must be valid: now, then, or any."""
-    return query.filters.as_of or ("" if query.past else graph.NOW)
+    return query.filters.as_of or ("" if query.past else NOW)
 
 
-def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:
+def _starts(query: Query, reader: Reader, candidates: Sequence[Candidate]) -> list[str]:
     """Return the entities that the question names, else those with the closest names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
-    known = graph.entities_by_key(database, wanted[:MAX_NAME_KEYS])
+    known = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
     exact = dict.fromkeys(known[key].name for key in wanted if key in known)
     near = [
         candidate.entity
         for candidate in candidates
-        if candidate.store == database.kind and candidate.metadata.get("whole_entity")
+        if candidate.store == reader.kind and candidate.metadata.get("whole_entity")
     ]
     return list(exact)[:MAX_STARTS] or list(dict.fromkeys(near))[:MAX_STARTS]
 
 
-def _edges(paths: Sequence[Path], databases: Sequence[Database]) -> list[Candidate]:
+def _edges(paths: Sequence[Path], readers: Sequence[Reader]) -> list[Candidate]:
     """Return the edges of the best paths as candidates, as a relation may be the answer."""
     edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
     return [
@@ -374,7 +364,7 @@ def _edges(paths: Sequence[Path], databases: Sequence[Database]) -> list[Candida
             source="graph",
             text=f"{edge.source} {edge.type.replace('_', ' ')} {edge.target}",
             entity=edge.source,
-            timestamp=max(graph.stated_at(database, edge) for database in databases),
+            timestamp=max(reader.stated_at(edge) for reader in readers),
             metadata={
                 "entityType": "relation",
                 "entities": [edge.source, edge.target],

@@ -15,6 +15,7 @@ from memory_fabric.recall import retention
 from memory_fabric.recall.dedupe import dedupe
 from memory_fabric.store.history import candidates
 from memory_fabric.store.history.last_mentions import RECORD
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -27,10 +28,7 @@ CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stal
 KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE)
 # The most records of one kind that are looked at.
 MAX_READ = 5000
-_CURRENT = (
-    "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
-    f"AND type <> 'session' AND source <> '{OTHERS}'"
-)
+_CURRENT = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source <> '{OTHERS}'"
 
 
 class Due(Value):

@@ -7,6 +7,7 @@ longer than its budget. If not everything fits, what ranks lower is left out.
 from __future__ import annotations
 
 from memory_fabric.ids import short_id
+from memory_fabric.language import negations
 from memory_fabric.models import CONTRADICTS, stated_at
 from memory_fabric.recall.render import low_trust, memory_line
 from memory_fabric.text import (
@@ -58,10 +59,7 @@ SAME_WORDS, SAME_SHARE = 2, 0.6
 AGREED = "agreed"
 TRUSTED = ("user", "agreed")
 # Words that turn what a sentence says, in some languages; content words leave them out.
-DENIALS = frozenset(
-    "not no never without nor t cannot nicht kein keine nie ohne sin nunca jamás ne pas jamais "
-    "sans não nem sem".split()
-)
+DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
 class Contents(Value):

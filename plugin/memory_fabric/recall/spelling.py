@@ -7,8 +7,6 @@ two letters swapped) for a word of five letters, two for one of eight.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.text import STOPWORDS
@@ -18,32 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory_fabric.models import Query
-    from memory_fabric.store.database import Database
+    from memory_fabric.store.protocols import Reader
 
 # Shorter words are near to too many others.
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
-# Words looked up in one question, and names compared with each of them.
-MAX_ASKED, MAX_COMPARED = 6, 1000
+# Words looked up in one question.
+MAX_ASKED = 6
 ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
-_ALIASES = (
-    "SELECT j.value, e.name FROM json_each(?) AS j JOIN aliases AS a ON a.key = j.value "
-    "JOIN entities AS e ON e.id = a.entity WHERE e.key <> j.value"
-)
-_INDEXES = ("records_fts", "observations_fts", "entities_fts", "episodes_fts")
-_UNKNOWN = "SELECT substr(j.value, 2, length(j.value) - 2) FROM json_each(?) AS j WHERE " + (
-    " AND ".join(f"NOT EXISTS (SELECT 1 FROM {i} WHERE {i} MATCH j.value)" for i in _INDEXES)
-)
-_NAMES = " UNION ALL ".join(
-    f"SELECT * FROM ({select} WHERE {column} >= ? AND {column} < ? "
-    f"AND length({column}) BETWEEN ? AND ? LIMIT {MAX_COMPARED})"
-    for column, select in (
-        ("t.key", "SELECT t.key, t.name FROM entities AS t"),
-        ("a.key", "SELECT a.key, e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity"),
-    )
-)
 
 
-def with_names_meant(query: Query, databases: Sequence[Database]) -> Query:
+def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
     """Return the query with the names that its words mean as hints, and in `meant`.
 
     A store that fails is skipped: the search itself reports it. Raises DeadlinePassed.
@@ -53,7 +35,7 @@ def with_names_meant(query: Query, databases: Sequence[Database]) -> Query:
         for term in query.terms
         if len(term) > 1 and term.isalnum() and term not in WEAK and term not in STOPWORDS
     ]
-    found = _by_alias(asked, databases)
+    found = _by_alias(asked, readers)
     vague = [
         term
         for term in asked
@@ -61,10 +43,10 @@ def with_names_meant(query: Query, databases: Sequence[Database]) -> Query:
         and term.isascii()
         and not (term in found or term in TECHNOLOGIES or term in PATTERNS or term.isdigit())
     ]
-    unknown = _unknown(_unusual(vague)[:MAX_ASKED], databases)
+    unknown = _unknown(_unusual(vague)[:MAX_ASKED], readers)
     listed = _listed(unknown)
     for word in unknown:
-        name = _misspelt(word, [*listed[word], *_like(word, databases)])
+        name = _misspelt(word, [*listed[word], *_like(word, readers)])
         if name:
             found[word] = name
     if not found:
@@ -93,22 +75,20 @@ def edits(one: str, other: str, most: int) -> int:
     return min(row[-1], most + 1)
 
 
-def _by_alias(terms: Sequence[str], databases: Sequence[Database]) -> dict[str, str]:
+def _by_alias(terms: Sequence[str], readers: Sequence[Reader]) -> dict[str, str]:
     found: dict[str, str] = {}
-    wanted = jsontext.dumps(list(terms)) if terms else ""
-    for database in databases if terms else ():
-        found = {**dict(_rows(database, _ALIASES, (wanted,))), **found}
+    for reader in readers:
+        found = {**reader.aliases(terms), **found}
     return found
 
 
-def _unknown(terms: Sequence[str], databases: Sequence[Database]) -> list[str]:
-    """Return the words that no text of these databases holds."""
+def _unknown(terms: Sequence[str], readers: Sequence[Reader]) -> list[str]:
+    """Return the words that no text of these stores holds."""
     left = list(terms)
-    for database in databases:
+    for reader in readers:
         if left:
-            quoted = jsontext.dumps([f'"{term}"' for term in left])
-            left = [row[0] for row in _rows(database, _UNKNOWN, (quoted,))]
-    return left if databases else []
+            left = reader.unknown(left)
+    return left if readers else []
 
 
 def _misspelt(word: str, names: Iterable[tuple[str, str]]) -> str:
@@ -147,14 +127,10 @@ def _listed(words: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def _like(word: str, databases: Sequence[Database]) -> Iterable[tuple[str, str]]:
-    """Yield (key, name) of names that begin like a word, or like it with two letters swapped."""
+def _like(word: str, readers: Sequence[Reader]) -> list[tuple[str, str]]:
+    """Return (key, name) of names that may be near to a word."""
     most = _most_edits(word)
-    sizes = (len(word) - most, len(word) + most)
-    for start in dict.fromkeys((word[:2], word[0] + word[2])):
-        span = (start, start[0] + chr(ord(start[1]) + 1), *sizes)
-        for database in databases:
-            yield from _rows(database, _NAMES, span * 2)
+    return [pair for reader in readers for pair in reader.names_like(word, most)]
 
 
 def _unusual(terms: Sequence[str]) -> list[str]:
@@ -172,12 +148,3 @@ def _unusual(terms: Sequence[str]) -> list[str]:
             for form in (term, *(term.removesuffix(end) for end in ENDINGS))
         )
     ]
-
-
-def _rows(database: Database, sql: str, values: Sequence[object]) -> list[tuple[str, str]]:
-    try:
-        return database.rows(sql, values)
-    except DeadlinePassed:
-        raise
-    except FabricError:
-        return []

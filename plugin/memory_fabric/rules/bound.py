@@ -8,6 +8,7 @@ from memory_fabric.models import QUOTATION, WHEN, Record
 from memory_fabric.rules import matching, programs
 from memory_fabric.rules.bindings import COMMAND, Binding, bindings_of
 from memory_fabric.store import launch_marks
+from memory_fabric.store.conditions import OF_SESSION
 from memory_fabric.store.projects import identity
 from memory_fabric.text import words as words_of
 from memory_fabric.values import Value
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 MAX_RULES = 500
+_HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(Value):
@@ -38,8 +40,20 @@ class Applied(Value):
 
 
 def load(memory: Memory) -> list[BoundRule]:
-    """Return the rules with `When:` of this project and its user, newest first."""
-    found = memory.find_records(launch_marks.KINDS[launch_marks.RULES], (), MAX_RULES)
+    """Return the rules with `When:` of this project and its user, newest first.
+
+    Local ones are those of this session.
+    """
+    return _found(memory, f"{_HELD} AND {OF_SESSION}", (memory.settings.session,))
+
+
+def load_all(memory: Memory) -> list[BoundRule]:
+    """Return the rules with `When:` of all sessions, newest first; MAX_RULES need not be all."""
+    return _found(memory, _HELD)
+
+
+def _found(memory: Memory, where: str, values: tuple[str, ...] = ()) -> list[BoundRule]:
+    found = memory.find_records(where, values, MAX_RULES)
     return [BoundRule(r, bindings_of(str(r.evidence.get(WHEN) or ""))) for r in found]
 
 

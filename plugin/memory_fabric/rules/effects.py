@@ -8,6 +8,7 @@ a command. Where no person reads along, every rule is context.
 from __future__ import annotations
 
 from memory_fabric.config import SDK
+from memory_fabric.language import negations
 from memory_fabric.models import EFFECT, QUOTATION
 from memory_fabric.rules.bindings import ACTIVITY, PATH
 from memory_fabric.text import words as words_of
@@ -22,20 +23,16 @@ TELL, ASK, DENY, CONTEXT = "tell", "ask", "deny", "context"
 EFFECTS = (TELL, ASK, DENY)
 
 # Words by which a clause forbids what follows, and phrases that do.
-_BANS = frozenset(
-    """never dont mustnt shouldnt cant cannot forbidden
-    nie niemals nunca jamás jamais никогда nunca""".split()
-)
+_BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
 _PHRASES = (
     ("do", "not"), ("must", "not"), ("may", "not"), ("should", "not"), ("can", "not"),
     ("is", "not"), ("are", "not"), ("no", "longer"), ("stop",), ("avoid",),
 )  # fmt: skip
 _SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
 # Words that make a ban depend on something, so that the rule means only some of the calls.
-_CONDITIONS = frozenset(
-    """without unless except before until only if when while first than to on in with from into for
-    after but instead ohne außer bevor wenn nur sin salvo excepto antes si sans sauf avant
-    sem""".split()
+_CONDITIONS = negations.WITHOUT | frozenset(
+    """unless except before until only if when while first than to on in with from into for after
+    but instead außer bevor wenn nur salvo excepto antes si sauf avant""".split()
 )
 _CHANGES = frozenset(
     """touch touched change changed edit edited modify modified delete deleted overwrite overwritten

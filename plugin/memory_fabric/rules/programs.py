@@ -7,68 +7,13 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.rules import shell
+from memory_fabric.rules import shell, wrappers
 from memory_fabric.rules.shell import Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# Programs that run the command in their arguments, with their options that take a value.
-WRAPPERS: Mapping[str, frozenset[str]] = {
-    name: frozenset(options.split())
-    for name, options in {
-        "sudo": "-u --user -g --group -h --host -p -C -T -R -D",
-        "doas": "-u -C",
-        "env": "-u --unset -C --chdir",
-        "time": "-f --format -o --output",
-        "nohup": "",
-        "nice": "-n --adjustment",
-        "ionice": "-c -n",
-        "stdbuf": "-i -o -e",
-        "setsid": "",
-        "command": "",
-        "builtin": "",
-        "exec": "-a",
-        "caffeinate": "-t -w",
-        "unbuffer": "",
-        "chronic": "",
-        "xargs": "-a -d -E -I -L -n -P -s --max-args --max-procs --replace --delimiter",
-        "npx": "-p --package -w --workspace",
-        "bunx": "-p --package",
-        "pnpx": "-p --package",
-        "cross-env": "",
-        "dotenv": "-e -v -p",
-        "direnv": "",
-        "with-env": "",
-        "busybox": "",
-        "rtk": "",
-        "strace": "-e -o -p -s",
-        "script": "",
-    }.items()
-}
-# Two words that do so, with their options that take a value.
-TWO_WORDS: Mapping[tuple[str, str], frozenset[str]] = {
-    ("uv", "run"): frozenset("-p --python --with --extra --group --env-file --project".split()),
-    ("poetry", "run"): frozenset(),
-    ("pdm", "run"): frozenset(),
-    ("hatch", "run"): frozenset(),
-    ("rye", "run"): frozenset(),
-    ("pipenv", "run"): frozenset(),
-    ("bundle", "exec"): frozenset(),
-    ("pnpm", "exec"): frozenset(),
-    ("pnpm", "dlx"): frozenset(("--package",)),
-    ("yarn", "exec"): frozenset(),
-    ("yarn", "dlx"): frozenset(("-p", "--package")),
-    ("npm", "exec"): frozenset(("-p", "--package", "-w", "--workspace")),
-    ("npm", "x"): frozenset(("-p", "--package")),
-    ("bun", "x"): frozenset(),
-    ("direnv", "exec"): frozenset(),
-    ("mise", "exec"): frozenset(),
-    ("doppler", "run"): frozenset(("-p", "--project", "-c", "--config")),
-    ("op", "run"): frozenset(("--env-file",)),
-    ("infisical", "run"): frozenset(("--env", "--path")),
-}
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
 # Options of programs that take a value in the next word. Where a program is listed, no other does.
 VALUE_OPTIONS: Mapping[str, frozenset[str]] = {
@@ -148,8 +93,8 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
     while len(words) > 1 and shell.is_assignment(program):
         words = words[1:]
         program = words[0]
-    if program.startswith("/") or "/.bin/" in program or "/bin/" in program:
-        program = os.path.basename(program)
+    absolute = program.startswith("/")
+    program = os.path.basename(program) if absolute else wrappers.installed_name(program)
     program = program.removeprefix("./") if program in ("./gradlew", "./mvnw") else program
     program = program.removesuffix(".exe").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
@@ -228,15 +173,10 @@ def _inner_text(words: Sequence[str], stdin: str) -> str | None:
 
 def _unwrapped(words: tuple[str, ...], folder: str) -> tuple[tuple[str, ...] | None, str]:
     """Return the command behind a wrapper and its folder; None where there is no wrapper."""
-    if words[:2] in TWO_WORDS:
-        known, at = TWO_WORDS[words[0], words[1]], 2
-    elif words[0] in WRAPPERS:
-        known, at = WRAPPERS[words[0]], 1
-    elif words[0] == "timeout":
-        known, at = frozenset(("-s", "--signal", "-k", "--kill-after")), 1
-    else:
+    wrapper = wrappers.wrapper_of(words)
+    if not wrapper:
         return None, folder
-    is_timed = words[0] == "timeout"
+    at, is_timed = len(wrapper), wrapper == wrappers.TIMEOUT
     while at < len(words):
         word = words[at]
         if word in ("-c", "--call") and words[0] in ("npx", "npm"):
@@ -246,8 +186,9 @@ def _unwrapped(words: tuple[str, ...], folder: str) -> tuple[tuple[str, ...] | N
         if word == "--":
             at += 1
             break
-        if word.startswith("-") and len(word) > 1:
-            at += 2 if word in known else 1
+        option_words = wrappers.options_at(words, at, wrappers.WRAPPERS[wrapper])
+        if option_words:
+            at += option_words
         elif shell.is_assignment(word):
             at += 1
         elif is_timed:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from memory_fabric.config import Settings
 from memory_fabric.semantic import vectors
 from memory_fabric.semantic.model import NAME
-from memory_fabric.setup.embedding_worker import LOCK
+from memory_fabric.setup.embedding_worker import EMBEDDED, KEYS, LOCK
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from memory_fabric.values import Value
@@ -41,13 +41,23 @@ class Kind(Value):
 
 # What a record states is in its own row; its observations repeat it.
 KINDS = (
-    Kind(vectors.RECORDS, "seq", "rtrim(t.what || ' ' || t.why)", "t.status = 'active'"),
-    Kind(vectors.OBSERVATIONS, "id", "t.text", "t.record = ''"),
+    Kind(
+        vectors.RECORDS,
+        KEYS[vectors.RECORDS],
+        "rtrim(t.what || ' ' || t.why)",
+        EMBEDDED[vectors.RECORDS],
+    ),
+    Kind(
+        vectors.OBSERVATIONS,
+        KEYS[vectors.OBSERVATIONS],
+        "t.text",
+        EMBEDDED[vectors.OBSERVATIONS],
+    ),
     Kind(
         vectors.EPISODES,
-        "id",
+        KEYS[vectors.EPISODES],
         "t.text",
-        "t.role = 'user' AND t.id > coalesce((SELECT q.id FROM episodes AS q "
+        f"{EMBEDDED[vectors.EPISODES]} AND t.id > coalesce((SELECT q.id FROM episodes AS q "
         f"WHERE q.role = 'user' ORDER BY q.id DESC LIMIT 1 OFFSET {MAX_TURNS}), 0)",
     ),
 )

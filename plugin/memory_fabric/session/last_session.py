@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.ids import timestamp
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, first_of, one_line
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ MAX_WORKED = 10
 SETTLED_TYPES = ("solution", "note")
 # The key of a record's evidence that holds the kind of its note.
 NOTED = "noted"
-HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
+HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 
 
 def worked(memory: Memory) -> list[Record]:

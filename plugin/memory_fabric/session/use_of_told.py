@@ -81,7 +81,7 @@ def judge(memory: Memory, session: str, turns: Sequence[Turn], now: str) -> None
     common = _common(database, told.values(), done)
     used = used_of(told, done, f"{asked} {places}", common)
     known = [(row, id_) for row, id_ in rows if id_ in texts]
-    worth.judge(
+    worth.save_used(
         database, [row for row, _ in known], {row for row, id_ in known if id_ in used}, now
     )
 

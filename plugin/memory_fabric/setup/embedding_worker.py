@@ -25,11 +25,15 @@ KIND = "semantic"
 LOCK = "embedding.lock"
 # Loading the model costs half a second of CPU time, so turns in a row share one process.
 EVERY_S = 30.0
-_NEWEST = (
-    ("records", "SELECT max(seq) FROM records"),
-    ("observations", "SELECT max(id) FROM observations WHERE record = ''"),
-    ("episodes", "SELECT max(id) FROM episodes WHERE role = 'user'"),
-)
+# The rows `t` of each table that get a vector; their keys grow with time.
+EMBEDDED = {
+    "records": "t.status = 'active'",
+    "observations": "t.record = ''",
+    "episodes": "t.role = 'user'",
+}
+KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
+# Only the newest rows are looked at, in 5 ms: the process finds older ones when it is next started.
+MAX_KEYS_READ = 5000
 
 
 def start_when_due(settings: Settings, databases: Sequence[Database]) -> int:
@@ -37,21 +41,24 @@ def start_when_due(settings: Settings, databases: Sequence[Database]) -> int:
 
     Returns its process id, 0 if none was started. Raises StoreUnavailable.
     """
-    if not settings.semantic or not settings.writes or not _is_installed(settings):
+    if not settings.semantic or not settings.writes or _ran_lately(settings.home):
         return 0
-    if _ran_lately(settings.home) or not any(map(is_due, databases)):
+    if not _is_installed(settings) or not any(map(is_due, databases)):
         return 0
     return start(settings)
 
 
 def is_due(database: Database) -> bool:
-    """True if a memory is newer than the newest one that has a vector."""
-    for kind, newest in _NEWEST:
+    """True if one of the newest memories has no vector."""
+    for table, condition in EMBEDDED.items():
+        key = KEYS[table]
         row = database.row(
-            f"SELECT ({newest}) > coalesce((SELECT max(row) FROM vectors WHERE kind = ?), 0)",
-            (kind,),
+            f"SELECT 1 FROM {table} AS t LEFT JOIN vectors AS v ON v.kind = ? AND v.row = t.{key} "
+            f"WHERE v.row IS NULL AND {condition} "
+            f"AND t.{key} > (SELECT max({key}) FROM {table}) - ? LIMIT 1",
+            (table, MAX_KEYS_READ),
         )
-        if row and row[0]:
+        if row is not None:
             return True
     return False
 
@@ -71,16 +78,11 @@ def start(settings: Settings) -> int:
 
 
 def _is_installed(settings: Settings) -> bool:
-    """True if `memory-fabric semantic on` has filled a folder here; costs one listing."""
-    try:
-        names = os.listdir(settings.data_dir) if settings.data_dir else []
-    except OSError:
-        return False
-    return any(
-        name.startswith(f"{KIND}-")
-        and os.path.exists(os.path.join(settings.data_dir, name, MARKER))
-        for name in names
-    )
+    """True if `memory-fabric semantic on` has filled the folder of this interpreter and release."""
+    from memory_fabric.setup import extras  # late: only after a hook's reply
+
+    folder = extras.folder_of(KIND, settings.data_dir, settings.plugin_root)
+    return bool(folder) and os.path.exists(os.path.join(folder, MARKER))
 
 
 def _ran_lately(home: str) -> bool:

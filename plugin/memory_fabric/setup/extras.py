@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-import zlib
-from collections.abc import Sequence
-from importlib.util import find_spec
 
 from memory_fabric.errors import FabricError
 from memory_fabric.setup import packages as installation
 from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.files import Locked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Longer than another process needs to download the same packages.
 WAIT_S = 900.0
@@ -39,6 +40,8 @@ def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
     """
     if not data_dir or not plugin_root:
         return ""
+    import zlib  # late: no hook needs it before its reply
+
     try:
         with open(lock_file(kind, plugin_root), "rb") as file:
             pins = zlib.crc32(file.read())
@@ -57,6 +60,8 @@ def reach(folder: str) -> None:
 
 def missing(packages: Sequence[str]) -> list[str]:
     """Return those of these packages that cannot be found."""
+    from importlib.util import find_spec  # late: no hook needs it
+
     return [name for name in packages if find_spec(name) is None]
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
+# Records that the session of the bound value may be told: others' local ones are not its own.
+OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (

@@ -15,7 +15,7 @@ from memory_fabric.store import files, records, signing, write
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Operation, Record
@@ -33,6 +33,9 @@ MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
 # A larger queue is only read if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
+# Longest wait for the queue's lock; others hold it only while they append a line or claim the
+# queue.
+QUEUE_S = 5.0
 BATCH = 500
 MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
@@ -67,6 +70,25 @@ def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.
         if files.size_of(path) + size > MAX_QUEUE_BYTES:
             raise files.TooLarge(path, MAX_QUEUE_BYTES)
         files.append_lines(path, [line])
+
+
+def enqueue_in_first(
+    folders: Iterable[str],
+    operation: Operation,
+    home: str,
+    fail: Callable[[str], None],
+) -> bool:
+    """Append an operation to the queue of the first folder that takes it, signed by this home.
+
+    Calls `fail` with the problem of each folder before it. Returns False if none takes it.
+    """
+    for folder in dict.fromkeys(folders):
+        try:
+            enqueue(folder, operation, signing.key_of(home), QUEUE_S)
+            return True
+        except (OSError, TimeoutError) as problem:
+            fail(f"queue {folder}: {problem}")
+    return False
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:

@@ -1,11 +1,12 @@
 """Files by which `hooks/launch` decides, without starting Python, that a tool call needs no hook.
 
 Beside a database, `has-<kind>` exists while the database holds such records (KINDS), and
-`unbound-rules` is a checksum of the rules whose `When:` names no call, if none names one. In home,
+`unbound-rules` is a checksum of the rules that were read when none of them named a call: while it
+agrees with the database, `has-rules` stays away although it holds rules with `When:`. In home,
 `launch/places/<folder>/@project` names the project of a folder in which a session was launched.
 The launcher leaves if the folder's project is known and neither it nor the user has the mark, so
-that a place that is missing costs one start of Python, which notes it. A mark that is missing is
-made by the next change of the database, at the latest at a session's start.
+that a place that is missing costs one start of Python, which notes it. Any other mark that is
+missing is made by the next change of the database, at the latest at a session's start.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-_HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = ''"
 # Conditions on the records of a kind; each uses a partial index (store.migrations).
 # `main` because views of isolated domains hide some records.
 KINDS: Mapping[str, str] = {
     RULES: (
-        f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) AND {_HOLDS}"
+        f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) "
+        f"AND {ACTIVE_CURRENT}"
     ),
-    FIXES: f"type = 'solution' AND {_HOLDS}",
+    FIXES: f"type = 'solution' AND {ACTIVE_CURRENT}",
 }
 _HELD = "SELECT " + ", ".join(
     f"EXISTS (SELECT 1 FROM main.records WHERE {condition})" for condition in KINDS.values()
@@ -63,33 +65,39 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
         return  # the change itself must not fail for it
 
 
-def note_unbound(connection: sqlite3.Connection, database_path: str) -> None:
+def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
     """Note that no record with `When:` names a call, so that the mark is set again only after a
     change of one of them. Failures cost only starts of Python.
+
+    `state` is `state_of_rules` from before they were read: after a change since, nothing is noted.
+    It is called within a transaction, so that no other process changes one meanwhile.
     """
     try:
-        state = _state_of_rules(connection)
+        if not state or state_of_rules(connection) != state:
+            return
         files.write_atomic(_unbound_path(database_path), state.encode())
         _remove(mark_path(database_path, RULES))
-        if _state_of_rules(connection) != state:  # another process has changed one meanwhile
-            _set(mark_path(database_path, RULES), True)
     except (sqlite3.Error, OSError):
         return
 
 
 def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> bool:
     try:
-        return files.read_text(_unbound_path(database_path)) == _state_of_rules(connection)
+        noted = files.read_text(_unbound_path(database_path))
     except OSError:
         return False
+    return bool(noted) and noted == state_of_rules(connection)
 
 
-def _state_of_rules(connection: sqlite3.Connection) -> str:
-    """Return a checksum of the texts of `When:`; the texts themselves are not kept in a file."""
-    rows = connection.execute(
-        "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
-        f"WHERE {KINDS[RULES]} ORDER BY seq"
-    ).fetchall()
+def state_of_rules(connection: sqlite3.Connection) -> str:
+    """Return a checksum of the texts of `When:`, which no file keeps; '' if they are unreadable."""
+    try:
+        rows = connection.execute(
+            "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
+            f"WHERE {KINDS[RULES]} ORDER BY seq"
+        ).fetchall()
+    except sqlite3.Error:
+        return ""
     state = 0
     for char in str(rows):  # not a checksum of zlib, which a call with rules would load for this
         state = (state * 31 + ord(char)) % STATES
@@ -163,3 +171,8 @@ def _remove_folder(path: str) -> None:
         os.rmdir(path)
     except OSError:
         return
+
+
+def forget_unbound(database_path: str) -> None:
+    """Remove the checksum of rules that name no call; the next hook that looks at them notes it."""
+    _remove(_unbound_path(database_path))

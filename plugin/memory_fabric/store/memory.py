@@ -10,7 +10,7 @@ import os
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record, Trust
+from memory_fabric.models import CANDIDATE_FROM, Operation, Record, Trust
 from memory_fabric.store import files, switches
 from memory_fabric.store.database import (
     Database,
@@ -31,19 +31,11 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.models import Project, Provenance
-    from memory_fabric.store.protocols import Mirror
+    from memory_fabric.store.protocols import Mirror, Reader
     from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
-# Longest wait for the queue's lock; others hold it only while they append a line or claim the
-# queue.
-QUEUE_S = 5.0
 USER_SCOPES = frozenset(("user", "global"))
-# Of what the user said: what may be in MEMORY.md.
-_LASTING = (
-    "(type IN ('constraint', 'preference') OR sightings > 1 "
-    "OR json_extract(body, '$.evidence.noted') IS NULL)"
-)
 
 
 class Memory:
@@ -195,6 +187,16 @@ class Memory:
             if database is not None:
                 found.append(database)
         return found
+
+    def readers(self) -> list[Reader]:
+        """Return what recall reads: one reader for each of the `databases`."""
+        from memory_fabric.store.reader import DatabaseReader  # writers never load it
+
+        return [DatabaseReader(database) for database in self.databases()]
+
+    def limited_to(self, domains: Sequence[str]) -> Memory | None:
+        """Return a view of these domains if this kind of memory has its own; see scoped_memory."""
+        return None
 
     def open_databases(self) -> list[Database]:
         """Return the databases that are open already."""
@@ -367,25 +369,6 @@ class Memory:
         )
         return frozenset(row[0] for row in shown)
 
-    def promotable(self) -> list[Record]:
-        """Return the records that belong in MEMORY.md: pinned first, then newest.
-
-        By themselves rules and preferences do; anything else if it was stated on purpose, kept by
-        the user, or noted again in another session.
-        None of an isolated domain: the client shows the file to every session and subagent.
-        """
-        apart = sorted(self.settings.domains.isolated)
-        fit = (
-            "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
-            "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
-            f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
-        )
-        pinned = self.find_records(fit + "pinned = 1", (*apart,))
-        sure = self.find_records(
-            f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
-        )
-        return pinned + sure
-
     def close(self) -> None:
         """Close the databases."""
         for part in self.scoped.values():
@@ -471,21 +454,16 @@ class Memory:
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
         # only if the graph cannot be written
-        from memory_fabric.store import journal, signing, write
+        from memory_fabric.store import journal, write
 
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # a file would keep it beyond its session
             raise error
         # The project's disk may have space when home's has none, also for changes of the user's
         # database.
-        kinds = (operation.store, "user", "project")
-        folders = [self.queue_folder(kind) for kind in kinds]
-        for folder in dict.fromkeys(folders):
-            try:
-                journal.enqueue(folder, operation, signing.key_of(self.settings.home), QUEUE_S)
-                return
-            except (OSError, TimeoutError) as problem:
-                self.fail(f"queue {folder}: {problem}")
+        folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
+        if journal.enqueue_in_first(folders, operation, self.settings.home, self.fail):
+            return
         raise StoreUnavailable(
             error.path if isinstance(error, StoreUnavailable) else "",
             f"Nothing was stored: {error}",

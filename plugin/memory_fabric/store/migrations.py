@@ -275,15 +275,112 @@ _VECTORS: tuple[str, ...] = (
         WHEN old.text <> new.text BEGIN
         DELETE FROM vectors WHERE kind = 'episodes' AND row = old.id; END""",
 )
-# Passages of long turns, for search.
-_PASSAGES: tuple[str, ...] = ()
 # Records that act on tool calls (store.launch_marks).
 _MARKED = (
     "CREATE INDEX records_bound ON records (seq) WHERE instr(body, '\"when\"') > 0",
     "CREATE INDEX records_of_fixes ON records (seq) WHERE type = 'solution'",
 )
 
-V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_PASSAGES, *_MARKED)
+V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_MARKED)
 
-MIGRATIONS = (V1, V2, V3, V4, V5, V6)
+# The shared log of a team (store.team). Only a database with the row TEAM_SPACE in `meta` is tied
+# to one: for every other the triggers cost a look at `meta`.
+TEAM_SPACE = "team space"
+_IN_TEAM = f"EXISTS (SELECT 1 FROM meta WHERE key = '{TEAM_SPACE}')"
+
+
+def _team_due(kind: str, key: str, source: str = "") -> str:
+    """Return the statement that notes a row whose state may have to be sent."""
+    rows = source or f"(SELECT {key} AS key)"
+    return (
+        f"INSERT INTO team_due SELECT '{kind}', due.key FROM {rows} AS due WHERE NOT EXISTS "
+        f"(SELECT 1 FROM team_due AS d WHERE d.kind = '{kind}' AND d.key = due.key);"
+    )
+
+
+def _team_triggers(table: str, kind: str, columns: str, mine: str, due: str) -> tuple[str, ...]:
+    """Return the triggers that note changes of this user's own rows.
+
+    `mine` is the condition of an own row and `due` the statement, both with `{row}` for the row.
+    """
+    new, old = mine.format(row="new"), mine.format(row="old")
+    return (
+        f"""CREATE TRIGGER team_{kind}_added AFTER INSERT ON {table}
+        WHEN {new} AND {_IN_TEAM} BEGIN {due.format(row="new")} END""",
+        f"""CREATE TRIGGER team_{kind}_removed AFTER DELETE ON {table}
+        WHEN {old} AND {_IN_TEAM} BEGIN {due.format(row="old")} END""",
+        f"""CREATE TRIGGER team_{kind}_changed AFTER UPDATE OF {columns} ON {table}
+        WHEN (({old}) OR ({new})) AND {_IN_TEAM}
+        BEGIN {due.format(row="old")} {due.format(row="new")} END""",
+    )
+
+
+_TEAM = (
+    # Operations that nothing replaces, own and of other members; see store.team.heads.
+    """CREATE TABLE team_heads (
+        op_id TEXT PRIMARY KEY, key TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL,
+        kind TEXT NOT NULL, base TEXT NOT NULL, clock TEXT NOT NULL, value TEXT NOT NULL,
+        made_at TEXT NOT NULL, state TEXT NOT NULL, form INTEGER NOT NULL,
+        payload TEXT NOT NULL DEFAULT '', seen INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
+    "CREATE INDEX team_heads_by_key ON team_heads (key, author)",
+    "CREATE INDEX team_heads_waiting ON team_heads (clock) WHERE state = 'waiting'",
+    # Rows of this user that changed since they were sent; keys hold names and texts.
+    "CREATE TABLE team_due (kind TEXT, key TEXT, PRIMARY KEY (kind, key)) WITHOUT ROWID",
+    # The members who state a row that this user does not state; empty for this user's own rows.
+    "ALTER TABLE entities ADD COLUMN said_by TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE relations ADD COLUMN said_by TEXT NOT NULL DEFAULT ''",
+    *_team_triggers(
+        "records",
+        "record",
+        "type, what, why, body, confidence, trust, source, scope, domain, status, pinned, "
+        "created_at, valid_to, superseded_by",
+        "{row}.source <> 'journal' AND {row}.scope IN ('team', 'user')",
+        _team_due("record", "{row}.id"),
+    ),
+    *_team_triggers(
+        "observations",
+        "observation",
+        "text, record, source, domain, created_at",
+        "{row}.record = '' AND {row}.source <> 'journal'",
+        _team_due(
+            "observation",
+            "",
+            "(SELECT json_array(name, {row}.text) AS key FROM entities WHERE id = {row}.entity)",
+        ),
+    ),
+    *_team_triggers(
+        "relations",
+        "relation",
+        "type, record, said_by, domain, created_at",
+        "{row}.record = '' AND {row}.said_by = ''",
+        _team_due(
+            "relation",
+            "",
+            "(SELECT json_array(s.name, {row}.type, t.name) AS key FROM entities AS s "
+            "JOIN entities AS t ON t.id = {row}.target WHERE s.id = {row}.source)",
+        ),
+    ),
+    *_team_triggers(
+        "entities",
+        "entity",
+        "name, type, record, said_by, domain, created_at",
+        "{row}.record = '' AND {row}.said_by = ''",
+        _team_due("entity", "json_array({row}.name)"),
+    ),
+    *(
+        f"""CREATE TRIGGER team_alias_{name} AFTER {event} ON aliases WHEN {_IN_TEAM}
+        BEGIN {
+            _team_due(
+                "entity",
+                "",
+                f"(SELECT json_array(name) AS key FROM entities WHERE id = {row}.entity)",
+            )
+        } END"""
+        for name, event, row in (("added", "INSERT", "new"), ("removed", "DELETE", "old"))
+    ),
+)
+
+V7 = _TEAM
+
+MIGRATIONS = (V1, V2, V3, V4, V5, V6, V7)
 LATEST = len(MIGRATIONS)

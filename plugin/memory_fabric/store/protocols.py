@@ -6,12 +6,22 @@ checkers read this module; no process imports it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from memory_fabric.config import Settings
-from memory_fabric.models import Operation, Project, Provenance, Record
+from memory_fabric.models import (
+    Entity,
+    Filters,
+    Operation,
+    Project,
+    Provenance,
+    Relation,
+)
 from memory_fabric.store.database import Database
+from memory_fabric.store.search import Candidate
+
+Groups = Sequence[Sequence[str]]
 
 
 class Memory(Protocol):
@@ -74,8 +84,101 @@ class Memory(Protocol):
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
         """Apply an operation to its database."""
 
-    def promotable(self) -> list[Record]:
-        """Return the records that belong in MEMORY.md."""
+    def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
+        """Return records that meet an SQL condition, newest first."""
+
+
+class Reader(Protocol):
+    """Reads of one store for recall: candidates of each source, the graph, and names.
+
+    `groups` hold the spellings of each word of a question. Times are ISO 8601. All methods raise
+    StoreUnavailable and DeadlinePassed.
+    """
+
+    kind: str
+
+    def observations(
+        self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
+    ) -> list[Candidate]:
+        """Return matching observations of the graph, best first."""
+
+    def observations_with(
+        self, names: Iterable[str], limit: int, filters: Filters
+    ) -> list[Candidate]:
+        """Return observations that hold one of these names, best first."""
+
+    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
+        """Return the newest observations without a record of the entities that the keys mean."""
+
+    def records(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        session: str,
+        phrases: Sequence[str] = (),
+    ) -> list[Candidate]:
+        """Return matching active records, best first."""
+
+    def records_with(self, words: Iterable[str], limit: int, session: str) -> list[Candidate]:
+        """Return active records with any of these words, best first."""
+
+    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
+        """Return the active records with these ids that the filters allow."""
+
+    def recent(self, limit: int, filters: Filters, session: str) -> list[Candidate]:
+        """Return the newest records, then the newest observations without a record."""
+
+    def episodes(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str] = (),
+        *,
+        neighbours: bool = False,
+    ) -> list[Candidate]:
+        """Return matching turns of past sessions, best first."""
+
+    def turns_by_session(
+        self, groups: Groups, filters: Filters
+    ) -> dict[str, list[tuple[int, float]]]:
+        """Return matching turns as (row, bm25) by session."""
+
+    def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
+        """Return the texts of sessions, the oldest first."""
+
+    def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> list[Candidate]:
+        """Return the turns in these rows."""
+
+    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
+        """Return entities with one of these words in their name or type, best first."""
+
+    def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
+        """Return the known entities of these name keys, aliases resolved."""
+
+    def relations_by_key(
+        self, keys: Iterable[str], at: str, filters: Filters
+    ) -> dict[str, list[Relation]]:
+        """Return the known entities of these name keys, each with its relations at a time."""
+
+    def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
+        """Return the relations with either end of exactly these names at a time, oldest first."""
+
+    def stated_at(self, relation: Relation) -> str:
+        """Return when a relation was stated; empty if it was not."""
+
+    def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
+        """Return the names that these words mean by an alias."""
+
+    def unknown(self, terms: Sequence[str]) -> list[str]:
+        """Return the words that no text holds."""
+
+    def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
+        """Return (key, name) of names that may be as near to a word as these edits."""
+
+    def has_domain(self, domain: str) -> bool:
+        """Return True if a row has this domain."""
 
 
 class Mirror(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric import jsontext
 from memory_fabric.ids import checksum
 from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 TYPE_CHECKING = False
@@ -139,7 +140,7 @@ def about(
         rows += db.rows(
             f"SELECT {_SELECT_R} FROM records_fts AS t JOIN records AS r ON r.seq = t.rowid "
             f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status IN {active} "
-            f"AND r.superseded_by = '' AND r.valid_to = '' AND r.source {sign} ? "
+            f"AND {CURRENT} AND r.source {sign} ? "
             "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
             (match, *types, OTHERS, limit),
         )

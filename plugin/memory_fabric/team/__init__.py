@@ -1,1 +1,1 @@
-"""Exchange with a shared log in PostgreSQL: connection, synchronisation, keys."""
+"""The shared log of a team: ties of projects to spaces, and their exchange with a server."""

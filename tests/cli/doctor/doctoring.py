@@ -1,4 +1,4 @@
-"""What tests of the doctor share: what it finds, and settings files as the client has them."""
+"""Helpers for tests of the doctor: its findings, and settings files as the client has them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUR_SERVER = {"command": str(ROOT / "bin/memory-fabric"), "args": ["mcp"]}
 
 
 def look(shell: Shell, *options: str, **variables: str) -> dict[str, dict[str, Any]]:
-    """What the doctor finds, by name."""
+    """Return the doctor's findings by name."""
     done = shell.run("doctor", *options, "--json", **variables)
     checks = {check["name"]: check for check in done.json}
     assert done.status == int(any(check["state"] == "fault" for check in checks.values()))

@@ -97,7 +97,7 @@ def test_hooks_of_other_tools_are_not_taken_for_ours(shell: Shell) -> None:
 
 
 def install(shell: Shell, place: Path, source: Path) -> None:
-    """What the client notes of an installation from a folder."""
+    """Write what the client notes of an installation from a folder."""
     noted = shell.user_home / ".claude/plugins"
     noted.mkdir(parents=True)
     entry = {"scope": "user", "installPath": str(place)}

@@ -100,7 +100,7 @@ def decided(shell: Shell) -> Shell:
 
 
 def short_id(shell: Shell) -> str:
-    """What the decision is called by."""
+    """Return the short id of the decision."""
     (found,) = shell.run("recall", "analytics", "--json").json["results"][:1]
     return str(found["id"])[-8:]
 

@@ -31,7 +31,7 @@ class Desk(SimulatedClient):
         return status, printed.out + printed.err
 
     def start(self, session: str) -> str:
-        """What the start of a session tells the person."""
+        """Return what the start of a session tells the person."""
         said: dict[str, Any] = self.fire("SessionStart", session, source="startup")
         return str(said.get("systemMessage", ""))
 

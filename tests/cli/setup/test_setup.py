@@ -45,7 +45,7 @@ def expected_hooks() -> dict[str, list[dict[str, object]]]:
 
 
 def plain(drawn: str) -> str:
-    """What a terminal shows, without its colours."""
+    """Return what a terminal shows, without its colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", drawn)
 
 

@@ -75,7 +75,7 @@ class Home:
 
     @property
     def memory(self) -> Path:
-        """Where the plugin keeps what it remembers."""
+        """The folder in which the plugin keeps its memory."""
         return self.config / "memory-fabric"
 
     @property
@@ -85,12 +85,12 @@ class Home:
 
     @property
     def installed(self) -> bool:
-        """Whether the background installation has published the packages."""
+        """True if the background installation has published the packages."""
         return any(self.data.glob("*/.complete"))
 
     @property
     def log(self) -> str:
-        """What the plugin wrote into its own log: failures that it kept from the session.
+        """The plugin's own log: failures that it kept from the session.
 
         That a busy machine left a hook no time is lawful, and told in `status`.
         """

@@ -1,4 +1,4 @@
-"""What one session did, in the words that tests ask in."""
+"""The result of one session, in the words that tests ask in."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Result:
 
     @property
     def main_texts(self) -> list[str]:
-        """What the model read in each request of the main loop."""
+        """The texts that the model read in each request of the main loop."""
         return [request.text for request in self.requests("main")]
 
     @property
     def all_text(self) -> str:
-        """What any model read in any request."""
+        """The text that any model read in any request."""
         return "\n".join(request.text for request in self.sent)
 
     @property
@@ -62,7 +62,7 @@ class Result:
 
     @property
     def notices(self) -> list[str]:
-        """What was shown to the user and not to the model."""
+        """The texts that were shown to the user and not to the model."""
         shown = [e for e in self.events if e.get("subtype") == "informational"]
         return [str(event.get("content", "")) for event in shown]
 

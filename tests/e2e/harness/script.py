@@ -1,4 +1,4 @@
-"""What the user and the model say in one session."""
+"""The words of user and model in one session."""
 
 from __future__ import annotations
 

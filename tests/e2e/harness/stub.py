@@ -46,7 +46,7 @@ class StubAPI:
 
     @property
     def url(self) -> str:
-        """What ANTHROPIC_BASE_URL must be."""
+        """The value for ANTHROPIC_BASE_URL."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def queue(self, *turns: Cue) -> None:

@@ -1,4 +1,4 @@
-"""What the three tiers of a home hold, read from their files and not through the product."""
+"""The content of the three tiers of a home, read from their files and not through the product."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Tiers:
 
     @property
     def told(self) -> list[str]:
-        """What the records say, oldest first."""
+        """The texts of the records, oldest first."""
         return [record.what for record in self.records]
 
     @property
@@ -60,12 +60,12 @@ class Tiers:
 
     @property
     def before(self) -> bytes:
-        """What stands in MEMORY.md above our fence."""
+        """The part of MEMORY.md above our fence."""
         return self.notes.partition(BEGIN)[0]
 
     @property
     def after(self) -> bytes:
-        """What stands in MEMORY.md below our fence."""
+        """The part of MEMORY.md below our fence."""
         return self.notes.partition(END)[2].partition(b"\n")[2]
 
 
@@ -99,7 +99,7 @@ def tiers(home: Home) -> Tiers:
 
 
 def rows(home: Home, query: str, values: tuple[str, ...] = ()) -> list[Row]:
-    """What a statement gives in every database of the home, its changes committed."""
+    """Return the rows of a statement in every database of the home, its changes committed."""
     found: list[Row] = []
     for path in [*home.memory.glob("projects/*/graph.db"), *home.memory.glob("user.db")]:
         with closing(sqlite3.connect(path)) as connection, connection:

@@ -55,7 +55,7 @@ def request_text(body: Json) -> str:
 
 
 def last_words(body: Json) -> str:
-    """What the last user message says; newer clients put a system message after it."""
+    """Return the text of the last user message; newer clients put a system message after it."""
     tail = body.get("messages", [])[-2:]
     return "\n".join(text_of(m.get("content")) for m in tail if m.get("role") != "assistant")
 

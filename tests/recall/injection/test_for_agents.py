@@ -1,4 +1,4 @@
-"""What a subagent is given: its tasks share the room, its kind comes after them (BR-14)."""
+"""The context of a subagent: its tasks share the room, its kind comes after them (BR-14)."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ async def _told(story: Callable[[BatchedWriter], Awaitable[None]], writer: Batch
 
 
 def stored(home: Path) -> int:
-    """How many texts are in the database."""
+    """Return the number of texts in the database."""
     (path,) = home.rglob("*.db")
     with closing(sqlite3.connect(path)) as connection:
         (count,) = connection.execute("SELECT count(*) FROM intake").fetchone()

@@ -43,7 +43,7 @@ def head(server: Serving, *lines: str) -> bytes:
 
 
 def all_of(connection: socket.socket) -> bytes:
-    """What comes until the server closes it; a reset ends it, too."""
+    """Return all bytes until the server closes the connection; a reset ends it, too."""
     parts = []
     try:
         while part := connection.recv(65536):

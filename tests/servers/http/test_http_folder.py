@@ -13,7 +13,7 @@ MISSING = "The folder of the served project is missing."
 
 
 def is_ready(server: Serving) -> bool:
-    """What `/readyz` says."""
+    """Return the answer of `/readyz`."""
     return server.get("/readyz", key="none").status == 200
 
 

@@ -37,14 +37,14 @@ def told(folder: Path, script: str, story: Callable[[WorkerChild], Awaitable[Non
 
 
 async def content(path: Path, length: int) -> str:
-    """What a file holds once it has grown to this length."""
+    """Return the content of a file once it has grown to this length."""
     while not path.exists() or len(path.read_text("utf-8")) < length:
         await asyncio.sleep(0)
     return path.read_text("utf-8")
 
 
 def lives(process: int) -> bool:
-    """Whether the process is there."""
+    """True if the process exists."""
     return Path(f"/proc/{process}").exists()
 
 

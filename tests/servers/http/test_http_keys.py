@@ -280,7 +280,7 @@ def test_who_listens_with_a_key_that_is_dropped_hears_no_more(tmp_path: Path) ->
 
 @contextmanager
 def listening(server: Serving, key: str) -> Iterator[IO[bytes]]:
-    """What a client hears that subscribed to the graph, of which something was said already."""
+    """Yield what a client hears that subscribed to the graph, after a first change."""
 
     def said(message: dict[str, Any], **headers: str) -> Reply:
         body = json.dumps({"jsonrpc": "2.0", **message})

@@ -1,4 +1,4 @@
-"""Where the server listens."""
+"""The addresses on which the server listens."""
 
 from __future__ import annotations
 

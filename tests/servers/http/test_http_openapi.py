@@ -73,7 +73,7 @@ def test_the_server_keeps_what_its_description_promises(
 
 
 def operations(described: dict[str, Any]) -> int:
-    """How many there are."""
+    """Return the number of operations."""
     return sum(len(methods) for methods in described["paths"].values())
 
 

@@ -47,7 +47,7 @@ def asked(path: Path, method: str, address: str, body: Any = None, **headers: st
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Where the socket is to be."""
+    """Return the path for the socket."""
     return tmp_path / "fabric.sock"
 
 

@@ -170,7 +170,7 @@ STEPS = st.lists(
 
 
 class Told:
-    """What was acknowledged by either side, and the other side, which writes the whole file."""
+    """The acknowledged changes of either side; the other side writes the whole file."""
 
     def __init__(self, served: Served) -> None:
         self.served, self.memory = served, served.open()
@@ -221,7 +221,7 @@ class Told:
         self._copy = self.served.lines
 
     def they_write(self, _: str) -> None:
-        """What they once read, with what they have added since."""
+        """Write what the others once read, with what they have added since."""
         self._count += 1
         new = f"theirs {self._count}"
         self._copy = [*self._copy, line(new, new), edge(new, "uses", "base")]

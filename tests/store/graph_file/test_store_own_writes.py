@@ -1,4 +1,4 @@
-"""What our own writing changed a short while ago: for how long that counts, and what is noted."""
+"""Changes by our own writing a short while ago: for how long they count, and what is noted."""
 
 from __future__ import annotations
 

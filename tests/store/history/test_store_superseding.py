@@ -1,4 +1,4 @@
-"""What a record closes in the store: with it, as one operation; opened again when it goes."""
+"""Records that a new one closes: with it, as one operation; opened again when it goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes back from a project's journal: by a proof, or by the user's word, as it was."""
+"""Records that come back from a project's journal: by a proof, or by the user's word, as it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose memory a place gets: what it proves and what it only claims, by what real git writes."""
+"""The project of a folder: what it proves and what it only claims, by what real git writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Desk:
         return found
 
     def told(self) -> str:
-        """What waits to be said."""
+        """Return the notices that wait to be told."""
         said = []
         for name in sorted(identity.project_ids(self.home)):
             said += notices.take(self.home, name)
@@ -115,7 +115,7 @@ def test_a_second_place_of_a_repository_that_lies_apart_is_asked_about(desk: Des
 
 
 def archive(desk: Desk, name: str, forgery: str) -> None:
-    """What a stranger may have packed: folders, files and links, and nothing else."""
+    """Write what a stranger's archive may hold: folders, files and links, nothing else."""
     folder, private = desk.folder / name, desk.folder / "private"
     folder.mkdir()
     dot_git, fake = folder / ".git", folder / "fake"

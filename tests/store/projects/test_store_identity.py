@@ -1,4 +1,4 @@
-"""Which folder is which project: by its files, never by its name, and the same after any loss."""
+"""The identity of a project: by its files, never by its name, and the same after any loss."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_second_clone_that_is_trusted_joins_at_once(
 
 
 def test_places_known_to_an_earlier_release_stay_what_they_were(home: str, tmp_path: Path) -> None:
-    """It took the remote for a proof, also where the folder had been another project before."""
+    """An earlier release took the remote for a proof, also where the folder was another project."""
     keys = {
         "remote:github.com/acme/billing": "billing-1",
         f"git:{tmp_path}/a/.git": "billing-1",

@@ -16,6 +16,7 @@ from memory_fabric.models import CONFIRMED, EFFECT, LIFTED, WHEN, Record
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import bound, effects, matching
 from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("id", "does", "told", "bound to", "rule")
 MAX_SHOWN_CHARS = 160
-HELD = "status = 'active' AND superseded_by = '' AND valid_to = '' AND "
 CHANGES = (*effects.EFFECTS, "lift")
 DOES = {
     effects.TELL: "holds the first such call of a session back",
@@ -81,7 +81,7 @@ def rules(
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
         found = bound.load(memory)
-        lifted = memory.find_records(f"{HELD}instr(body, '\"{LIFTED}\"') > 0")
+        lifted = memory.find_records(f"{ACTIVE_CURRENT} AND instr(body, '\"{LIFTED}\"') > 0")
         lifted = [record for record in lifted if record.evidence.get(LIFTED)]
         told = _times_told(memory)
     if as_json:

@@ -14,6 +14,7 @@ from memory_fabric.models import Record
 from memory_fabric.store.conversations.worth import OFTEN_SESSIONS
 from memory_fabric.store.health import told_summary
 from memory_fabric.store.health.told_summary import Share, Summary
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, one_line
 
 MAX_SHOWN, MAX_TEXT_CHARS = 20, 100
@@ -55,7 +56,7 @@ def worth(
         found = told_summary.summary(memory, since)
         marks = ", ".join("?" * len(found.unused))
         unused = [one.id for one in found.unused]
-        current = f"id IN ({marks}) AND status = 'active' AND superseded_by = ''"
+        current = f"id IN ({marks}) AND {ACTIVE_CURRENT}"
         known = memory.find_records(current, tuple(unused), len(unused)) if unused else []
         price = memory.settings.token_price if price is None else price
     records = {record.id: record for record in known}

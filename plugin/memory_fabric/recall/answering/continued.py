@@ -13,8 +13,6 @@ import math
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
-from memory_fabric.store import search
-from memory_fabric.store.fts_query import selective_query
 from memory_fabric.text import STOPWORDS, stem, words
 from memory_fabric.values import Value
 
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
 
     from memory_fabric.language.concepts import Concept
     from memory_fabric.models import Query
-    from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Reader
     from memory_fabric.store.search import Candidate
 
     Counts = dict[str, int]
@@ -75,17 +73,17 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
     scores: dict[str, float] = {}
     added: list[Candidate] = []
     failures: list[str] = []
-    for database in memory.databases():
+    for reader in memory.readers():
         try:
-            found = _turns(database, query, wanted)
-            some = scored(_texts(database, query, found), wanted)
+            found = _turns(reader, query, wanted)
+            some = scored(reader.session_texts(list(found)[:MAX_SESSIONS], query.filters), wanted)
             best = sorted(some, key=lambda one: some[one], reverse=True)[:ADDED_SESSIONS]
             rows = [row for session in best for row in found[session][:TURNS_OF_EACH]]
-            added += search.turns_at(database, rows, query.filters)
+            added += reader.turns_at(rows, query.filters)
         except DeadlinePassed:
             raise
         except FabricError as error:
-            failures.append(f"episodes ({database.kind}): {error}")
+            failures.append(f"episodes ({reader.kind}): {error}")
             continue
         scores |= some
     new = tuple(candidate for candidate in added if candidate.id not in held)
@@ -93,22 +91,14 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 
 
 def _turns(
-    database: Database, query: Query, wanted: Sequence[Concept]
+    reader: Reader, query: Query, wanted: Sequence[Concept]
 ) -> dict[str, list[tuple[int, float]]]:
     """Return the best matching turns (row, bm25) of sessions, those with the best sum first."""
     groups = [concept.spellings for concept in wanted]
-    match = selective_query(database, "episodes_fts", groups, search.SCANNED_TURNS)
-    found = search.turns_by_session(database, match, query.filters)
+    found = reader.turns_by_session(groups, query.filters)
     return dict(
         sorted(found.items(), key=lambda pair: -sum(score for _, score in pair[1][:TURNS_OF_EACH]))
     )
-
-
-def _texts(
-    database: Database, query: Query, found: Mapping[str, Sequence[tuple[int, float]]]
-) -> dict[str, str]:
-    """Return the texts of the first sessions, the oldest session first."""
-    return search.session_texts(database, list(found)[:MAX_SESSIONS], query.filters)
 
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +19,12 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     databases has the later time.
     """
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
-    for database in memory.databases() if times else ():
+    for reader in memory.readers() if times else ():
         try:
             for relation, known in times.items():
-                times[relation] = max(known, graph.stated_at(database, relation))
+                times[relation] = max(known, reader.stated_at(relation))
         except StoreUnavailable as error:
-            memory.fail(f"graph ({database.kind}): {error}")
+            memory.fail(f"graph ({reader.kind}): {error}")
     return tuple(
         hit._replace(metadata={**hit.metadata, "relation_timestamps": _of(hit, times)})
         if hit.graph_relations

@@ -15,6 +15,7 @@ from memory_fabric.recall.injection.agent_kinds import kind_of
 from memory_fabric.recall.injection.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
 TYPE_CHECKING = False
@@ -241,10 +242,7 @@ def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
     Pinned ones first, then lasting ones, then the rest; newest first in each group.
     """
     marks = ", ".join("?" * len(OF_WORK))
-    holding = (
-        f"status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
-        f"AND type IN ({marks})"
-    )
+    holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks})"
     found: list[Record] = []
     match = match_expression(kind.terms)
     if match:

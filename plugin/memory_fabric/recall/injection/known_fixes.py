@@ -14,17 +14,20 @@ from memory_fabric import deadline, jsontext
 from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Entity, Record
+from memory_fabric.store.conditions import OF_SESSION
+from memory_fabric.store.launch_marks import FIXES, KINDS
 from memory_fabric.text import STOPWORDS
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
     from memory_fabric.store.memory import Memory
 
-TYPE = "solution"
-HOLDS = f"type = '{TYPE}' AND status = 'active' AND superseded_by = '' AND valid_to = ''"
+TYPE, HOLDS = "solution", KINDS[FIXES]
+# What strangers or other programs stated is found when asked for, but told of no failure.
+TRUSTED = frozenset(("user", "assistant"))
 # The newest fixes of each database are compared, with both ends of the text.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
@@ -96,25 +99,21 @@ class _Text(Value):
 
 
 def matching(
-    text: str,
-    memory: Memory,
-    *,
-    command: str = "",
-    skip: Collection[str] = frozenset(),
-    limit: int = MAX_TOLD,
+    text: str, memory: Memory, *, wanted: Callable[[Record], bool], command: str = ""
 ) -> list[Record]:
-    """Return the fixes whose symptom is in a text, surest first; usually none.
+    """Return at most two wanted fixes whose symptom is in a text, surest first; usually none.
 
-    Words of the `command` that failed count nothing, since every failure of it has them. `skip` are
-    ids of records that are not wanted. Raises StoreUnavailable, DeadlinePassed.
+    Words of the `command` that failed count nothing, since every failure of it has them. `wanted`
+    is asked of each fix whose symptom is there; the record has no more than id, session and time
+    beside what was compared. Raises StoreUnavailable, DeadlinePassed.
     """
-    fixes = [record for record in on_record(memory) if record.id not in skip]
-    known = known_in(text, fixes, command=command)[:limit]
-    return whole([one.record.id for one in known], memory)
+    fixes = [record for record in _on_record(memory) if record.trust in TRUSTED]
+    known = known_in(text, fixes, command=command)
+    return _whole([k.record.id for k in known if wanted(k.record)][:MAX_TOLD], memory)
 
 
-def on_record(memory: Memory) -> list[Record]:
-    """Return the newest fixes that hold, of the project and of the user.
+def _on_record(memory: Memory) -> list[Record]:
+    """Return the newest fixes that hold, of the project and of the user, for this session.
 
     They have only the fields that are compared, and those that say whose they are. Raises
     StoreUnavailable, DeadlinePassed.
@@ -124,9 +123,9 @@ def on_record(memory: Memory) -> list[Record]:
         # The index of fixes is ordered by row.
         for id_, what, trust, session, at, evidence, entities in database.rows(
             "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
-            f"json_extract(body, '$.entities') FROM records WHERE {HOLDS} "
+            f"json_extract(body, '$.entities') FROM records WHERE {HOLDS} AND {OF_SESSION} "
             "ORDER BY seq DESC LIMIT ?",
-            (MAX_FIXES,),
+            (memory.settings.session, MAX_FIXES),
         ):
             found.append(
                 Record(
@@ -143,7 +142,7 @@ def on_record(memory: Memory) -> list[Record]:
     return found
 
 
-def whole(ids: Sequence[str], memory: Memory) -> list[Record]:
+def _whole(ids: Sequence[str], memory: Memory) -> list[Record]:
     """Return the whole records with these ids, in this order."""
     if not ids:
         return []

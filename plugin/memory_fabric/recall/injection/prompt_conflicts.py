@@ -6,6 +6,7 @@ record says is not done, or uses by name what the record rejects.
 
 from __future__ import annotations
 
+from memory_fabric.language import negations
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.text import STOPWORDS, stem, words
 from memory_fabric.values import Value
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
-NEGATORS = frozenset(
-    """not never don doesn didn cannot mustn shouldn no avoid without stop
-    nunca jamás jamas nie niemals nicht kein keine keinen keinem jamais pas aucun mai não nao nooit
-    niet geen nigdy никогда не нельзя без asla""".split()
-)
+# "Sin", "sans" and "sem" are left out: they deny a part of what is asked for, not all of it.
+NEGATORS = negations.NEVER | negations.NOT | negations.CONTRACTED
+NEGATORS |= frozenset("without без avoid stop mai".split())
 # Words behind which a record names what it rejects.
 _INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"), ("en", "lugar", "de"),
             ("en", "vez", "de"), ("em", "vez", "de"), ("au", "lieu", "de"), ("invece", "di"),

@@ -74,7 +74,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
         from memory_fabric.setup import embedding_worker  # the extra is installed
 
         embedding_worker.start_when_due(memory.settings, memory.databases())
-    if GRAPH_REQUIRED in answer.failures and not memory.databases():
+    if GRAPH_REQUIRED in answer.failures and not memory.readers():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     text = _rendered(answer, limit)
     _count(memory, said_by, [hit.id for hit in answer.hits], text, now)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
 
-RECORD = "record:"
+RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
 # Kinds of items that tell no memory: headings and fences, the request for notes, the cue beside a
 # prompt.
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
@@ -44,15 +44,16 @@ class Item(Value):
 def items(memories: Iterable[str], text: str) -> list[Item]:
     """Return the parts of a text: one for the line of each memory, and one for all the rest.
 
-    A line is its memory's if it holds the short id or, in the graph, the entity's name. Characters
-    are counted without line breaks.
+    A line is its memory's if it holds the short id or, in the graph, the entity's name; names are
+    looked for in what the ids leave, since a record's line may hold them, too. Characters are
+    counted without line breaks.
     """
     lines = text.split("\n")
     found = []
-    for memory in memories:
+    for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
         name = _reference(memory)
-        place = next((place for place, line in enumerate(lines) if name in line), -1)
-        if place >= 0 and ":" in memory:
+        place = next((place for place, line in enumerate(lines) if name and name in line), -1)
+        if place >= 0:
             found.append(Item(memory, memory.partition(":")[0], len(lines[place])))
             lines[place] = ""
     rest = sum(map(len, lines))
@@ -97,7 +98,7 @@ def not_used_yet(
     return [(row[0], row[1]) for row in rows]
 
 
-def judge(db: Database, rows: Iterable[int], used: Container[int], now: str) -> None:
+def save_used(db: Database, rows: Iterable[int], used: Container[int], now: str) -> None:
     """Save that these rows were judged, and that some of them were used."""
     with db.transaction(durable=False) as c:
         c.executemany(
@@ -107,8 +108,10 @@ def judge(db: Database, rows: Iterable[int], used: Container[int], now: str) -> 
 
 
 def _reference(memory: str) -> str:
-    """Return the name under which a text tells a memory."""
-    source, _, name = memory.partition(":")
-    if source != "graph":
-        return short_id(name)
-    return (name.rpartition("#")[0] or name)[:MAX_NAME_CHARS]
+    """Return the name under which a text tells a memory; empty for other keys of the ledger."""
+    if memory.startswith((RECORD, EPISODE)):
+        return short_id(memory.partition(":")[2])
+    if memory.startswith(GRAPH):
+        name = memory.removeprefix(GRAPH)
+        return (name.rpartition("#")[0] or name)[:MAX_NAME_CHARS]
+    return ""

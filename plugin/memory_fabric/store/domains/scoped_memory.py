@@ -27,6 +27,9 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
 
     Of a memory that is scoped already, only domains that it shows can be among them.
     """
+    own = memory.limited_to(domains)
+    if own is not None:
+        return own
     if isinstance(memory, ScopedMemory):
         return _scoped(memory.whole, memory.visible(domains), hidden=False)
     return _scoped(memory, domains, hidden=False)

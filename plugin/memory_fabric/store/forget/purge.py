@@ -81,7 +81,7 @@ class PurgePreview:
 class Purged:
     """The result of a purge. `elsewhere` are files of other projects or the user that still hold
     purged text, `ours` those of them that belong to memory. `inside`, `shared` and `short` are as
-    in Toll.
+    in PurgePreview.
     """
 
     memories: int
@@ -211,6 +211,7 @@ def _carry_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
         purge_steps.forget(memory, plan, provenance)
         rows = purge_steps.erase(memory, plan, where, provenance)
         fresh = purge_steps.renew_backups(where)
+        purge_steps.forget_launches(memory.settings.home, where)
         verified = purge_steps.verify(memory, plan, where, plan_path)
         os.unlink(plan_path)
     except purge_steps.NotErased:

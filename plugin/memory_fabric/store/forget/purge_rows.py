@@ -25,6 +25,10 @@ from memory_fabric.text import index_extra
 # Readers hold the write-ahead log only while they read.
 CHECKPOINT_S = 10.0
 BATCH = 500
+# The forms in which the injection ledger names a record, a turn, and an entity or its rows.
+KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "conflict:record:")
+KEYS_OF_TURN = ("episode:", "conflict:episode:")
+KEYS_OF_NAME = ("graph:", "conflict:graph:")
 # Derived from another column, which is searched itself.
 DERIVED = frozenset((("entities", "key"), ("aliases", "key"), ("records", "key")))
 
@@ -397,16 +401,16 @@ def _without_text(body: dict[str, Any]) -> dict[str, Any]:
 
 def _injections(c: sqlite3.Connection, target: PurgeTarget) -> int:
     done = _delete(c, "promoted", "record", sorted(target.ids))
-    for id_ in target.ids:
-        keys = (id_, f"record:{id_}")
-        done += c.execute("DELETE FROM injections WHERE memory IN (?, ?)", keys).rowcount
-        done += c.execute("DELETE FROM told WHERE memory IN (?, ?)", keys).rowcount
-    for name in target.given:
-        start = f"graph:{name}#"
-        for table in ("injections", "told"):
+    keys = [prefix + id_ for prefix in KEYS_OF_RECORD for id_ in target.ids]
+    keys += [prefix + uuid for prefix in KEYS_OF_TURN for uuid in target.turns]
+    names = [prefix + name for prefix in KEYS_OF_NAME for name in target.given]
+    for table in ("injections", "told"):
+        for key in keys:
+            done += c.execute(f"DELETE FROM {table} WHERE memory = ?", (key,)).rowcount
+        for name in names:
             done += c.execute(
                 f"DELETE FROM {table} WHERE memory = ? OR substr(memory, 1, ?) = ?",
-                (f"graph:{name}", len(start), start),
+                (name, len(name) + 1, f"{name}#"),
             ).rowcount
     return done
 

@@ -16,6 +16,7 @@ from memory_fabric.store import (
     backup,
     files,
     journal,
+    launch_marks,
     records,
     saved_pages,
     signing,
@@ -128,6 +129,13 @@ def renew_backups(where: Sequence[Location]) -> list[str]:
             if other != made:
                 os.unlink(other)
     return fresh
+
+
+def forget_launches(home: str, where: Sequence[Location]) -> None:
+    """Remove what the launcher's files tell of rules and folders; later hooks note it again."""
+    launch_marks.forget_places(home)
+    for location in where:
+        launch_marks.forget_unbound(location.path)
 
 
 def set_aside(path: str) -> list[str]:

@@ -27,7 +27,7 @@ class Share(Value):
     used: int = 0
 
 
-class Memorable(Value):
+class ToldRecord(Value):
     """A record that was told: in how many sessions, with how many characters in all."""
 
     id: str
@@ -46,7 +46,7 @@ class Summary(Value):
     sessions: int = 0
     kinds: tuple[Share, ...] = ()
     channels: tuple[Share, ...] = ()
-    unused: tuple[Memorable, ...] = ()
+    unused: tuple[ToldRecord, ...] = ()
 
     @property
     def total(self) -> Share:
@@ -86,7 +86,7 @@ def summary(memory: Memory, since: str) -> Summary:
         count[0] if count else 0,
         _sorted(kinds),
         _sorted(channels),
-        tuple(Memorable(*row) for row in unused if row[0] in never),
+        tuple(ToldRecord(*row) for row in unused if row[0] in never),
     )
 
 

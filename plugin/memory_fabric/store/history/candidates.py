@@ -11,9 +11,10 @@ from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.record_state import CURRENT
 
 MAX_LISTED = 200
-_OPEN = "superseded_by = '' AND valid_to = '' AND scope <> 'local'"
+_OPEN = f"{CURRENT} AND scope <> 'local'"
 _CANDIDATE = f"status = 'candidate' AND {_OPEN}"
 # The key of a record's evidence with the id of the global one that was made from it.
 GLOBAL = "global"

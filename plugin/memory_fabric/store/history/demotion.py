@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.models import Provenance
 from memory_fabric.store import records
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 # The row of `meta` that the migration leaves where there are records of an earlier release. Its
 # value is the id of the undoable step, once that has begun; it is deleted at the end.
 UPGRADING = "upgrade to notes"
-_CURRENT = (
-    "status = 'active' AND superseded_by = '' AND valid_to = '' AND pinned = 0 AND sightings < 2 "
-)
+_CURRENT = f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 "
 _UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
     "AND i.channel = 'pull') "

@@ -1,4 +1,4 @@
-"""Operations on records of other users, read from a shared journal: add them and drop them.
+"""Records of other users, from a shared journal or the log of a team: add them and drop them.
 
 They are kept separate from this user's records: source `journal` marks them, they add nothing to
 the graph, close no own record, and a journal cannot pin them. Neither operation is logged: the
@@ -37,37 +37,45 @@ def store_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
     taken = [
         record
         for value in payload["records"]
-        if (record := _as_others_record(c, value, payload["project"], by)) is not None
+        if not _is_of_team(c, value["id"])
+        and (record := as_others_record(c, value, payload["project"], by)) is not None
     ]
     for record in taken:
         records.put(c, record, [])
     # Links come last: a record may name any other of the same journal.
     successors = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
     for record in taken:
-        _set_successor(c, record, successors[record.id])
-    deleted = sum(_drop(c, id_, pinned=True) for id_ in payload["forgotten"])
+        set_successor(c, record, successors[record.id])
+    deleted = sum(drop(c, id_, pinned=True) for id_ in payload["forgotten"])
     before = sums(c, place)
     here = {*payload["here"], *payload["forgotten"]}
     missing = [id_ for id_ in before if id_ not in here]
     if missing:
         elsewhere = _held_elsewhere(c, place)
-        deleted += sum(_drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
+        deleted += sum(drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
     kept = {id_: sum_ for id_, sum_ in before.items() if id_ in here} | dict(payload["sums"])
     _note(c, STAMP + place, payload["stamp"])
     _note(c, LINES + place, jsontext.dumps(kept))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
     if taken:
-        _note(c, HAS_OTHERS, "1")
+        note_any(c)
     return {"taken": len(taken), "gone": deleted}, []
 
 
 def drop_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Delete all records of others and the marks of every journal read, without tombstones."""
+    """Delete all records from journals and the marks of every journal read, without tombstones.
+
+    Those that a team's log holds are kept.
+    """
     del payload, by
-    deleted = c.execute("DELETE FROM records WHERE source = ?", (OTHERS,)).rowcount
+    deleted = c.execute(
+        f"DELETE FROM records WHERE source = ? AND NOT EXISTS ({_OF_TEAM} 'r:' || records.id)",
+        (OTHERS,),
+    ).rowcount
     for prefix in (STAMP, LINES, UNREADABLE):
         c.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
-    c.execute("DELETE FROM meta WHERE key = ?", (HAS_OTHERS,))
+    if not c.execute("SELECT 1 FROM team_heads LIMIT 1").fetchone():
+        c.execute("DELETE FROM meta WHERE key = ?", (HAS_OTHERS,))
     return {"gone": deleted}, []
 
 
@@ -82,12 +90,22 @@ def is_of_others(record: Record) -> bool:
     return record.source == OTHERS
 
 
-def _as_others_record(
+def as_others_record(
     c: sqlite3.Connection, value: Mapping[str, Any], project: str, by: Provenance
 ) -> Record | None:
-    """Return the journal's claim as a record; None if it is this user's own or was
-    forgotten here.
-    """
+    """Return another's claim as a record; None if it is this user's own or was forgotten here."""
+    known = records.find(c, "id = ?", (value["id"],))
+    return claimed_record(c, value, project, by, known[0][0] if known else None)
+
+
+def claimed_record(
+    c: sqlite3.Connection,
+    value: Mapping[str, Any],
+    project: str,
+    by: Provenance,
+    old: Record | None,
+) -> Record | None:
+    """Return another's claim as `as_others_record`, where the stored record `old` is known."""
     claimed = records.from_object(value)._replace(project=project)
     record = Record(
         **{name: getattr(claimed, name) for name in _CLAIMED},
@@ -95,14 +113,12 @@ def _as_others_record(
         source=OTHERS,
         created_at=min(claimed.created_at or by.at, by.at),
     )
-    known = records.find(c, "id = ?", (record.id,))
-    if known and not is_of_others(known[0][0]):
+    if old is not None and not is_of_others(old):
         return None
     if record_effects.is_forgotten(c, record):
         return None
-    if not known:
+    if old is None:
         return record
-    old = known[0][0]
     record = record._replace(
         pinned=old.pinned, created_at=min(claimed.created_at or old.created_at, by.at)
     )
@@ -117,7 +133,7 @@ _CLAIMED = (
 ).split()
 
 
-def _set_successor(c: sqlite3.Connection, record: Record, successor: str) -> None:
+def set_successor(c: sqlite3.Connection, record: Record, successor: str) -> None:
     """Link a replaced record with its successor, if that is also a record of others.
 
     A link to an own record would lend the foreign claim the authority of this user's words.
@@ -136,7 +152,7 @@ def _is_others(c: sqlite3.Connection, id_: str) -> bool:
     return found.fetchone() is not None
 
 
-def _drop(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
+def drop(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
     """Delete a record of others, and a pinned one only with `pinned`; return the number deleted."""
     deleted = c.execute(
         "DELETE FROM records WHERE id = ? AND source = ? AND (pinned = 0 OR ?)",
@@ -151,12 +167,33 @@ def _drop(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
 
 
 def _held_elsewhere(c: sqlite3.Connection, place: str) -> set[str]:
-    """Return ids that the journals of other clones held when they were last read."""
+    """Return ids that journals of other clones held when they were last read, or a team's log."""
     rows = c.execute(
         "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
         (len(LINES), LINES, LINES + place),
     ).fetchall()
-    return {id_ for (key,) in rows for id_ in sums(c, key.removeprefix(LINES))}
+    held = {id_ for (key,) in rows for id_ in sums(c, key.removeprefix(LINES))}
+    return held | {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
+
+
+def note_any(c: sqlite3.Connection) -> None:
+    """Note that the database has records of others, which searches then limit."""
+    _note(c, HAS_OTHERS, "1")
+
+
+def held_by_journal(c: sqlite3.Connection) -> set[str]:
+    """Return ids that shared journals held when they were last read."""
+    return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
+
+
+def _is_of_team(c: sqlite3.Connection, id_: str) -> bool:
+    """True if a team's log holds the record, where its author is proved."""
+    return c.execute(f"{_OF_TEAM} ?", (f"r:{id_}",)).fetchone() is not None
+
+
+_HELD = "FROM team_heads WHERE state = 'theirs' AND value <> '' AND kind = 'record'"
+_OF_TEAM = f"SELECT 1 {_HELD} AND key ="
+_RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 
 def _note(c: sqlite3.Connection, key: str, value: str) -> None:

@@ -27,6 +27,7 @@ from memory_fabric.models import (
 )
 from memory_fabric.store import records
 from memory_fabric.store.operations import restore, rows, supersede_effects, tombstones
+from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
 from memory_fabric.values import Value
 
@@ -291,7 +292,7 @@ def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None
     """
     found = records.find(c, "id = ?", (new.id,)) or records.find(
         c,
-        f"key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = '' AND {_OWN} "
+        f"key = ? AND scope = ? AND domain = ? AND {CURRENT} AND {_OWN} "
         "AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)",
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )

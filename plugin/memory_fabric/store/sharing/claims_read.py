@@ -138,7 +138,7 @@ def claim_in(line: str) -> Claim | None:
         return None
     if value.get("forgotten") is True:
         return Claim(value["id"], checksum(line))
-    return Claim(value["id"], checksum(line), value) if _is_of_a_team(value) else None
+    return Claim(value["id"], checksum(line), value) if is_of_a_team(value) else None
 
 
 def is_id(value: object) -> bool:
@@ -166,14 +166,14 @@ _HEX = "0123456789abcdef"
 _FORM = "0000-00-00T00:00:00.000Z"
 
 
-def _is_of_a_team(value: Mapping[str, Any]) -> bool:
+def is_of_a_team(value: Mapping[str, Any]) -> bool:
     """True for an active record of scope team with a text."""
     kind, what = value.get("type"), value.get("what")
     if not isinstance(kind, str) or kind not in RECORD_TYPES or not isinstance(what, str):
         return False
     if value.get("status", "active") != "active" or value.get("scope", "team") != "team":
         return False
-    return bool(_text(what[:MAX_WHAT_CHARS], MAX_WHAT_CHARS))
+    return bool(plain_text(what[:MAX_WHAT_CHARS], MAX_WHAT_CHARS))
 
 
 def record_of(claim: Claim) -> dict[str, Any]:
@@ -183,16 +183,16 @@ def record_of(claim: Claim) -> dict[str, Any]:
     return {
         "id": value["id"],
         "type": value["type"],
-        "what": _text(value["what"], MAX_WHAT_CHARS),
-        "why": _text(value.get("why"), MAX_WHY_CHARS),
+        "what": plain_text(value["what"], MAX_WHAT_CHARS),
+        "why": plain_text(value.get("why"), MAX_WHY_CHARS),
         **{name: _texts(value.get(name)) for name in ("alternatives", "constraints", "tradeoffs")},
         "entities": _entities(value.get("entities")),
         "outcome": outcome if isinstance(outcome, str) and outcome in OUTCOMES else "neutral",
-        "category": _name(value.get("category")),
-        "domain": _name(value.get("domain")) or "general",
+        "category": name_in(value.get("category")),
+        "domain": name_in(value.get("domain")) or "general",
         "confidence": _confidence(value.get("confidence")),
-        "author": _name(value.get("author")),
-        "origin": _name(value.get("origin")),
+        "author": name_in(value.get("author")),
+        "origin": name_in(value.get("origin")),
         "created_at": moment(value.get("created_at")),
         "valid_from": moment(value.get("valid_from")),
         "valid_to": moment(value.get("valid_to")),
@@ -200,7 +200,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _text(value: object, max_chars: int) -> str:
+def plain_text(value: object, max_chars: int) -> str:
     """Return the text on one line, without invisible characters and any that no index can hold."""
     if not isinstance(value, str):
         return ""
@@ -212,10 +212,10 @@ def _text(value: object, max_chars: int) -> str:
 def _texts(value: object) -> list[str]:
     if not isinstance(value, list):
         return []
-    return [_text(part, MAX_PART_CHARS) for part in value[:MAX_PARTS] if isinstance(part, str)]
+    return [plain_text(part, MAX_PART_CHARS) for part in value[:MAX_PARTS] if isinstance(part, str)]
 
 
-def _name(value: object) -> str:
+def name_in(value: object) -> str:
     """Return a name for the mark of a rendered line, which it must not end or imitate."""
     if not isinstance(value, str):
         return ""
@@ -229,7 +229,7 @@ def _entities(value: object) -> list[list[str]]:
     found = []
     for pair in value[:MAX_PARTS]:
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) for p in pair):
-            name = _text(pair[0], MAX_PART_CHARS)
+            name = plain_text(pair[0], MAX_PART_CHARS)
             if name:
                 found.append([name, pair[1] if pair[1] in ENTITY_TYPES else "unknown"])
     return found

@@ -6,9 +6,11 @@ from _functools import partial  # type: ignore[import-not-found]  # `functools` 
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.models import PROMOTED_FROM
 from memory_fabric.store import backup, journal, signing
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.projects import own_lines
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sharing import switch
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import memory_md
@@ -17,10 +19,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from memory_fabric.models import Record
     from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 BACKUP_EVERY_S = 24 * 3600
+# Of what the user said: what may be in MEMORY.md.
+_LASTING = (
+    "(type IN ('constraint', 'preference') OR sightings > 1 "
+    "OR json_extract(body, '$.evidence.noted') IS NULL)"
+)
 _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
@@ -105,7 +113,7 @@ def promote(memory: Memory) -> None:
     shown: tuple[str, ...] = ()
     if not notes.off_because:
         lock = memory.memory_md_lock(notes.path)
-        shown = memory_md.promote(notes, memory.promotable(), lock)
+        shown = memory_md.promote(notes, promotable(memory), lock)
     database = memory.database("project", create=bool(shown))
     if database is None:
         return
@@ -113,6 +121,26 @@ def promote(memory: Memory) -> None:
     before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
     if {row[0] for row in before} != set(shown):
         _note_shown(memory, database, root, shown)
+
+
+def promotable(memory: Memory) -> list[Record]:
+    """Return the records that belong in MEMORY.md: pinned first, then newest.
+
+    By themselves rules and preferences do; anything else if it was stated on purpose, kept by
+    the user, or noted again in another session.
+    None of an isolated domain: the client shows the file to every session and subagent.
+    """
+    apart = sorted(memory.settings.domains.isolated)
+    fit = (
+        f"{ACTIVE_CURRENT} AND scope <> 'local' "
+        "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
+        f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
+    )
+    pinned = memory.find_records(fit + "pinned = 1", (*apart,))
+    sure = memory.find_records(
+        f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
+    )
+    return pinned + sure
 
 
 def confirm_shown(memory: Memory) -> None:

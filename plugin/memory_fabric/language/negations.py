@@ -1,0 +1,16 @@
+"""Words that deny what stands beside them, in the languages of the users.
+
+They are lower case and stand in one table for all who compare words. What only one of them needs is
+added there, such as verbs of rejecting, or the parts into which it splits "don't".
+"""
+
+from __future__ import annotations
+
+NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())
+NOT = frozenset(
+    "not no cannot nicht kein keine keinen keinem pas aucun não nao niet geen не нельзя".split()
+)
+WITHOUT = frozenset("without ohne sin sans sem без".split())
+ALL = NEVER | NOT | WITHOUT
+# "don't" and the like, up to the apostrophe.
+CONTRACTED = frozenset("don doesn didn mustn shouldn".split())

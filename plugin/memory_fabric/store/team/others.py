@@ -1,0 +1,116 @@
+"""What other members say, shown in the database as records of others (docs/decisions/0020)."""
+
+from __future__ import annotations
+
+from memory_fabric import jsontext
+from memory_fabric.models import OTHERS
+from memory_fabric.store import records
+from memory_fabric.store.operations import others_effects
+from memory_fabric.store.team import heads, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Provenance, Record
+    from memory_fabric.store.team.heads import Head
+
+SOURCE, TRUST = OTHERS, others_effects.TRUST
+
+
+def show(
+    c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
+) -> None:
+    """Store what the heads of these keys say, and drop what nobody says any more."""
+    said = {key: found for key, found in changed.items() if _kind_of(found) == wire.RECORD}
+    _show_records(c, said, project, by)
+
+
+def remove_all(c: sqlite3.Connection) -> None:
+    """Remove what members said, except for what a shared journal holds, too."""
+    theirs = [
+        key[2:]
+        for (key,) in c.execute(
+            "SELECT DISTINCT key FROM team_heads WHERE state = ? AND kind = ?",
+            (heads.THEIRS, wire.RECORD),
+        )
+    ]
+    _drop(c, theirs)
+
+
+def refuse_domains(c: sqlite3.Connection, isolated: Collection[str]) -> None:
+    """Remove what members said in domains that are isolated now."""
+    reason = "Its domain is isolated here."
+    for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
+        if jsontext.loads(head.value).get("domain") in isolated:
+            heads.put(c, [head._replace(state=heads.REFUSED, value="", payload=reason)])
+            if head.kind == wire.RECORD:
+                _drop(c, [head.key[2:]])
+
+
+def _kind_of(found: Sequence[Head]) -> str:
+    return next((head.kind for head in found if head.kind != wire.PURGE), "")
+
+
+def _show_records(
+    c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
+) -> None:
+    known = _stored(c, changed)
+    shown: list[tuple[Record, str]] = []
+    gone = []
+    for key, found in changed.items():
+        id_ = key.partition(":")[2]
+        old = known.get(id_)
+        head = _shown(found, old.author if old is not None else "")
+        if head is None:
+            gone.append(id_)
+            continue
+        value: dict[str, Any] = jsontext.loads(head.value) | {"author": head.author, "origin": ""}
+        record = others_effects.claimed_record(c, value, project, by, old)
+        if record is not None:
+            records.put(c, record, [])
+            shown.append((record, value.get("superseded_by", "")))
+    for record, successor in shown:
+        if successor:
+            others_effects.set_successor(c, record, successor)
+    _drop(c, [id_ for id_ in gone if id_ in known and others_effects.is_of_others(known[id_])])
+    if shown:
+        others_effects.note_any(c)
+
+
+def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
+    wanted = [key.partition(":")[2] for key in keys]
+    found: dict[str, Record] = {}
+    for start in range(0, len(wanted), heads.SOME):
+        some = wanted[start : start + heads.SOME]
+        marks = ", ".join("?" * len(some))
+        for record, _ in records.find(c, f"id IN ({marks})", tuple(some)):
+            found[record.id] = record
+    return found
+
+
+def _shown(found: Sequence[Head], author: str) -> Head | None:
+    """Return the head to show of a key that one or more members state.
+
+    The member who is shown stays, so that no other displaces a record by its id.
+    """
+    current: dict[str, Head] = {}
+    for head in found:
+        if head.state == heads.THEIRS:
+            at = current.get(head.author)
+            if at is None or head.order > at.order:
+                current[head.author] = head
+    said = [head for head in current.values() if head.value]
+    stays = next((head for head in said if head.author == author), None)
+    return stays or min(said, key=lambda head: head.order, default=None)
+
+
+def _drop(c: sqlite3.Connection, wanted: Sequence[str]) -> None:
+    if not wanted:
+        return
+    held = others_effects.held_by_journal(c)
+    for id_ in wanted:
+        if id_ not in held:
+            others_effects.drop(c, id_, pinned=True)

@@ -1,0 +1,42 @@
+"""One table of denying words, for everyone who must not take a sentence for its opposite."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.capture.polarity import is_denied
+from memory_fabric.language.negations import ALL, NEVER, NOT
+from memory_fabric.notes.word_tables import NEGATIONS
+from memory_fabric.recall.dedupe import is_decisive
+from memory_fabric.recall.injection.prompt_conflicts import requests
+from memory_fabric.recall.session_block import DENIALS
+from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.rules.effects import forbids
+
+
+@pytest.mark.parametrize("word", sorted(ALL))
+def test_a_sentence_with_it_states_no_relation_and_no_duplicate(word: str) -> None:
+    assert is_denied(f"we {word} redis")
+    assert is_decisive(word)
+    assert word in NEGATIONS and word in DENIALS
+
+
+@pytest.mark.parametrize("word", sorted(NEVER | NOT))
+def test_a_prompt_with_it_asks_for_nothing_that_a_record_could_contradict(word: str) -> None:
+    assert requests("use redis")
+    assert requests(f"use {word} redis") == []
+
+
+@pytest.mark.parametrize("word", sorted(NEVER))
+def test_a_rule_with_it_forbids_what_follows(word: str) -> None:
+    (binding,) = bindings_of("git push")
+
+    assert forbids(f"{word} push", binding)
+    assert not forbids("push", binding)
+
+
+@pytest.mark.parametrize("said", ["sin", "sans", "ohne", "без"])
+def test_a_ban_of_doing_without_something_is_conditional(said: str) -> None:
+    (binding,) = bindings_of("git push")
+
+    assert not forbids(f"Never push {said} review", binding)

@@ -1,0 +1,224 @@
+"""Records of members through a shared log: sent, received, changed, withdrawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import HAS_OTHERS, Provenance
+from memory_fabric.store import records
+from memory_fabric.store.team import outbox, space
+from memory_fabric.store.tiers import sync
+from store.support import USER
+from store.team_support import Home, Log, synced
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def ann(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "ann", log)
+
+
+@pytest.fixture
+def bob(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "bob", log)
+
+
+def test_what_one_member_says_the_other_has_as_a_claim_by_that_member(ann: Home, bob: Home) -> None:
+    said = ann.say("Use UTC for all timestamps", why="clients are in many zones")
+    synced(ann, bob)
+    found = bob.records()[said.what]
+    assert (found.id, found.why, found.author) == (said.id, said.why, "ann")
+    assert (found.trust, found.source, found.session) == ("foreign", "journal", "")
+    assert sync.promotable(bob.memory) == []
+    assert bob.counts().records == (("ann", 1),)
+    assert space.value(bob.database.connection, HAS_OTHERS)
+
+
+def test_a_record_that_was_sent_is_not_sent_again(ann: Home, bob: Home) -> None:
+    ann.say("Use UTC")
+    assert ann.push() == 1
+    synced(ann, bob)
+    ann.say("Use UTC", USER._replace(session="s2"))
+    assert ann.push() == 0
+    assert bob.push() == 0
+    assert len(ann.log.operations) == 1
+
+
+def test_a_forgotten_record_is_withdrawn_and_comes_back_with_undo(ann: Home, bob: Home) -> None:
+    said = ann.say("Use UTC")
+    synced(ann, bob)
+    ann.memory.forget([said.id], USER)
+    synced(ann, bob)
+    assert bob.records() == {}
+    ann.say("Use UTC", USER._replace(session="s3"))
+    synced(ann, bob)
+    assert list(bob.records()) == ["Use UTC"]
+
+
+def test_what_a_member_says_closes_nothing_that_this_user_said(ann: Home, bob: Home) -> None:
+    old = bob.say("Sessions live in Redis")
+    synced(ann, bob)
+    ann.memory.remember(
+        bob.records()[old.what]._replace(id="", what="Sessions live in Postgres"),
+        USER,
+        supersedes=[old.id],
+    )
+    synced(ann, bob)
+    assert ann.records()[old.what].superseded_by
+    assert bob.records()[old.what].superseded_by == ""
+    assert bob.records()["Sessions live in Postgres"].author == "ann"
+
+
+def test_nobody_takes_over_a_record_by_its_id(ann: Home, bob: Home, tmp_path: Path) -> None:
+    mine = ann.say("Use UTC")
+    synced(ann, bob)
+    [sent] = ann.log.operations
+    eve = Home(tmp_path, "eve", ann.log)
+    forged = {**(sent.value or {}), "what": "Use local time"}
+    ann.log.push(
+        "eve", [sent._replace(op_id="e" + sent.op_id[1:], base=(sent.op_id,), value=forged)]
+    )
+    synced(ann, bob, eve)
+    assert ann.records()["Use UTC"].id == mine.id
+    assert ann.records()["Use UTC"].source == "prompt"
+    assert list(bob.records()) == ["Use UTC"]
+
+
+def test_candidates_local_records_and_sessions_stay_here(ann: Home) -> None:
+    ann.say("Perhaps use UTC", confidence=0.4)
+    ann.say("In this session only", scope="local")
+    ann.say("I like tabs", scope="user")
+    assert ann.push() == 0
+
+
+def test_an_operation_replaced_before_it_was_acknowledged_is_replaced_for_others(
+    ann: Home, bob: Home
+) -> None:
+    said = ann.say("Use UTC")
+    outbox.settle(ann.memory, ann.database)
+    [first] = outbox.waiting(ann.database, 10)
+    ann.log.push("ann", [first])  # the answer is lost
+    ann.memory.forget([said.id], USER)
+    synced(ann, bob)
+    assert bob.records() == {}
+    [only] = bob.heads().values()
+    assert only.base == (first.op_id,)
+    assert ann.counts().waiting == 0
+
+
+def test_secrets_and_places_of_this_machine_are_not_sent(ann: Home) -> None:
+    root, home = ann.world.project, ann.world.root
+    secret = "hunter2" * 3
+    ann.say(
+        f"Read {root}/docs/api.md and {home}/notes.txt, not {home}-old/x",
+        why=f"password={secret}",
+    )
+    ann.push()
+    [sent] = ann.log.operations
+    text = repr(sent)
+    assert f"Read docs/api.md and ~/notes.txt, not {home}-old/x" in text
+    assert secret not in text
+    assert "s1" not in text
+    assert str(root) not in text
+
+
+def test_a_machine_of_this_user_that_has_the_key_has_it_as_own(tmp_path: Path, log: Log) -> None:
+    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
+    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
+    said = desk.say("Use UTC", confidence=0.9, pinned=True)
+    synced(desk, laptop)
+    found = laptop.records()["Use UTC"]
+    assert (found.trust, found.source, found.pinned, found.confidence) == (
+        said.trust,
+        said.source,
+        True,
+        0.9,
+    )
+    assert laptop.push() == 0
+    laptop.memory.forget([said.id], USER)
+    synced(laptop, desk)
+    assert desk.records() == {}
+
+
+def test_what_was_changed_twice_meanwhile_is_no_conflict(tmp_path: Path, log: Log) -> None:
+    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
+    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
+    said = desk.say("Use UTC")
+    synced(desk, laptop)
+    for pinned in (True, False):
+        desk.memory.write_now(
+            "put_record",
+            {"record": records.as_object(said._replace(pinned=pinned, why="zones")), "seen_in": []},
+            USER,
+            store="project",
+        )
+        desk.sync()
+    merged = laptop.pull()
+    assert merged.conflicts == 0
+    assert len([head for head in laptop.heads().values() if head.is_own]) == 1
+    assert laptop.records()["Use UTC"].why == "zones"
+
+
+def test_without_the_key_ones_own_name_proves_nothing(tmp_path: Path, log: Log) -> None:
+    desk = Home(tmp_path, "ann", log, machine="desk")
+    laptop = Home(tmp_path, "ann", log, machine="laptop")
+    desk.say("Use UTC")
+    synced(desk, laptop)
+    assert laptop.records()["Use UTC"].trust == "foreign"
+    assert sync.promotable(laptop.memory) == []
+
+
+def test_an_operation_of_a_later_release_waits_for_it(ann: Home, bob: Home) -> None:
+    ann.say("Use UTC")
+    ann.push()
+    ann.log.operations[0] = ann.log.operations[0]._replace(form=2)
+    bob.pull()
+    assert bob.records() == {}
+    assert bob.counts().unread == 1
+
+
+def test_what_is_no_operation_of_ours_is_refused_and_counted(ann: Home, bob: Home) -> None:
+    ann.say("Use UTC")
+    ann.push()
+    [sent] = ann.log.operations
+    unusable = (
+        sent._replace(key="r:x"),
+        sent._replace(value={"id": "y"}),
+        sent._replace(key=sent.key[:-1] + ("0" if sent.key[-1] != "0" else "1")),
+        sent._replace(clock="later"),
+        sent._replace(kind="entity"),
+    )
+    ann.log.operations = [
+        one._replace(op_id=f"{n}{one.op_id[1:]}") for n, one in enumerate(unusable)
+    ]
+    merged = bob.pull()
+    assert (merged.refused, bob.counts().refused) == (5, 5)
+    assert bob.records() == {}
+    assert space.position(bob.database).seq == 5
+
+
+def test_ending_drops_what_others_said_and_keeps_own_words(ann: Home, bob: Home) -> None:
+    ann.say("Use UTC")
+    bob.say("Use tabs")
+    synced(ann, bob)
+    space.end(bob.database, keep=False)
+    assert list(bob.records()) == ["Use tabs"]
+    assert bob.heads() == {}
+    bob.say("Use spaces")
+    assert bob.push() == 0
+    assert bob.begin()
+    synced(ann, bob)
+    assert set(bob.records()) == {"Use UTC", "Use tabs", "Use spaces"}
+
+
+def test_a_database_in_no_space_notes_nothing(tmp_path: Path, log: Log) -> None:
+    home = Home(tmp_path, "ann", log)
+    space.end(home.database, keep=True)
+    home.say("Use UTC", Provenance("cli", trust="user"))
+    assert home.database.rows("SELECT * FROM team_due") == []

@@ -1,0 +1,195 @@
+"""The key of a user's machines: what it proves, what it hides, and how it is carried."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.errors import BadInput
+from memory_fabric.store.team.wire import OBSERVATION, RECORD, SEALED, TeamOperation
+from memory_fabric.team import keys
+from memory_fabric.team.keys import Key
+
+SPACE = "shop"
+OTHER_SPACE = "other"
+VALUE = {"what": "Use Redis for the queue", "confidence": 0.9, "own": {"pinned": True}}
+OPERATION = TeamOperation(
+    op_id="01980000-0000-7000-8000-000000000001",
+    origin="machine1",
+    kind=RECORD,
+    key="r:01980000-0000-7000-8000-000000000002",
+    value=VALUE,
+    base=("01980000-0000-7000-8000-000000000003",),
+    clock="0198000000000000abcdefgh",
+    made_at="2026-11-20T10:00:00.000Z",
+)
+CHANGES: list[dict[str, Any]] = [
+    {"op_id": "01980000-0000-7000-8000-00000000000f"},
+    {"origin": "machine2"},
+    {"kind": OBSERVATION},
+    {"key": "r:01980000-0000-7000-8000-00000000000f"},
+    {"base": ()},
+    {"clock": "0198000000000001abcdefgh"},
+    {"form": 2},
+    {"value": None},
+    {"value": {**VALUE, "what": "Use Redis for the queues"}},
+    {"value": {**VALUE, "own": {"pinned": False}}},
+]
+
+
+@pytest.fixture
+def key() -> Key:
+    return Key(bytes(range(32)))
+
+
+@pytest.fixture
+def other() -> Key:
+    return Key(bytes(range(1, 33)))
+
+
+def through_jsonb(operation: TeamOperation) -> TeamOperation:
+    """The operation with its value's fields in another order, as jsonb gives them back."""
+    return operation._replace(value=json.loads(json.dumps(operation.value, sort_keys=True)))
+
+
+def test_what_this_key_proves_is_verified_by_the_same_key_alone(key: Key, other: Key) -> None:
+    proved = key.prove(OPERATION, SPACE)
+
+    assert key.verified(proved, SPACE) == proved
+    assert Key(bytes(range(32))).verified(through_jsonb(proved), SPACE) is not None
+    assert other.verified(proved, SPACE) is None
+    assert key.verified(OPERATION, SPACE) is None
+    assert key.verified(proved, OTHER_SPACE) is None
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_proof_is_bound_to_everything_but_author_and_time(
+    key: Key, change: dict[str, Any]
+) -> None:
+    proved = key.prove(OPERATION, SPACE)
+
+    assert key.verified(proved._replace(**change), SPACE) is None
+    stamped = proved._replace(author="ann", made_at="2026-11-20 10:00:00+00")
+    assert key.verified(stamped, SPACE) == stamped
+
+
+def test_a_whole_number_verifies_however_the_server_writes_it(key: Key) -> None:
+    proved = key.prove(OPERATION._replace(value={"confidence": 1.0, "n": [1e22]}), SPACE)
+
+    read = proved._replace(value={"n": [10**22], "confidence": 1})
+    assert key.verified(read, SPACE) == read
+
+
+def test_a_withdrawal_is_proved_and_sealed_like_a_value(key: Key) -> None:
+    gone = OPERATION._replace(value=None)
+
+    assert key.verified(key.prove(gone, SPACE), SPACE) is not None
+    assert key.verified(key.seal(gone, SPACE), SPACE) == gone
+
+
+def test_a_sealed_operation_shows_nothing_and_comes_back_whole(key: Key, other: Key) -> None:
+    sealed = key.seal(OPERATION, SPACE)
+
+    assert sealed.kind == SEALED and sealed.value is None
+    assert "Redis" not in repr(sealed) and OPERATION.key not in repr(sealed)
+    assert "Redis" not in base64.b64decode(sealed.sealed).decode("latin-1")
+    assert key.verified(sealed, SPACE) == OPERATION
+    assert other.verified(sealed, SPACE) is None
+    assert key.verified(sealed, OTHER_SPACE) is None
+
+
+def test_the_same_row_has_the_same_sealed_key_and_never_the_same_text(key: Key) -> None:
+    first, second = (key.seal(OPERATION, SPACE) for _ in range(2))
+
+    assert first.key == second.key and first.sealed != second.sealed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change
+        for change in CHANGES
+        if "value" not in change and change != {"kind": OBSERVATION}  # both are inside
+    ],
+    ids=str,
+)
+def test_a_seal_is_bound_to_its_place(key: Key, change: dict[str, Any]) -> None:
+    sealed = key.seal(OPERATION, SPACE)
+
+    assert key.verified(sealed._replace(**change), SPACE) is None
+
+
+def test_a_flipped_bit_anywhere_breaks_the_seal(key: Key) -> None:
+    sealed = key.seal(OPERATION._replace(value={"what": "x"}), SPACE)
+    raw = base64.b64decode(sealed.sealed)
+
+    for place in range(len(raw)):
+        flipped = raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :]
+        broken = sealed._replace(sealed=base64.b64encode(flipped).decode())
+        assert key.verified(broken, SPACE) is None
+
+
+@pytest.mark.parametrize("text", ["", "%%%", "AAAA", "é", base64.b64encode(b"x" * 11).decode()])
+def test_what_is_no_seal_or_proof_is_foreign_and_no_error(key: Key, text: str) -> None:
+    assert key.verified(OPERATION._replace(kind=SEALED, sealed=text), SPACE) is None
+    assert key.verified(OPERATION._replace(proof=text), SPACE) is None
+
+
+def test_a_new_key_is_kept_for_its_owner_alone_and_made_once(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    assert keys.read(home) is None
+
+    first, second = keys.create(home), keys.create(home)
+
+    assert first.words == second.words and len(first.words.split()) == 24
+    assert (tmp_path / "team-key").stat().st_mode & 0o777 == 0o600
+    assert first.words not in (tmp_path / "team-key").read_text()
+
+
+def test_words_carry_the_key_to_another_home(tmp_path: Path) -> None:
+    there, here = str(tmp_path / "a"), str(tmp_path / "b")
+    key = keys.create(there)
+
+    taken = keys.take(here, f"  {key.words.upper()}\n")
+
+    assert taken.mark == key.mark
+    assert taken.verified(key.seal(OPERATION, SPACE), SPACE) == OPERATION
+    assert keys.take(here, key.words).mark == key.mark  # twice is once
+
+
+def test_wrong_words_say_what_is_wrong_and_change_nothing(tmp_path: Path) -> None:
+    words = Key(bytes(range(32))).words.split()
+    cases = {
+        " ".join([*words[:4], "abscond", *words[5:]]): "'abscond' (number 5)",
+        " ".join(words[:-1]): "24 words, these are 23",
+        " ".join([words[1], words[0], *words[2:]]): "checksum",
+        "": "24 words, these are 0",
+    }
+    for stated, said in cases.items():
+        with pytest.raises(BadInput, match=said.replace("(", r"\(").replace(")", r"\)")) as error:
+            keys.take(str(tmp_path), stated)
+        assert "team join" in str(error.value)
+    assert keys.read(str(tmp_path)) is None
+
+
+def test_words_of_another_key_do_not_replace_the_one_here(tmp_path: Path) -> None:
+    own = keys.create(str(tmp_path))
+
+    with pytest.raises(BadInput, match="another key") as error:
+        keys.take(str(tmp_path), Key(bytes(range(32))).words)
+
+    assert own.mark in str(error.value)
+    kept = keys.read(str(tmp_path))
+    assert kept is not None and kept.mark == own.mark
+
+
+@pytest.mark.parametrize("content", ["", "zz" * 32, "00" * 31])
+def test_a_damaged_key_is_an_error_with_a_remedy(tmp_path: Path, content: str) -> None:
+    (tmp_path / "team-key").write_text(content)
+
+    with pytest.raises(BadInput, match="holds no key"):
+        keys.read(str(tmp_path))

@@ -1,0 +1,125 @@
+"""The hook's part of the exchange: when the detached process is started."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.config import Settings
+from memory_fabric.models import Provenance, Record
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.team import space
+from memory_fabric.team import state, ties, trigger
+from memory_fabric.team.ties import USER, Tie
+
+DSN = "host=127.0.0.1 port=9"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return Memory.open(Settings(str(tmp_path), str(tmp_path)))
+
+
+@pytest.fixture
+def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The environments of the processes that would have been started."""
+    found: list[dict[str, str]] = []
+
+    def spawn(path: str, words: list[str], environ: dict[str, str], **_: object) -> int:
+        assert "memory_fabric.team" in " ".join(words)
+        found.append(environ)
+        return 1
+
+    monkeypatch.setattr(os, "posix_spawn", spawn)
+    return found
+
+
+def test_without_a_tie_or_with_memory_off_nothing_follows_a_reply(memory: Memory) -> None:
+    assert trigger.receipts(memory, always=True) == ()
+    ties.save(memory.settings.home, Tie(USER, DSN, "own", "ann"))
+    assert len(trigger.receipts(memory, always=True)) == 1
+    on = memory.settings
+    for off in (on._replace(writes=False), on._replace(ci=True)):
+        memory.settings = off
+        assert trigger.receipts(memory, always=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("noted", "always", "starts"),
+    [
+        ({}, False, True),
+        ({"ran_at": 1}, False, False),
+        ({"ran_at": 1}, True, True),
+        ({"ran_at": 40}, False, True),
+        ({"ran_at": -3600}, False, True),  # the clock was set back
+        ({"next_at": -60}, True, False),
+        ({"next_at": 1}, True, True),
+        ({"next_at": -30 * 24 * 3600}, True, True),
+    ],
+)
+def test_the_exchange_starts_when_it_is_due(
+    memory: Memory,
+    spawned: list[dict[str, str]],
+    noted: dict[str, float],
+    always: bool,
+    starts: bool,
+) -> None:
+    home = memory.settings.home
+    ties.save(home, Tie(USER, DSN, "own", "ann"))
+    state.update(home, USER, **{name: time.time() - ago for name, ago in noted.items()})
+
+    for receipt in trigger.receipts(memory, always=always):
+        receipt()
+
+    assert len(spawned) == starts
+    assert all(environ["MEMORY_FABRIC_HOME"] == home for environ in spawned)
+
+
+def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
+    memory: Memory, spawned: list[dict[str, str]]
+) -> None:
+    home = memory.settings.home
+    ties.save(home, Tie(USER, DSN, "own", "ann"))
+    state.update(home, USER, ran_at=time.time())
+    database = memory.database("user", create=True)
+    assert database is not None
+    space.begin(database, "own", "ann")
+    [receipt] = trigger.receipts(memory, always=False)
+    receipt()
+    assert spawned == []
+
+    record = Record("preference", "Short commit messages", scope="user", confidence=0.9)
+    memory.remember(record, Provenance("cli", trust="user"))
+    receipt()
+
+    assert len(spawned) == 1
+
+
+def test_a_tie_of_another_project_starts_nothing_here(
+    memory: Memory, spawned: list[dict[str, str]]
+) -> None:
+    ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))
+
+    for receipt in trigger.receipts(memory, always=True):
+        receipt()
+
+    assert spawned == []
+
+
+def test_the_back_off_grows_to_its_limit() -> None:
+    delays = [state.delay_after(failures, 1.0) for failures in range(1, 12)]
+
+    assert delays == sorted(delays) and delays[0] == state.FIRST_DELAY_S
+    assert delays[-1] == state.LAST_DELAY_S
+    assert state.delay_after(1, 0.0) == state.FIRST_DELAY_S / 2
+
+
+def test_a_damaged_state_is_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "team" / "state.json"
+    path.parent.mkdir()
+    for text in ("", "[]", '{"user": 5}', '{"user": {"next_at": "soon", "failures": true}}'):
+        path.write_text(text)
+        assert state.read(str(tmp_path), USER) == state.State()
