@@ -98,7 +98,7 @@ def test_a_host_where_nothing_listens_is_said() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as probe:
         port = probe.getsockname()[1]
 
-    with pytest.raises(NoAnswer, match=r"Cannot connect to ann@127\.0\.0\.1/app"):
+    with pytest.raises(NoAnswer, match=rf"Cannot connect to ann@127\.0\.0\.1:{port}/app"):
         connect(f"host=127.0.0.1 port={port} user=ann dbname=app")
 
 
@@ -311,3 +311,16 @@ def test_the_connection_is_named_for_who_looks_at_the_server(
 def test_every_error_is_one_of_the_team(postgres: Cluster) -> None:
     with pytest.raises(TeamError):
         connect(postgres.dsn(ANN) + " options=-cno_such_setting=1")
+
+
+@pytest.mark.parametrize(
+    ("dsn", "place"),
+    [
+        ("postgresql://ann@db.example/app", "ann@db.example/app"),
+        ("postgresql://ann@db.example:5432/app", "ann@db.example/app"),
+        ("postgresql://ann@127.0.0.1:6543/app", "ann@127.0.0.1:6543/app"),
+        ("postgresql://ann@[::1]:6543/app", "ann@[::1]:6543/app"),
+    ],
+)
+def test_an_address_is_shown_with_an_unusual_port(dsn: str, place: str) -> None:
+    assert address.shown(dsn) == place
