@@ -16,7 +16,7 @@ from memory_fabric.team.ties import USER, Tie
 from memory_fabric.text import many
 
 if TYPE_CHECKING:
-    from memory_fabric.team.exchange import Outcome
+    from memory_fabric.team.outcome import Outcome
     from memory_fabric.team.server.log import Horizon, SpaceState
     from memory_fabric.team.server.members import Member
 

@@ -18,8 +18,12 @@ from memory_fabric.store import files, log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.team import state, sync, ties
-from memory_fabric.team.exchange import Exchange, Outcome
+from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.ties import Tie
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.team.exchange import Exchange  # it needs the driver, which is found later
 
 EVERY_S = 2.0
 # How often the state of the space is read, and a success noted, if nothing is exchanged.

@@ -14,10 +14,11 @@ from memory_fabric.store.team.wire import Position, TeamOperation
 from memory_fabric.team import driver, exchange, keys, state, ties
 from memory_fabric.team.errors import NotAllowed, NotAMember
 from memory_fabric.team.keys import Key
-from memory_fabric.team.server import address, connect, members, migrate
+from memory_fabric.team.server import address, connect, members, migrate, versions
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog, SpaceState
 from memory_fabric.team.server.members import Member
+from memory_fabric.team.server.translate import translated
 from memory_fabric.team.ties import USER, Tie
 from memory_fabric.values import Value
 
@@ -73,8 +74,9 @@ def join(
     project, default = _project(memory)
     home = memory.settings.home
     with _connection(memory, dsn, insecure, name) as connection:
-        migrate.expect_schema(connection)
-        space = space or _only_space(connection, default)
+        with translated("Cannot join"):
+            versions.expect(connection)
+            space = space or _only_space(connection, default)
         before = ties.of(home, project)
         if before is not None and before.member:
             _expect_same(before, space)
@@ -157,7 +159,8 @@ def _connection(
 def _owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
     """Connect as the owner of the space if this project knows one."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
-        migrate.expect_schema(connection)
+        with translated("Cannot read the shared log"):
+            versions.expect(connection)
         yield connection
 
 

@@ -24,7 +24,8 @@ from memory_fabric.text import many
 from memory_fabric.values import Value
 
 if TYPE_CHECKING:
-    from memory_fabric.team.exchange import Exchange, Outcome
+    from memory_fabric.team.exchange import Exchange
+    from memory_fabric.team.outcome import Outcome
     from memory_fabric.values import Progress
 
 BUSY = "Another process exchanges this tie now."
