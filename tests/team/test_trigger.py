@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import Settings
+from memory_fabric.models import Provenance, Record
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.team import space
 from memory_fabric.team import state, ties, trigger
 from memory_fabric.team.ties import USER, Tie
 
@@ -51,7 +53,7 @@ def test_without_a_tie_or_with_memory_off_nothing_follows_a_reply(memory: Memory
         ({}, False, True),
         ({"ran_at": 1}, False, False),
         ({"ran_at": 1}, True, True),
-        ({"ran_at": 60}, False, True),
+        ({"ran_at": 40}, False, True),
         ({"ran_at": -3600}, False, True),  # the clock was set back
         ({"next_at": -60}, True, False),
         ({"next_at": 1}, True, True),
@@ -74,6 +76,26 @@ def test_the_exchange_starts_when_it_is_due(
 
     assert len(spawned) == starts
     assert all(environ["MEMORY_FABRIC_HOME"] == home for environ in spawned)
+
+
+def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
+    memory: Memory, spawned: list[dict[str, str]]
+) -> None:
+    home = memory.settings.home
+    ties.save(home, Tie(USER, DSN, "own", "ann"))
+    state.update(home, USER, ran_at=time.time())
+    database = memory.database("user", create=True)
+    assert database is not None
+    space.begin(database, "own", "ann")
+    [receipt] = trigger.receipts(memory, always=False)
+    receipt()
+    assert spawned == []
+
+    record = Record("preference", "Short commit messages", scope="user", confidence=0.9)
+    memory.remember(record, Provenance("cli", trust="user"))
+    receipt()
+
+    assert len(spawned) == 1
 
 
 def test_a_tie_of_another_project_starts_nothing_here(

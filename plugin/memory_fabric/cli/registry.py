@@ -274,6 +274,13 @@ COMMANDS = (
         "Share this project's records of scope team by git, and read those of others.",
     ),
     Command(
+        "team",
+        "commands.team",
+        "team",
+        SWITCH,
+        "Share this project's memories with others through a log in PostgreSQL.",
+    ),
+    Command(
         "semantic",
         "commands.semantic",
         "semantic",

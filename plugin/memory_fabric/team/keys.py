@@ -63,11 +63,15 @@ class Key:
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         outer = operation._replace(
-            kind=SEALED, key=self._sealed_key(operation), value=None, proof=""
+            kind=SEALED, key=self.sealed_key(operation.key), value=None, proof=""
         )
         nonce = os.urandom(NONCE_BYTES)
         hidden = self._cipher().encrypt(nonce, _canonical(inside), _place(outer, space))
         return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
+
+    def sealed_key(self, key: str) -> str:
+        """Return the key under which the server has a sealed operation of this key."""
+        return f"s:{hmac.new(self._name, key.encode('utf-8', 'replace'), 'sha256').hexdigest()}"
 
     def verified(self, operation: TeamOperation, space: str) -> TeamOperation | None:
         """Return the operation, unsealed, if this key proves it; None for anything else."""
@@ -90,15 +94,11 @@ class Key:
             inner = operation._replace(**{name: inside[name] for name in INSIDE}, sealed="")
         except (InvalidTag, ValueError, KeyError, TypeError):
             return None
-        return inner if operation.key == self._sealed_key(inner) else None
+        return inner if operation.key == self.sealed_key(inner.key) else None
 
     def _proof_of(self, operation: TeamOperation, space: str) -> str:
         said = _place(operation, space) + b"\n" + _canonical(operation.value)
         return hmac.new(self._proof, said, "sha256").hexdigest()
-
-    def _sealed_key(self, operation: TeamOperation) -> str:
-        named = f"{operation.kind}\n{operation.key}".encode("utf-8", "replace")
-        return f"s:{hmac.new(self._name, named, 'sha256').hexdigest()}"
 
     def _cipher(self) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305

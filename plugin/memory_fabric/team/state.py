@@ -1,7 +1,8 @@
 """The outcome of the last exchange of each tie: `team/state.json` in home, without any content.
 
 {"<project id>" or "user": {"last_success": …, "failures": …, "next_at": …, "last_error": …,
-                            "remedy": …, "cause": …, "error_at": …, "told": …, "ran_at": …}}
+                            "remedy": …, "cause": …, "since": …, "told": …, "ran_at": …,
+                                "silent": …}}
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-FOLDER, NAME = "team", "state.json"
+FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
+# As long as a clock of operations holds (store.team.clock).
+ORIGIN_CHARS = 8
 LOCK_S = 2.0
 # The back-off doubles from the first to the last delay, less a random part of up to half.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
@@ -26,11 +29,12 @@ MAX_WAIT_S = 24 * 3600
 
 
 class State(Value):
-    """The state of one tie. Times are ISO 8601, empty for never; `next_at` and `ran_at` are
-    seconds since 1970.
+    """The state of one tie. Times are ISO 8601, empty for never; `next_at`, `ran_at` and `asked_at`
+    are seconds since 1970.
 
-    `cause` is the kind of the last failure, empty after a success; `told` the cause that the user
-    has been told of.
+    `cause` is the kind of the last failure, empty after a success, and `since` the time of the
+    first of those in a row; `told` is the cause that the user has been told of. `silent` are the
+    members, separated by commas, who had not read the log for a week at `asked_at`.
     """
 
     last_success: str = ""
@@ -39,9 +43,11 @@ class State(Value):
     last_error: str = ""
     remedy: str = ""
     cause: str = ""
-    error_at: str = ""
+    since: str = ""
     told: str = ""
     ran_at: float = 0.0
+    silent: str = ""
+    asked_at: float = 0.0
 
 
 def folder_of(home: str) -> str:
@@ -92,10 +98,40 @@ def delay_after(failures: int, chance: float) -> float:
     return grown * (0.5 + chance / 2)
 
 
+def failed(
+    home: str, key: str, now_s: float, chance: float, *, cause: str, error: str, remedy: str
+) -> State:
+    """Note a failure and hold the next attempt off. Raises OSError, TimeoutError."""
+    before = read(home, key)
+    failures = before.failures + 1
+    return update(
+        home,
+        key,
+        failures=failures,
+        next_at=now_s + delay_after(failures, chance),
+        ran_at=now_s,
+        last_error=error,
+        remedy=remedy,
+        cause=cause,
+        since=before.since or ids.timestamp(now_s),
+    )
+
+
+def origin(home: str) -> str:
+    """Return the id of this machine among those of its user; made once. Raises OSError."""
+    path = os.path.join(folder_of(home), ORIGIN)
+    with files.Locked(path + ".lock", LOCK_S):
+        known = (files.read_text(path) or "").strip()
+        if not known:
+            known = ids.new_id()[-ORIGIN_CHARS:]
+            files.write_atomic(path, known.encode())
+    return known
+
+
 def succeeded(home: str, key: str, now_s: float) -> None:
     """Note a success. Raises OSError, TimeoutError."""
     at = ids.timestamp(now_s)
-    cleared = dict.fromkeys(("last_error", "remedy", "cause", "error_at", "told"), "")
+    cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
     update(home, key, last_success=at, failures=0, next_at=0.0, ran_at=now_s, **cleared)
 
 

@@ -19,30 +19,41 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.store.memory import Memory
-    from memory_fabric.team.state import State
+    from memory_fabric.team.ties import Tie
 
-# Starting the process costs a fifth of a second of CPU time, so turns in a row share one.
-EVERY_S = 10.0
+# Starting the process costs a fifth of a second of CPU time: a turn that says nothing new starts
+# none sooner than this after the last one.
+EVERY_S = 30.0
+_WAITS = (
+    "SELECT EXISTS (SELECT 1 FROM team_due) "
+    "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
+)
 
 
 def receipts(memory: Memory, *, always: bool) -> tuple[Callable[[], None], ...]:
     """Return actions for after the hook's reply: start the exchange if it is due.
 
-    `always`: also if the last one was a moment ago.
+    `always`: also if nothing waits and the last one was a moment ago.
     """
     settings = memory.settings
     if not settings.writes or settings.ci or not ties.exist(settings.home):
         return ()
-    project = memory.project.id if memory.project else ""
-    return (lambda: start_when_due(settings, project, always=always),)
+    return (lambda: start_when_due(memory, always=always),)
 
 
-def start_when_due(settings: Settings, project_id: str, *, always: bool) -> None:
-    """Start the exchange if a tie of this project or of the user is due."""
-    known = ties.joined(settings.home, project_id)
-    now_s = time.time()
-    if any(_is_due(state.read(settings.home, tie.key), now_s, always=always) for tie in known):
-        start(settings)
+def start_when_due(memory: Memory, *, always: bool) -> None:
+    """Start the exchange if a tie of this project or of the user is due.
+
+    Raises StoreUnavailable, OSError.
+    """
+    settings = memory.settings
+    for tie in ties.joined(settings.home, memory.project.id if memory.project else ""):
+        found, now_s = state.read(settings.home, tie.key), time.time()
+        if state.is_held_off(found, now_s):
+            continue
+        if always or not 0 <= now_s - found.ran_at < EVERY_S or _waits(memory, tie):
+            start(settings)
+            return
 
 
 def start(settings: Settings) -> int:
@@ -59,7 +70,8 @@ def start(settings: Settings) -> int:
     )
 
 
-def _is_due(found: State, now_s: float, *, always: bool) -> bool:
-    if state.is_held_off(found, now_s):
-        return False
-    return always or not 0 <= now_s - found.ran_at < EVERY_S
+def _waits(memory: Memory, tie: Tie) -> bool:
+    """True if something of this database has not been sent."""
+    database = memory.database(tie.kind, create=False)
+    row = database.row(_WAITS) if database is not None else None
+    return bool(row and row[0])

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_fabric import __version__
-from memory_fabric.cli import environment, forwarding_report, show
+from memory_fabric.cli import environment, forwarding_report, show, team_report
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store import ingest_queue
 from memory_fabric.store.health import status as health
@@ -28,8 +28,8 @@ def status(as_json: show.AsJson = False) -> int:
 
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
     Below are the switches, the number of records by others, the unprocessed texts of other
-    programs (memory-fabric queue), the state of forwarding, and the number of sentences that could
-    not be parsed. Exit code 1 only if the graph is unavailable.
+    programs (memory-fabric queue), the state of forwarding and of the shared log of a team, and
+    the number of sentences that could not be parsed. Exit code 1 only if the graph is unavailable.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
@@ -80,6 +80,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         )
     for line in forwarding_report.lines(memory.settings, now_s):
         show.line(line)
+    for line in team_report.lines(memory, now_s):
+        show.line(line)
     for line in _late_lines(memory):
         show.line(line, style="yellow")
     for complaint in memory.settings.complaints:
@@ -99,6 +101,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "intake": _ingest(memory)._asdict(),
         "unread_sentences": unreadable_counts.count(memory),
         "forwarding": forwarding_report.as_json(memory.settings),
+        "team": [team_report.as_json(memory, tie) for tie in team_report.ties_here(memory)],
         "out_of_time": _late(memory),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],

@@ -17,6 +17,7 @@ from memory_fabric.cli.doctor import (
     installation,
     running,
     storage,
+    team,
 )
 from memory_fabric.cli.doctor.finding import FAULT, OK, Check, Sight
 from memory_fabric.clients.claude_code import settings
@@ -60,6 +61,7 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
     (WORK, running.log),
     (WORK, forwarding.receiver),
     (WORK, forwarding.spooled),
+    (WORK, team.shared_log),
     (STORAGE, storage.home),
     (STORAGE, storage.identity),
     (STORAGE, storage.permissions),

@@ -12,7 +12,8 @@ The environment is that of every command (`config.py`). What is installed beside
 asked for: `recall` finds the packages of the extra in their own folder (`semantic/place.py`).
 
 Three threads: this one reads and parses lines and answers what needs no memory, the store's thread
-works, and, while a client reads too slowly, one that waits for it.
+works, and, while a client reads too slowly, one that waits for it. In a home that is tied to the
+shared log of a team, a fourth one exchanges operations with it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import os
 import sys
 import threading
 
+from memory_fabric.config import TIES
 from memory_fabric.models import Provenance
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.mcp.session import Session
@@ -76,6 +78,10 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     gc_tuning.settle()
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
+    if os.path.exists(os.path.join(settings.home, TIES)):
+        from memory_fabric.team import follower  # only where a shared log is: it loads a driver
+
+        follower.start(working_folder.settings)
     for line in lines(INPUT):
         session.take(line)
     session.end(ANSWERS_GRACE_S)

@@ -1,0 +1,1 @@
+"""The shared server: recall, MCP, ingest and the page from PostgreSQL itself (serve --team)."""

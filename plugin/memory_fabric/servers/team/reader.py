@@ -1,0 +1,394 @@
+"""Reads of a space for recall, as the member whose transaction it is (protocols.Reader).
+
+Functions of the schema find ids (team/server/schema/010_search.sql); the texts are read from the
+log under its row-level security. Turns of conversations never travel, so there are none.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.models import Entity
+from memory_fabric.servers.team import rows
+from memory_fabric.servers.team.errors import of_database
+from memory_fabric.servers.team.rows import SCOPE, STORE, Row
+from memory_fabric.servers.team.word_query import word_query
+from memory_fabric.store.graph import NOW
+from memory_fabric.store.search import EVERYTHING
+from memory_fabric.store.team import wire
+from memory_fabric.text import name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from memory_fabric.models import Filters, Relation
+    from memory_fabric.servers.team.vocabulary import Vocabulary
+    from memory_fabric.store.search import Candidate
+    from memory_fabric.team.server.connect import Connection
+
+    Groups = Sequence[Sequence[str]]
+
+# Relations around the names of a question, and observations that describe an entity.
+MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
+# Found with one query, since most questions ask for both.
+FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
+
+
+class TeamReader:
+    """Reads of one space within one transaction; `domains` limits them, None for all.
+
+    `failed` is the first error of the database: the transaction is over then.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        space: str,
+        member: str,
+        vocabulary: Vocabulary,
+        domains: Sequence[str] | None = None,
+    ) -> None:
+        self.kind = STORE
+        self.failed: FabricError | None = None
+        self._connection, self._vocabulary = connection, vocabulary
+        self._space, self._member, self._domains = space, member, domains
+        self._found: dict[Any, dict[str, list[Row]]] = {}
+        self._stated: dict[Relation, str] = {}
+
+    def observations(
+        self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
+    ) -> list[Candidate]:
+        """Return matching observations of the graph, best first."""
+        found = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
+        return self._observations(found[wire.OBSERVATION])
+
+    def observations_with(
+        self, names: Iterable[str], limit: int, filters: Filters
+    ) -> list[Candidate]:
+        """Return observations that hold one of these names, best first."""
+        found = self._matching((wire.OBSERVATION,), [list(names)], limit, filters)
+        return self._observations(found[wire.OBSERVATION])
+
+    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
+        """Return the newest observations of the entities that the keys mean."""
+        names = list(dict.fromkeys(name for _, name, _ in self._meant(keys)))
+        return self._observations(self._newest(wire.OBSERVATION, filters, limit, names))
+
+    def records(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        session: str,
+        phrases: Sequence[str] = (),
+    ) -> list[Candidate]:
+        """Return matching active records, best first."""
+        found = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
+        return self._records(found[wire.RECORD])
+
+    def records_with(self, words: Iterable[str], limit: int, session: str) -> list[Candidate]:
+        """Return active records with any of these words, best first."""
+        found = self._matching((wire.RECORD,), [list(words)], limit, EVERYTHING)
+        return self._records(found[wire.RECORD])
+
+    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
+        """Return the active records with these ids that the filters allow."""
+        return self._records(self.standing([wire.key_of_record(id_) for id_ in ids], filters))
+
+    def recent(self, limit: int, filters: Filters, session: str) -> list[Candidate]:
+        """Return the newest records, then the newest observations."""
+        found = self._records(self._newest(wire.RECORD, filters, limit))
+        if len(found) < limit:
+            left = limit - len(found)
+            found += self._observations(self._newest(wire.OBSERVATION, filters, left))
+        return found
+
+    def episodes(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str] = (),
+        *,
+        neighbours: bool = False,
+    ) -> list[Candidate]:
+        """Return no turns: they never travel."""
+        return []
+
+    def turns_by_session(
+        self, groups: Groups, filters: Filters
+    ) -> dict[str, list[tuple[int, float]]]:
+        """Return no turns."""
+        return {}
+
+    def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
+        """Return no turns."""
+        return {}
+
+    def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> list[Candidate]:
+        """Return no turns."""
+        return []
+
+    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
+        """Return entities with one of these words in their name or type, best first."""
+        found = self._matching((wire.ENTITY,), [list(names)], limit, filters)[wire.ENTITY]
+        texts = self._texts_of([str(row.value.get("name")) for row in found], filters)
+        candidates = (
+            rows.entity_candidate(row, texts.get(name_key(str(row.value.get("name"))), ()))
+            for row in found
+        )
+        return [one for one in candidates if one is not None]
+
+    def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
+        """Return the known entities of these name keys, without types."""
+        found: dict[str, Entity] = {}
+        for asked, name, _ in self._meant(keys):
+            found.setdefault(asked, Entity(name, "unknown"))
+        return found
+
+    def relations_by_key(
+        self, keys: Iterable[str], at: str, filters: Filters
+    ) -> dict[str, list[Relation]]:
+        """Return the known entities of these name keys, each with its relations at a time."""
+        names = {entity.name for entity in self.entities_by_key(keys).values()}
+        around: dict[str, list[Relation]] = {name: [] for name in sorted(names)}
+        for relation in self.relations_of(list(around), at, filters):
+            for end in dict.fromkeys((relation.source, relation.target)):
+                if end in around:
+                    around[end].append(relation)
+        return around
+
+    def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
+        """Return the relations with either end of these names at a time, oldest first."""
+        # Only a relation that a record states has these.
+        if not names or filters.agents or filters.types or filters.categories:
+            return []
+        condition = self._condition(filters._replace(as_of="" if at == NOW else at))
+        if condition is None:
+            return []
+        found = self._fetched(
+            [
+                id_
+                for (id_,) in self._query(
+                    "SELECT * FROM memory_fabric.related_heads(%s, %s, %s, %s)",
+                    (self._space, list(names), condition, MAX_RELATIONS),
+                )
+            ]
+        )
+        relations = {row.op_id: rows.relation_in(row) for row in found}
+        for row in found:
+            relation = relations[row.op_id]
+            if relation is not None:
+                at_ = str(row.value.get("created_at") or "")
+                self._stated[relation] = max(self._stated.get(relation, ""), at_)
+        return list(dict.fromkeys(one for one in relations.values() if one is not None))
+
+    def stated_at(self, relation: Relation) -> str:
+        """Return when a relation was stated; empty if it was not."""
+        if relation not in self._stated:
+            found = self.standing([wire.key_of_relation(*relation)])
+            stated = [str(row.value.get("created_at") or "") for row in found]
+            self._stated[relation] = max(stated, default="")
+        return self._stated[relation]
+
+    def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
+        """Return the names that these words mean by an alias."""
+        found = self._meant(terms) if terms else []
+        names = {asked for asked, _, is_alias in found if not is_alias}
+        return {asked: name for asked, name, is_alias in found if is_alias and asked not in names}
+
+    def unknown(self, terms: Sequence[str]) -> list[str]:
+        """Return the words that no text holds."""
+        known = self._vocabulary.look_up(self._connection, self._space, terms)
+        rare = [term for term in terms if not (term in known and known[term].share)]
+        held = {
+            word
+            for (word,) in self._query(
+                "SELECT * FROM memory_fabric.known_words(%s, %s)", (self._space, rare)
+            )
+        }
+        return [term for term in rare if term not in held]
+
+    def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
+        """Return (key, name) of names that are written like a word."""
+        return [
+            (key, name)
+            for key, name in self._query(
+                "SELECT key, name FROM memory_fabric.names_like(%s, %s, %s)",
+                (self._space, word, most_edits),
+            )
+        ]
+
+    def has_domain(self, domain: str) -> bool:
+        """Return True if a row has this domain."""
+        if self._domains is not None and domain not in self._domains:
+            return False
+        found = self._query("SELECT memory_fabric.has_domain(%s, %s)", (self._space, domain))
+        return bool(found[0][0])
+
+    def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
+        """Return what stands under these keys; of several authors the caller's own."""
+        condition = self._condition(filters)
+        if condition is None:
+            return []
+        found = self._query(
+            "SELECT op_id FROM memory_fabric.heads_of(%s, %s, false, %s)",
+            (self._space, list(keys), condition),
+        )
+        return self._fetched([id_ for (id_,) in found])
+
+    def _matching(
+        self,
+        kinds: tuple[str, ...],
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str] = (),
+    ) -> dict[str, list[Row]]:
+        """Return the rows of each kind that match, best first."""
+        asked = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
+        if asked not in self._found:
+            found = self._searched(kinds, groups, limit, filters, phrases)
+            self._found[asked] = {
+                kind: [row for row in found if row.kind == kind] for kind in kinds
+            }
+        return self._found[asked]
+
+    def _searched(
+        self,
+        kinds: tuple[str, ...],
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str],
+    ) -> list[Row]:
+        condition = self._condition(filters)
+        words = [*phrases, *(word for group in groups for word in group)]
+        if condition is None or not words:
+            return []
+        try:
+            known = self._vocabulary.look_up(self._connection, self._space, words)
+            count = self._vocabulary.count_rows(self._connection, self._space)
+        except psycopg.Error as error:
+            raise self._error(error) from error
+        query = word_query(groups, known, count, limit, phrases)
+        if query is None:
+            return []
+        scored = self._query(
+            "SELECT op_id, score FROM memory_fabric.find_heads("
+            "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s, %s)",
+            (
+                self._space,
+                list(kinds),
+                query.query,
+                list(query.groups),
+                list(query.weights),
+                condition,
+                limit,
+                query.budget,
+                query.by_time,
+            ),
+        )
+        scores = {str(id_): float(score) for id_, score in scored}
+        found = [row._replace(score=scores[row.op_id]) for row in self._fetched(list(scores))]
+        return sorted(found, key=lambda row: -row.score)
+
+    def _newest(
+        self, kind: str, filters: Filters, limit: int, names: Sequence[str] | None = None
+    ) -> list[Row]:
+        condition = self._condition(filters)
+        if condition is None or names == [] or limit < 1:
+            return []
+        found = self._query(
+            "SELECT * FROM memory_fabric.newest_heads(%s, %s, %s, %s, %s)",
+            (self._space, kind, names, condition, limit),
+        )
+        ids = [str(id_) for (id_,) in found]
+        by_id = {row.op_id: row for row in self._fetched(ids)}
+        return [by_id[id_] for id_ in ids if id_ in by_id]
+
+    def _texts_of(self, names: Sequence[str], filters: Filters) -> dict[str, list[str]]:
+        """Return the newest texts of entities by the keys of their names."""
+        condition = self._condition(filters._replace(types=()))
+        if condition is None or not names:
+            return {}
+        found = self._query(
+            "SELECT o FROM unnest(%s::text[]) AS n, "
+            "LATERAL memory_fabric.newest_heads(%s, %s, ARRAY[n], %s, %s) AS o",
+            (list(names), self._space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY),
+        )
+        said: dict[str, list[str]] = {}
+        for row in self._fetched([id_ for (id_,) in found]):
+            one = rows.said_in(row)
+            if one is not None and one.text:
+                said.setdefault(name_key(one.name), []).append(one.text)
+        return said
+
+    def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
+        """Return (key, name, whether by an alias) of the names that keys mean."""
+        wanted = list(dict.fromkeys(keys))
+        if not wanted:
+            return []
+        found = self._query(
+            "SELECT asked, name, is_alias FROM memory_fabric.names_of(%s, %s)",
+            (self._space, wanted),
+        )
+        return [(str(asked), str(name), bool(is_alias)) for asked, name, is_alias in found]
+
+    def _fetched(self, ids: Sequence[object]) -> list[Row]:
+        """Return these rows as the policies let the member read them, one for each key."""
+        if not ids:
+            return []
+        found = self._query(
+            "SELECT op_id, seq, author::text, kind, key, payload -> 'value' "
+            "FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[]) "
+            "AND NOT superseded ORDER BY seq",
+            (self._space, [str(id_) for id_ in ids]),
+        )
+        kept: dict[str, Row] = {}
+        for id_, seq, author, kind, key, value in found:
+            if not isinstance(value, dict):
+                continue
+            if key not in kept or (author == self._member and kept[key].author != author):
+                kept[key] = Row(str(id_), seq, author, kind, key, value)
+        return list(kept.values())
+
+    def _records(self, found: Iterable[Row]) -> list[Candidate]:
+        candidates = (rows.record_candidate(row, self._member) for row in found)
+        return [one for one in candidates if one is not None]
+
+    def _observations(self, found: Iterable[Row]) -> list[Candidate]:
+        candidates = (rows.observation_candidate(row, self._member) for row in found)
+        return [one for one in candidates if one is not None]
+
+    def _condition(self, filters: Filters) -> str | None:
+        """Return the filters as JSON for memory_fabric.is_allowed; None if no row can match."""
+        if filters.sessions or (filters.scopes and SCOPE not in filters.scopes):
+            return None
+        lists = {
+            "types": [one.lower() for one in filters.types],
+            "categories": [one.lower() for one in filters.categories],
+            "projects": [one.lower() for one in filters.projects],
+            "agents": list(filters.agents),
+        }
+        times = {"since": filters.since, "before": filters.before, "as_of": filters.as_of}
+        found: dict[str, Any] = {name: value for name, value in (lists | times).items() if value}
+        if self._domains is not None:
+            found["domains"] = list(self._domains)
+        return json.dumps(found)
+
+    def _query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except psycopg.Error as error:
+            raise self._error(error) from error
+
+    def _error(self, error: psycopg.Error) -> FabricError:
+        found = of_database(error)
+        if self.failed is None and not isinstance(found, DeadlinePassed):
+            self.failed = found
+        return found

@@ -1,0 +1,191 @@
+"""Rows of the shared log as candidates of recall, checked like the records of git sharing.
+
+What the caller said has the trust that it was said with; what others said is theirs ("foreign").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
+from memory_fabric.store.search import Candidate
+from memory_fabric.store.sharing import claims_read
+from memory_fabric.store.team import wire
+from memory_fabric.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+STORE = "team"
+SCOPE = "team"
+FOREIGN, BY_TOOL = "foreign", "tool"
+MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
+# Of the caller's own part of a record.
+TRUSTS = frozenset(("user", "assistant", "tool"))
+
+
+class Row(Value):
+    """A row of the log: its id and place, author, kind, key and value; `score` in a search."""
+
+    op_id: str
+    seq: int
+    author: str
+    kind: str
+    key: str
+    value: Mapping[str, Any]
+    score: float = 0.0
+
+
+class Said(Value):
+    """A statement about an entity, or the entity itself; `name` is the entity's."""
+
+    name: str
+    text: str
+    type: str = ""
+    aliases: tuple[str, ...] = ()
+    domain: str = "general"
+    created_at: str = ""
+
+
+def record_candidate(row: Row, member: str) -> Candidate | None:
+    """Return a record as a candidate; None for a value that is no record of its key."""
+    value = record_fields(row, member)
+    if value is None:
+        return None
+    evidence = value["evidence"]
+    kept = {key: evidence[key] for key in (CONFIRMED, CONTRADICTS) if evidence.get(key)}
+    return Candidate(
+        id=f"record:{value['id']}",
+        source="records",
+        text=value["what"],
+        timestamp=value["created_at"],
+        bm25=row.score,
+        metadata={
+            "record": value["id"],
+            **{name: value[name] for name in _SHOWN},
+            "said_in": value["source"],
+            "session": "",
+            "promoted_at": "",
+            "entities": [name for name, _ in value["entities"]],
+        }
+        | kept,
+        store=STORE,
+    )
+
+
+_SHOWN = (
+    "type why confidence trust scope domain agent pinned valid_to superseded_by relations "
+    "alternatives outcome category author project"
+).split()
+
+
+def record_fields(row: Row, member: str) -> dict[str, Any] | None:
+    """Return the fields of a record as the caller may use them; None if it is none."""
+    value = row.value
+    if row.key != wire.key_of_record(str(value.get("id"))) or not claims_read.is_id(
+        value.get("id")
+    ):
+        return None
+    if not claims_read.is_of_a_team(value):
+        return None
+    found = claims_read.record_of(claims_read.Claim(value["id"], 0, value))
+    said = value.get("own")
+    own: Mapping[str, Any] = said if row.author == member and isinstance(said, dict) else {}
+    evidence, confidence = own.get("evidence"), own.get("confidence")
+    trust = own.get("trust") if own.get("trust") in TRUSTS else ""
+    return found | {
+        "author": row.author,
+        "trust": (trust or BY_TOOL) if row.author == member else FOREIGN,
+        "source": claims_read.name_in(own.get("source")) or "journal",
+        "scope": SCOPE,
+        "agent": claims_read.name_in(value.get("agent")),
+        "project": claims_read.name_in(value.get("project")),
+        "pinned": own.get("pinned") is True,
+        "relations": [],
+        "evidence": evidence if isinstance(evidence, dict) else {},
+        "confidence": confidence if _is_share(confidence) else found["confidence"],
+    }
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def observation_candidate(row: Row, member: str) -> Candidate | None:
+    """Return an observation as a candidate; None for a value that is none."""
+    said = said_in(row)
+    if said is None or not said.text:
+        return None
+    return Candidate(
+        id=f"graph:{said.name}#{row.seq}",
+        source="graph",
+        entity=said.name,
+        text=said.text,
+        timestamp=said.created_at,
+        bm25=row.score,
+        metadata={
+            "entityType": said.type,
+            "trust": BY_TOOL if row.author == member else FOREIGN,
+            "said_in": "mcp",
+            "session": "",
+            "agent": "",
+            "author": row.author,
+            "domain": said.domain,
+            "scope": SCOPE,
+            "record": "",
+            "superseded_by": "",
+            "valid_to": "",
+        },
+        store=STORE,
+    )
+
+
+def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
+    """Return an entity as a candidate, with these texts of it."""
+    said = said_in(row)
+    if said is None:
+        return None
+    return Candidate(
+        id=f"graph:{said.name}",
+        source="graph",
+        entity=said.name,
+        text="; ".join(texts) or f"{said.name} ({said.type})",
+        timestamp=said.created_at,
+        bm25=row.score,
+        metadata={
+            "entityType": said.type,
+            "domain": said.domain,
+            "scope": SCOPE,
+            "author": row.author,
+            "whole_entity": True,
+        },
+        store=STORE,
+    )
+
+
+def said_in(row: Row) -> Said | None:
+    """Return what a row says of an entity; None if it is no entity and no observation."""
+    value = row.value
+    name = claims_read.plain_text(
+        value.get("name" if row.kind == wire.ENTITY else "entity"), MAX_NAME_CHARS
+    )
+    if not name:
+        return None
+    aliases = value.get("aliases")
+    return Said(
+        name,
+        claims_read.plain_text(value.get("text"), claims_read.MAX_WHAT_CHARS),
+        claims_read.plain_text(value.get("type"), MAX_NAME_CHARS),
+        tuple(a for a in aliases if isinstance(a, str)) if isinstance(aliases, list) else (),
+        claims_read.name_in(value.get("domain")) or "general",
+        claims_read.moment(value.get("created_at")),
+    )
+
+
+def relation_in(row: Row) -> Relation | None:
+    """Return the relation in a row; None if it is none."""
+    ends = [
+        claims_read.plain_text(row.value.get(name), MAX_NAME_CHARS)
+        for name in ("from", "relationType", "to")
+    ]
+    return Relation(*ends) if all(ends) else None

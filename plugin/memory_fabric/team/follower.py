@@ -1,0 +1,136 @@
+"""The thread of an MCP server that exchanges operations every few seconds while it runs.
+
+One process per home follows a tie; the others find it locked and look again later. What comes is
+in the database before the next prompt asks it. The thread ends with its process, at any moment.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from memory_fabric.config import Settings
+from memory_fabric.errors import FabricError
+from memory_fabric.store import files, log
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.sqlite import sqlite3
+from memory_fabric.team import state, sync, ties
+from memory_fabric.team.outcome import Outcome
+from memory_fabric.team.ties import Tie
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.team.exchange import Exchange  # it needs the driver, which is found later
+
+EVERY_S = 2.0
+# How often the state of the space is read, and a success noted, if nothing is exchanged.
+LOOK_S = 60.0
+# How often ties are looked for where there are none.
+IDLE_S = 30.0
+
+
+def start(settings: Callable[[], Settings]) -> None:
+    """Start the thread. `settings` are those of the project that is served now."""
+    threading.Thread(target=_run, args=(settings,), name="team", daemon=True).start()
+
+
+def _run(settings: Callable[[], Settings]) -> None:
+    while True:
+        try:
+            _follow(settings)
+        except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+            now = settings()
+            log.note(now.home, now.data_dir, f"team: {error}")
+        time.sleep(IDLE_S)
+
+
+def _follow(settings: Callable[[], Settings]) -> None:
+    """Follow the ties of the project until another one is served."""
+    memory = Memory.open(settings())
+    try:
+        followed: dict[str, Followed] = {}
+        while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
+            memory.follow_settings()
+            known = sync.ties_of(memory) if sync.may_exchange(memory.settings) else ()
+            for key in [k for k, one in followed.items() if one.tie not in known]:
+                followed.pop(key).close()
+            for tie in known:
+                followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
+            time.sleep(EVERY_S if known else IDLE_S)
+    finally:
+        for one in followed.values():
+            one.close()
+        memory.close()
+
+
+class Followed:
+    """One tie that this process follows, or would if no other did."""
+
+    def __init__(self, memory: Memory, tie: Tie) -> None:
+        self.tie, self._memory = tie, memory
+        self._open = ExitStack()
+        self._lock: files.Locked | None = None
+        self._exchange: Exchange | None = None
+        self._looked_at = 0.0
+
+    def step(self, now_s: float) -> None:
+        """Exchange once if this process may and the server is not held off."""
+        home, key = self._memory.settings.home, self.tie.key
+        if not self._is_ours(home, key):
+            return
+        if self._exchange is None and state.is_held_off(state.read(home, key), now_s):
+            return
+        try:
+            with files.Locked(state.lock_path(home, key, "sync"), 0):
+                if ties.of(home, key) == self.tie:
+                    self._round(now_s)
+        except TimeoutError:
+            return  # a hook's process does it now
+        except FabricError as error:
+            self.disconnect()
+            sync.note_failure(self._memory, self.tie, error)
+
+    def close(self) -> None:
+        """Let go of the server and of the tie."""
+        self.disconnect()
+        if self._lock is not None:
+            self._lock.__exit__()
+            self._lock = None
+
+    def disconnect(self) -> None:
+        """Close the connection."""
+        self._exchange = None
+        try:
+            self._open.close()
+        except FabricError:
+            return
+
+    def _round(self, now_s: float) -> None:
+        if self._exchange is None:
+            self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
+            self._note(self._exchange.run(), now_s)
+            return
+        if not 0 <= now_s - self._looked_at < LOOK_S:
+            again = self._exchange.look()
+            self._note(self._exchange.round()._replace(again=again), now_s)
+            return
+        outcome = self._exchange.round(only_due=True)
+        if outcome != Outcome():
+            self._note(outcome, now_s)
+
+    def _note(self, outcome: Outcome, now_s: float) -> None:
+        self._looked_at = now_s - random.random()  # not all machines of a team at once
+        sync.note_success(self._memory, self.tie, outcome)
+
+    def _is_ours(self, home: str, key: str) -> bool:
+        if self._lock is not None:
+            return True
+        lock = files.Locked(state.lock_path(home, key, "follow"), 0)
+        try:
+            self._lock = lock.__enter__()
+        except TimeoutError:
+            return False
+        return True

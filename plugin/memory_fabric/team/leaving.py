@@ -1,0 +1,27 @@
+"""The end of a tie: what stays here, and what is deleted."""
+
+from __future__ import annotations
+
+from memory_fabric.store import files
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.team import space
+from memory_fabric.team import state, ties
+from memory_fabric.team.ties import Tie
+
+# Longer than a round of another process takes.
+WAIT_S = 30.0
+
+
+def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
+    """End a tie; unless `keep`, what other members said is removed here.
+
+    Needs no network. Raises StoreUnavailable, OSError, TimeoutError if another process exchanges
+    for too long.
+    """
+    home = memory.settings.home
+    with files.Locked(state.lock_path(home, tie.key, "sync"), WAIT_S):
+        ties.remove(home, tie.key)
+        database = memory.database(tie.kind, create=False)
+        if database is not None:
+            space.end(database, keep=keep)
+        state.forget(home, tie.key)

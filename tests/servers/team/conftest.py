@@ -1,0 +1,49 @@
+"""A space in a real PostgreSQL, and memories of its members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from memory_fabric.config import read_settings
+from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.store.team.wire import TeamOperation
+from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.log import SharedLog
+from team.conftest import (  # noqa: F401 - fixtures are found by their names
+    SPACE,
+    another_cluster,
+    database,
+    empty_database,
+    no_libpq_variables,
+    open_connection,
+    open_log,
+    postgres,
+)
+
+
+@pytest.fixture
+def say(open_log: Callable[[str], SharedLog]) -> Callable[..., None]:  # noqa: F811
+    """Append operations as a member; the log must take all."""
+
+    def say_(member: str, *operations: TeamOperation) -> None:
+        assert len(open_log(member).push(operations)) == len(operations)
+
+    return say_
+
+
+@pytest.fixture
+def memory_of(open_connection: Callable[[str], Connection]) -> Iterator[Callable[..., TeamMemory]]:  # noqa: F811
+    """Return the memory of a member, within a transaction that ends with the test."""
+    settings = read_settings({"HOME": "/nowhere"}, {})
+    with ExitStack() as transactions:
+
+        def memory_of_(member: str, *domains: str) -> TeamMemory:
+            connection = open_connection(member)
+            transactions.enter_context(connection.transaction())
+            return TeamMemory(settings, connection, SPACE, member, Vocabulary(), domains or None)
+
+        yield memory_of_

@@ -1,0 +1,181 @@
+"""The exchange end to end: homes of two members, one PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.team import ties
+from team.homes import SPACE, Home, made, until
+from team.postgres import ANN, BOB, Cluster
+
+KAFKA = "We use Kafka for the order events because they are replayed"
+
+
+@pytest.fixture
+def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
+    """Connection strings by role, of a database with the space of the tests."""
+    return made(postgres, empty_database, tmp_path)
+
+
+@pytest.fixture
+def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    home = Home(tmp_path, "ann", ANN)
+    home.join(dsn[ANN])
+    return home
+
+
+@pytest.fixture
+def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    home = Home(tmp_path, "bob", BOB)
+    home.join(dsn[BOB])
+    return home
+
+
+def test_what_one_remembers_the_other_recalls_attributed(ann: Home, bob: Home) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+
+    sent, read = ann.sync()[SPACE], bob.sync()[SPACE]
+
+    assert sent["sent"] >= 1 and read["applied"] >= 1
+    [found] = bob.recalled("Kafka order events")
+    assert (found["metadata"]["trust"], found["metadata"]["author"]) == ("foreign", ANN)
+    assert bob.sync()[SPACE]["sent"] == 0  # what others said is not sent back
+    again = ann.sync()[SPACE]
+    assert (again["sent"], again["applied"]) == (0, 0)
+
+
+def test_what_one_takes_back_goes_from_the_other(ann: Home, bob: Home) -> None:
+    id_ = ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.sync()
+    assert bob.texts("Kafka") != []
+
+    ann.json("forget", id_, "--yes")
+    ann.sync()
+    bob.sync()
+
+    assert bob.texts("Kafka") == []
+
+
+def test_what_is_for_this_machine_stays_here(ann: Home, bob: Home) -> None:
+    session = {"CLAUDE_CODE_SESSION_ID": "s1"}
+    done = ann.run("remember", "The build cache is on disk two", "--scope", "local", **session)
+    assert done.status == 0, done.err
+    ann.remember("I like short commit messages", "--scope", "user", "--type", "preference")
+
+    assert ann.sync()[SPACE]["sent"] == 0
+    bob.sync()
+    assert bob.texts("build cache disk") == bob.texts("short commit messages") == []
+
+
+def test_hooks_exchange_without_a_word_and_the_next_prompt_is_told(ann: Home, bob: Home) -> None:
+    ann.event("SessionStart", source="startup")
+    ann.event("Stop", last_assistant_message=f"Done.\n\nNoted decision: {KAFKA}")
+    assert ann.texts("Kafka") != []
+    until(lambda: ann.waiting == 0, "ann's Stop sends what was noted")
+
+    bob.event("SessionStart", source="startup")
+    until(lambda: bob.texts("Kafka") != [], "bob's start reads it")
+    told = bob.hooks.say("How do we use Kafka for the order events?").context
+
+    assert "Kafka" in told and ANN in told
+    assert ann.notices == bob.notices == []
+
+
+def test_joining_twice_changes_nothing_and_another_space_is_refused(
+    ann: Home, dsn: dict[str, str]
+) -> None:
+    before = (ann.home / "team.json").read_text()
+
+    assert ann.join(dsn[ANN])["known"] is True
+    other = ann.run("team", "join", dsn[ANN], "--space", "other")
+
+    assert (ann.home / "team.json").read_text() == before
+    assert other.status == 2 and "tied to the space shop already" in other.err
+    assert "team leave" in other.err
+
+
+def test_the_only_space_or_the_one_of_the_projects_name_is_the_default(
+    tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
+) -> None:
+    home = Home(tmp_path, "third", ANN)
+
+    assert home.json("team", "join", dsn[ANN])["space"] == SPACE
+
+    owner = Home(tmp_path, "fourth", "olga")
+    made_now = owner.json("team", "init", dsn["olga"])
+    assert made_now["space"] == owner.hooks.project.name
+    assert owner.json("team", "join", dsn["olga"])["space"] == owner.hooks.project.name
+
+
+def test_a_role_that_is_no_member_is_told_what_to_do(
+    tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
+) -> None:
+    stranger = Home(tmp_path, "eve", "eve")
+
+    done = stranger.run("team", "join", postgres.dsn("eve", empty_database), "--space", SPACE)
+
+    assert done.status == 1 and "team add" in done.err
+    assert not ties.exist(str(stranger.home))
+
+
+def test_leaving_says_first_what_it_deletes(ann: Home, bob: Home) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.remember("Bob keeps the invoices in Postgres", "--type", "decision")
+    bob.sync()
+
+    asked = bob.run("team", "leave")
+    assert asked.status == 2 and "1 record of other members" in asked.err
+    assert "--keep" in asked.err and "--drop" in asked.err
+    assert ties.exist(str(bob.home))
+
+    left = bob.json("team", "leave", "--drop")
+
+    assert left == {"space": SPACE, "dropped": 1, "unsent": 0}
+    assert bob.texts("Kafka") == [] and bob.texts("invoices") != []
+    assert not ties.exist(str(bob.home))
+    assert bob.run("team", "sync").status == 3
+
+
+def test_leaving_may_keep_what_others_said_and_joining_again_reads_on(
+    ann: Home, bob: Home, dsn: dict[str, str]
+) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.sync()
+
+    bob.json("team", "leave", "--keep")
+    assert bob.texts("Kafka") != []
+    ann.remember("We deploy on Tuesdays", "--type", "decision")
+    ann.sync()
+    bob.join(dsn[BOB])
+
+    assert len(bob.texts("Kafka")) == 1 and bob.texts("deploy Tuesdays") != []
+
+
+def test_a_member_who_was_removed_is_told_once_and_keeps_what_was_said(
+    ann: Home, bob: Home, tmp_path: Path
+) -> None:
+    owner = Home(tmp_path / "again", "olga", "olga")
+    tie = ties.read(str(tmp_path / "olga" / "memory"))[0]
+    ties.save(str(owner.home), tie._replace(key=first_project(owner)))
+    owner.json("team", "remove", BOB)
+    bob.remember(KAFKA, "--type", "decision")
+
+    done = bob.run("team", "sync")
+
+    assert done.status == 1 and "no member of the space" in done.err
+    bob.run("team", "sync")
+    assert len(bob.notices) == 1 and "team add" in bob.notices[0]
+    assert bob.waiting >= 1
+    owner.json("team", "add", BOB)
+    assert bob.sync()[SPACE]["sent"] >= 1
+
+
+def first_project(home: Home) -> str:
+    """The id of a home's project, which its first command registers."""
+    home.json("project")
+    return home.project_id
