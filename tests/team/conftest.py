@@ -17,6 +17,8 @@ from memory_fabric.values import Value
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "app"
+OpenConnection = Callable[[str], Connection]
+OpenLog = Callable[[str], SharedLog]
 
 
 class Place(Value):
