@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from memory_fabric.team.server import migrate
 from memory_fabric.team.server.connect import Connection, connect
 from memory_fabric.team.server.log import SharedLog
 from memory_fabric.team.server.members import add
+from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "app"
@@ -85,3 +87,25 @@ def open_connection(postgres: Cluster, database: str) -> Iterator[Callable[[str]
 def open_log(open_connection: Callable[[str], Connection]) -> Callable[[str], SharedLog]:
     """Return the log of SPACE as a role sees it."""
     return lambda user: SharedLog(open_connection(user), SPACE)
+
+
+@pytest.fixture
+def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
+    """Make a database with a space by the command line; connection strings by role."""
+    return made(postgres, empty_database, tmp_path)
+
+
+@pytest.fixture
+def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """Make a home of ANN that joined the space."""
+    home = Home(tmp_path, "ann", ANN)
+    home.join(dsn[ANN])
+    return home
+
+
+@pytest.fixture
+def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """Make a home of BOB that joined the space."""
+    home = Home(tmp_path, "bob", BOB)
+    home.join(dsn[BOB])
+    return home
