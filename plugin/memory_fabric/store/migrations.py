@@ -341,7 +341,7 @@ _TEAM = (
         "observations",
         "observation",
         "text, record, source, domain, created_at",
-        "{row}.record = '' AND {row}.source <> 'journal'",
+        "{row}.source <> 'journal'",
         _team_due(
             "observation",
             "",
@@ -352,7 +352,7 @@ _TEAM = (
         "relations",
         "relation",
         "type, record, said_by, domain, created_at",
-        "{row}.record = '' AND {row}.said_by = ''",
+        "{row}.said_by = ''",
         _team_due(
             "relation",
             "",
@@ -364,7 +364,7 @@ _TEAM = (
         "entities",
         "entity",
         "name, type, record, said_by, domain, created_at",
-        "{row}.record = '' AND {row}.said_by = ''",
+        "{row}.said_by = ''",
         _team_due("entity", "json_array({row}.name)"),
     ),
     *(

@@ -13,9 +13,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memory_fabric import ids
+from memory_fabric.models import Provenance
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.team import inbox, outbox, space
+from memory_fabric.store.team.heads import Head
 from memory_fabric.store.team.inbox import Merged
 from memory_fabric.store.team.wire import PURGE, SEALED, Position, TeamOperation
 from memory_fabric.team import state
@@ -187,10 +189,23 @@ class Exchange:
         for number, (owner, part) in enumerate(parts, start=1):
             position = after if number == len(parts) else None
             merged = inbox.merge(
-                self._memory, self._database, part, position, self._verified, owner=owner
+                self._memory,
+                self._database,
+                part,
+                position,
+                self._verified,
+                owner=owner,
+                erase=self._erase,
             )
             total = total.plus(_outcome(merged))
         return total
+
+    def _erase(self, found: Sequence[Head]) -> None:
+        """Purge what other members said and had erased in the log."""
+        from memory_fabric.store.forget import purge_foreign  # rare, and it loads the whole purge
+
+        by = Provenance("journal", trust="foreign")
+        purge_foreign.erase(self._memory, found, by)
 
     def _by_owner(
         self, operations: Sequence[TeamOperation]
