@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from memory_fabric.setup import packages
 from team.homes import Home, made, until
 from team.postgres import ANN, BOB, Cluster
@@ -37,25 +35,6 @@ def serving(home: Home) -> Iterator[subprocess.Popen[bytes]]:
         assert server.stdin is not None
         server.stdin.close()
         assert server.wait(30) == 0
-
-
-@pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    return made(postgres, empty_database, tmp_path)
-
-
-@pytest.fixture
-def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "ann", ANN)
-    home.join(dsn[ANN])
-    return home
-
-
-@pytest.fixture
-def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "bob", BOB)
-    home.join(dsn[BOB])
-    return home
 
 
 def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home, bob: Home) -> None:

@@ -10,16 +10,11 @@ import pytest
 from memory_fabric.team import keys
 from memory_fabric.team.server import members
 from memory_fabric.team.server.connect import connect
-from team.homes import SPACE, Home, made
+from team.homes import SPACE, Home
 from team.postgres import ANN, SUPERUSER, Cluster
 
 OWN = f"~{ANN}"
 LIKING = "I prefer short commit messages in the imperative"
-
-
-@pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    return made(postgres, empty_database, tmp_path)
 
 
 @pytest.fixture
