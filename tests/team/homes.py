@@ -86,10 +86,14 @@ class Home:
         """Run the detached process to its end; its exit code."""
         return self.worker().wait(60)
 
+    @property
+    def known_tie(self) -> Tie:
+        """The tie of the project; an empty one if there is none."""
+        return ties.of(str(self.home), self.project_id) or Tie(self.project_id)
+
     def tie(self, **changes: Any) -> None:
         """Change the tie of the project, as by hand."""
-        known = ties.of(str(self.home), self.project_id) or Tie(self.project_id)
-        ties.save(str(self.home), known._replace(**changes))
+        ties.save(str(self.home), self.known_tie._replace(**changes))
 
     def release(self) -> None:
         """Let the back-off after a failure pass."""
@@ -134,5 +138,5 @@ def made(postgres: Cluster, database: str, folder: Path) -> dict[str, str]:
     owner = Home(folder, "olga", OWNER)
     owner.json("team", "init", postgres.dsn(OWNER, database), "--space", SPACE)
     for member in (ANN, BOB):
-        owner.json("team", "add", member, "--me")
+        owner.json("team", "add", member)
     return {user: postgres.dsn(user, database) for user in (OWNER, ANN, BOB)}

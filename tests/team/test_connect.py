@@ -25,7 +25,7 @@ from memory_fabric.team.errors import (
 from memory_fabric.team.server import address, migrate
 from memory_fabric.team.server.connect import Connection, connect, expect_version
 from memory_fabric.team.server.log import SharedLog
-from team.conftest import SPACE
+from team.conftest import SPACE, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
@@ -34,6 +34,12 @@ OpenLog = Callable[[str], SharedLog]
 START = Position()
 # No secret: a word that only these tests' cluster knows.
 WORD = "-".join(("open", "sesame", "two"))
+
+
+@pytest.fixture
+def place(database: str) -> Place:
+    """Give each test a database of its own, whose settings and schema it may change."""
+    return Place(database, SPACE)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from memory_fabric.team.errors import (
 from memory_fabric.team.server import migrate
 from memory_fabric.team.server.connect import Connection, connect
 from memory_fabric.team.server.log import SharedLog
-from team.conftest import SPACE
+from team.conftest import SPACE, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
@@ -37,6 +37,12 @@ MANY_TRANSACTIONS = """
         END LOOP;
     END $$
 """
+
+
+@pytest.fixture
+def place(database: str) -> Place:
+    """Give each test a database of its own, whose settings and schema it may change."""
+    return Place(database, SPACE)
 
 
 def dumped(cluster: Cluster, database: str, user: str = SUPERUSER) -> str:
@@ -108,9 +114,9 @@ def test_a_newer_schema_is_left_alone(open_connection: OpenConnection, open_log:
 def test_an_older_schema_needs_its_owner(
     open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
-    open_connection(OWNER).execute("UPDATE memory_fabric.schema_version SET version = version - 9")
+    open_connection(OWNER).execute("DELETE FROM memory_fabric.schema_version WHERE version = 10")
 
-    with pytest.raises(SchemaOlder, match="needs") as refused:
+    with pytest.raises(SchemaOlder, match="lacks step 10") as refused:
         open_log(ANN).state()
 
     assert "team init" in refused.value.remedy

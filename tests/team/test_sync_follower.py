@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,6 +81,22 @@ def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home)
     bob.sync()
 
     assert bob.texts("invoices Postgres") != []
+
+
+def test_serve_exchanges_while_it_runs(ann: Home, bob: Home, tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "memory_fabric.cli", "serve", "--socket", str(tmp_path / "s")],
+        env={**bob.hooks.environ, "PYTHONPATH": f"{bob.hooks.root}/plugin"},
+        cwd=bob.hooks.project,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        ann.remember("The order events use Kafka", "--type", "decision")
+        ann.sync()
+        until(lambda: bob.texts("Kafka") != [], "bob's server reads it")
+    finally:
+        server.terminate()
+        assert server.wait(30) == 0
 
 
 def test_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: Home) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.team import keys
+from memory_fabric.team.server import members
+from memory_fabric.team.server.connect import connect
 from team.homes import SPACE, Home, made
 from team.postgres import ANN, SUPERUSER, Cluster
 
@@ -176,9 +178,8 @@ def test_a_row_that_the_administrator_writes_in_this_users_name_is_not_own(
 def test_without_a_space_of_ones_own_the_owner_is_named(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
-    owner = Home(tmp_path, "olga2", "olga")
-    owner.json("team", "init", dsn["olga"], "--space", SPACE)
-    owner.json("team", "add", "eve")
+    with connect(postgres.dsn("olga", empty_database)) as connection:
+        members.add(connection, SPACE, "eve")
     home = Home(tmp_path, "eve", "eve")
 
     done = home.run("team", "join", postgres.dsn("eve", empty_database), "--space", SPACE, "--me")

@@ -84,7 +84,7 @@ class Followed:
         if self._exchange is None and state.is_held_off(state.read(home, key), now_s):
             return
         try:
-            with files.Locked(state.lock_path(home, key, "sync"), 0):
+            with files.Locked(state.lock_path(home, key, state.SYNC), 0):
                 if ties.of(home, key) == self.tie:
                     self._round(now_s)
         except TimeoutError:
@@ -128,7 +128,7 @@ class Followed:
     def _is_ours(self, home: str, key: str) -> bool:
         if self._lock is not None:
             return True
-        lock = files.Locked(state.lock_path(home, key, "follow"), 0)
+        lock = files.Locked(state.lock_path(home, key, state.FOLLOW), 0)
         try:
             self._lock = lock.__enter__()
         except TimeoutError:

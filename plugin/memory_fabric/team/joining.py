@@ -102,14 +102,18 @@ def join(
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
     """Let a role of the server into the space; return its new password, empty if it has one.
 
-    With `me`, the space of the member's own machines is made, too. Raises TeamError, BadInput.
+    The space of the member's own machines is made, too, if this role may make spaces; with `me` it
+    must. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with _owning(memory, tie) as connection:
         password = members.add(connection, tie.space, member, create_role=create_role, role=role)
-        if me:
+        try:
             migrate.init(connection, OWN + member)
             members.add(connection, OWN + member, member, role="owner")
+        except NotAllowed:
+            if me:
+                raise
     return password
 
 

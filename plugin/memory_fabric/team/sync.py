@@ -76,7 +76,7 @@ def exchange(
     """
     home = memory.settings.home
     try:
-        with files.Locked(state.lock_path(home, tie.key, "sync"), wait_s):
+        with files.Locked(state.lock_path(home, tie.key, state.SYNC), wait_s):
             if ties.of(home, tie.key) != tie:
                 return Result(tie)  # it was ended or changed meanwhile
             return _exchange(memory, tie, progress)

@@ -79,7 +79,7 @@ def team(
         typer.Option(
             "--me",
             help="With join: also exchange your own memories of scope user with your other "
-            "machines, encrypted. With add: let the member do so. With leave: end that.",
+            "machines, encrypted. With add: fail if the member could not. With leave: end that.",
         ),
     ] = False,
     words: Annotated[

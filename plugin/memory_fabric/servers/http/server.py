@@ -21,6 +21,7 @@ from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
+from memory_fabric.team import ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ class Server:
         allowed: Sequence[str] = (),
     ) -> None:
         # Clients are not the session in which the server was started.
-        settings = settings._replace(session="")
+        settings = self._settings = settings._replace(session="")
         self.is_local = bool(path) or listen_sockets.is_loopback(host)
         self._keys = Keys(settings.home, strict=not self.is_local)
         if not self.is_local and not self._keys.has_kept:
@@ -110,8 +111,12 @@ class Server:
         return self._with_key(self._keys.once())
 
     def run(self) -> None:
-        """Answer until SIGINT or SIGTERM."""
+        """Answer until SIGINT or SIGTERM; a tied home exchanges with its shared log meanwhile."""
         gc_tuning.settle()
+        if ties.exist(self._settings.home):
+            from memory_fabric.team import follower  # only where a shared log is
+
+            follower.start(lambda: self._settings)
         try:
             self._server.run(sockets=[self._socket])
         finally:

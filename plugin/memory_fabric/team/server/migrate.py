@@ -28,10 +28,16 @@ def init(connection: Connection, space: str) -> SpaceState:
     return SharedLog(connection, space).state()
 
 
+def expect_schema(connection: Connection) -> None:
+    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
+    with translated("Cannot read the schema"):
+        versions.expect(connection)
+
+
 def _migrate(connection: Connection) -> None:
-    found = versions.found(connection)
-    versions.expect_not_newer(found)
-    if found == 0:
+    there = versions.applied(connection)
+    versions.expect_known(there)
+    if not there:
         connection.execute("CREATE SCHEMA IF NOT EXISTS memory_fabric")
         connection.execute(
             "CREATE TABLE memory_fabric.schema_version"
@@ -39,11 +45,14 @@ def _migrate(connection: Connection) -> None:
         )
     else:
         _expect_schema_owner(connection)
-    for version, sql in enumerate(versions.steps()[found:], found + 1):
+    missing = {number: sql for number, sql in versions.steps().items() if number not in there}
+    for number, sql in missing.items():
         connection.execute(sql)
         connection.execute(
-            "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (version,)
+            "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (number,)
         )
+    if missing:
+        connection.execute("SELECT memory_fabric.grant_to_all()")
 
 
 def _expect_schema_owner(connection: Connection) -> None:

@@ -77,7 +77,7 @@ def translated(doing: str) -> Iterator[None]:
         raise team_error(error, doing) from error
 
 
-def team_error(error: psycopg.Error, doing: str) -> TeamError:
+def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
     """Return the TeamError that says what a driver's error means."""
     said = " ".join(str(error).split())
     state = error.sqlstate or _state_said(said)

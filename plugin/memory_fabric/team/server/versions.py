@@ -8,44 +8,44 @@ from memory_fabric.team.errors import NoSchema, SchemaNewer, SchemaOlder
 from memory_fabric.team.server.connect import Connection
 
 
-def steps() -> list[bytes]:
-    """Return the SQL of each version of the schema, oldest first."""
+def steps() -> dict[int, bytes]:
+    """Return the SQL of each step of the schema by its number, oldest first."""
     folder = resources.files("memory_fabric.team.server") / "schema"
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda f: f.name
-    )
-    return [file.read_bytes() for file in files]
+    files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
+    return {number: files[number].read_bytes() for number in sorted(files)}
 
 
-def found(connection: Connection) -> int:
-    """Return the version of the database's schema, 0 if it has none."""
+def applied(connection: Connection) -> set[int]:
+    """Return the numbers of the steps that made the database's schema, none if it has none."""
     row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
     if row is None or row[0] is None:
-        return 0
-    row = connection.execute("SELECT max(version) FROM memory_fabric.schema_version").fetchone()
-    return int(row[0] or 0) if row else 0
+        return set()
+    rows = connection.execute("SELECT version FROM memory_fabric.schema_version").fetchall()
+    return {row[0] for row in rows}
 
 
 def expect(connection: Connection) -> None:
     """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
-    version, needed = found(connection), len(steps())
-    if version == 0:
+    there = applied(connection)
+    if not there:
         raise NoSchema(
             f"The database {connection.info.dbname} holds no shared log.",
             remedy="Run `memory-fabric team init` with a role that may create a schema.",
         )
-    if version < needed:
+    missing = steps().keys() - there
+    if missing:
         raise SchemaOlder(
-            f"The shared log has schema {version}; this release needs {needed}.",
+            f"The schema of the shared log lacks step {min(missing)} of this release.",
             remedy="Ask its owner to run `memory-fabric team init`.",
         )
-    expect_not_newer(version)
+    expect_known(there)
 
 
-def expect_not_newer(version: int) -> None:
-    """Raise SchemaNewer for a version that this release does not know."""
-    if version > len(steps()):
+def expect_known(there: set[int]) -> None:
+    """Raise SchemaNewer for steps that this release does not know."""
+    unknown = there - steps().keys()
+    if unknown:
         raise SchemaNewer(
-            f"The shared log has schema {version}; this release knows {len(steps())}.",
+            f"The shared log has schema {max(unknown)}; this release knows {max(steps())}.",
             remedy="Update memory-fabric on this machine.",
         )

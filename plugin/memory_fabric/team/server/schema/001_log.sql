@@ -285,6 +285,16 @@ BEGIN
 END
 $$;
 
+-- Renew the rights of all members, after a step that added something.
+CREATE FUNCTION memory_fabric.grant_to_all() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM memory_fabric.grant_to(member)
+    FROM (SELECT DISTINCT member FROM memory_fabric.members WHERE removed_at IS NULL) AS m
+    WHERE EXISTS (SELECT FROM pg_roles WHERE rolname = member);
+END
+$$;
+
 -- Refuse to leave a space without an owner other than this one; one change at a time.
 CREATE FUNCTION memory_fabric.expect_another_owner(in_space text, in_member name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
