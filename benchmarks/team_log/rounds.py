@@ -503,7 +503,7 @@ class Rounds:
         found: dict[str, tuple[str, ...]] = {}
         for id_, record in machine.records().items():
             author = record.author if is_of_others(record) else machine.member
-            closed = "" if id_ in self.truth.closed_by_others else str(bool(record.valid_to))
+            closed = "" if id_ in self.truth.closed_by_others else record.superseded_by
             names = json.dumps(sorted(entity.name for entity in record.entities))
             found[id_] = (author, record.what, record.why, names, closed)
         return found
