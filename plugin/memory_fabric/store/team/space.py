@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric import ids, jsontext
 from memory_fabric.models import OTHERS
 from memory_fabric.store.migrations import TEAM_SPACE
-from memory_fabric.store.team import heads
+from memory_fabric.store.team import heads, wire
 from memory_fabric.store.team.wire import Position
 from memory_fabric.values import Value
 
@@ -128,10 +128,10 @@ def forget_position(database: Database, epoch: int) -> None:
     """
     with database.transaction() as c:
         set_position(c, Position(epoch))
-        c.execute("DELETE FROM team_heads WHERE state = ?", (heads.PAST,))
+        c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
         c.execute(
-            "UPDATE team_heads SET state = ?, seen = 0 WHERE state IN (?, ?)",
-            (heads.WAITING, heads.SENT, heads.UNSENT),
+            "UPDATE team_heads SET state = ?, seen = 0 WHERE state IN (?, ?, ?)",
+            (heads.WAITING, heads.SENT, heads.UNSENT, heads.DEMANDED),
         )
 
 
@@ -148,7 +148,7 @@ def counts(database: Database) -> Counts:
     (conflicts,) = database.rows(
         "SELECT count(*) FROM (SELECT 1 FROM team_heads WHERE state IN (?, ?, ?) AND kind <> ? "
         "GROUP BY key HAVING count(DISTINCT value) > 1)",
-        (*heads.OWN, heads.PURGING),
+        (*heads.OWN, wire.PURGE),
     )[0]
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
