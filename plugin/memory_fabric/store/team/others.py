@@ -89,6 +89,7 @@ def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> None:
     known = _stored(c, changed)
+    graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     shown: list[tuple[Record, str]] = []
     gone = []
     for key, found in changed.items():
@@ -99,7 +100,7 @@ def _show_records(
             gone.append(id_)
             continue
         value: dict[str, Any] = jsontext.loads(head.value) | {"author": head.author, "origin": ""}
-        record = others_effects.claimed_record(c, value, project, by, old)
+        record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             records.put(c, record, [])
             shown.append((record, value.get("superseded_by", "")))
