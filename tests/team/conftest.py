@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +14,18 @@ from memory_fabric.team.server import migrate
 from memory_fabric.team.server.connect import Connection, connect
 from memory_fabric.team.server.log import SharedLog
 from memory_fabric.team.server.members import add
+from memory_fabric.values import Value
+from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "app"
+
+
+class Place(Value):
+    """A space in a database of the tests' cluster."""
+
+    database: str
+    space: str
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -60,28 +71,72 @@ def empty_database(postgres: Cluster) -> Iterator[str]:
 @pytest.fixture
 def database(postgres: Cluster, empty_database: str) -> str:
     """Make a database with the space SPACE of OWNER, ANN and BOB; yield its name."""
-    with closing(connect(postgres.dsn(OWNER, empty_database))) as connection:
-        migrate.init(connection, SPACE)
-        for member in (ANN, BOB):
-            add(connection, SPACE, member)
+    make_space(postgres, empty_database, SPACE)
     return empty_database
 
 
-@pytest.fixture
-def open_connection(postgres: Cluster, database: str) -> Iterator[Callable[[str], Connection]]:
-    """Return connections by a role's name, closed after the test."""
-    opened: list[Connection] = []
-
-    def open_(user: str) -> Connection:
-        opened.append(connect(postgres.dsn(user, database)))
-        return opened[-1]
-
-    yield open_
-    for connection in opened:
-        connection.close()
+@pytest.fixture(scope="session")
+def shared_database(postgres: Cluster) -> Iterator[str]:
+    """Make a database for the spaces of tests that leave the schema alone; yield its name."""
+    with postgres.database() as name:
+        make_space(postgres, name, SPACE)
+        yield name
 
 
 @pytest.fixture
-def open_log(open_connection: Callable[[str], Connection]) -> Callable[[str], SharedLog]:
-    """Return the log of SPACE as a role sees it."""
-    return lambda user: SharedLog(open_connection(user), SPACE)
+def place(postgres: Cluster, shared_database: str) -> Place:
+    """Make a new space of OWNER, ANN and BOB. A module may replace it by one in `database`."""
+    space = f"space {uuid.uuid4()}"
+    make_space(postgres, shared_database, space)
+    return Place(shared_database, space)
+
+
+@pytest.fixture
+def space(place: Place) -> str:
+    """Return the name of the space of `place`."""
+    return place.space
+
+
+@pytest.fixture
+def open_connection(postgres: Cluster, place: Place) -> Iterator[Callable[[str], Connection]]:
+    """Return connections to `place` by a role's name, closed after the test."""
+    with postgres.connections(place.database) as open_:
+        yield open_
+
+
+@pytest.fixture
+def open_log(
+    place: Place, open_connection: Callable[[str], Connection]
+) -> Callable[[str], SharedLog]:
+    """Return the log of `place` as a role sees it."""
+    return lambda user: SharedLog(open_connection(user), place.space)
+
+
+@pytest.fixture
+def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
+    """Make a database with a space by the command line; connection strings by role."""
+    return made(postgres, empty_database, tmp_path)
+
+
+@pytest.fixture
+def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """Make a home of ANN that joined the space."""
+    home = Home(tmp_path, "ann", ANN)
+    home.join(dsn[ANN])
+    return home
+
+
+@pytest.fixture
+def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """Make a home of BOB that joined the space."""
+    home = Home(tmp_path, "bob", BOB)
+    home.join(dsn[BOB])
+    return home
+
+
+def make_space(postgres: Cluster, database: str, space: str) -> None:
+    """Make a space of OWNER, with ANN and BOB as members."""
+    with closing(connect(postgres.dsn(OWNER, database))) as connection:
+        migrate.init(connection, space)
+        for member in (ANN, BOB):
+            add(connection, space, member)

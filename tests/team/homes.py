@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from command_line import Done, run_here, run_process
+from memory_fabric import detached
+from memory_fabric.setup import packages
+from memory_fabric.team import state, ties
+from memory_fabric.team.ties import Tie
 from replay.hook_runner import HookRunner
 from team.postgres import ANN, BOB, OWNER, Cluster
 
@@ -66,12 +72,43 @@ class Home:
         """Run the hook of an event."""
         return self.hooks.run({"hook_event_name": name, "session_id": session, **fields})
 
+    def worker(self, **variables: str) -> subprocess.Popen[bytes]:
+        """The detached process of the hooks, started as they start it."""
+        plugin = os.path.join(self.hooks.root, "plugin")
+        program = detached.program("team.worker")
+        return subprocess.Popen(
+            [packages.base_interpreter(), "-I", "-S", "-c", program, plugin],
+            env={**self.hooks.environ, **variables},
+            stdin=subprocess.DEVNULL,
+        )
+
+    def work(self) -> int:
+        """Run the detached process to its end; its exit code."""
+        return self.worker().wait(60)
+
     @property
-    def state(self) -> dict[str, Any]:
-        """The state of the exchange."""
-        path = self.home / "team" / "state.json"
-        found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-        return found
+    def known_tie(self) -> Tie:
+        """The tie of the project; an empty one if there is none."""
+        return ties.of(str(self.home), self.project_id) or Tie(self.project_id)
+
+    def tie(self, **changes: Any) -> None:
+        """Change the tie of the project, as by hand."""
+        ties.save(str(self.home), self.known_tie._replace(**changes))
+
+    def release(self) -> None:
+        """Let the back-off after a failure pass."""
+        state.update(str(self.home), self.project_id, next_at=0.0)
+
+    @property
+    def state(self) -> state.State:
+        """The state of the project's exchange."""
+        return state.read(str(self.home), self.project_id)
+
+    @property
+    def waiting(self) -> int:
+        """The number of changes that have not been sent."""
+        [found] = self.json("status")["team"]
+        return int(found["due"] + found["waiting"])
 
     @property
     def project_id(self) -> str:
@@ -101,5 +138,5 @@ def made(postgres: Cluster, database: str, folder: Path) -> dict[str, str]:
     owner = Home(folder, "olga", OWNER)
     owner.json("team", "init", postgres.dsn(OWNER, database), "--space", SPACE)
     for member in (ANN, BOB):
-        owner.json("team", "add", member, "--me")
+        owner.json("team", "add", member)
     return {user: postgres.dsn(user, database) for user in (OWNER, ANN, BOB)}

@@ -13,12 +13,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 
 import psycopg
 
-from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.connect import Connection, connect
 
 # Roles of every cluster: OWNER may create databases and roles, but is no superuser.
 SUPERUSER = "postgres"
@@ -153,14 +153,20 @@ class Cluster:
         return psycopg.connect(self.dsn(user, database), autocommit=True)
 
     @contextmanager
-    def database(self) -> Iterator[str]:
-        """Make an empty database of OWNER's, and delete it after use."""
+    def database(self, template: str = "template0") -> Iterator[str]:
+        """Make a database of OWNER's, empty or a copy, and delete it after use."""
         name = "t" + os.urandom(6).hex()
         with closing(self.connect(SUPERUSER)) as connection:
-            connection.execute(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE template0")
+            connection.execute(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {template}")
         yield name
         with closing(self.connect(SUPERUSER)) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    @contextmanager
+    def connections(self, database: str) -> Iterator[Callable[[str], Connection]]:
+        """Yield a function from a role to a new connection of the product, closed after use."""
+        with ExitStack() as opened:
+            yield lambda user: opened.enter_context(closing(connect(self.dsn(user, database))))
 
 
 def _ordinary_account() -> pwd.struct_passwd | None:

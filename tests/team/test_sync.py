@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from memory_fabric.team import ties
-from team.homes import SPACE, Home, made, until
+from team.homes import SPACE, Home, until
 from team.postgres import ANN, BOB, Cluster
 
 KAFKA = "We use Kafka for the order events because they are replayed"
-
-
-@pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    """Connection strings by role, of a database with the space of the tests."""
-    return made(postgres, empty_database, tmp_path)
-
-
-@pytest.fixture
-def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "ann", ANN)
-    home.join(dsn[ANN])
-    return home
-
-
-@pytest.fixture
-def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "bob", BOB)
-    home.join(dsn[BOB])
-    return home
 
 
 def test_what_one_remembers_the_other_recalls_attributed(ann: Home, bob: Home) -> None:
@@ -74,7 +52,7 @@ def test_hooks_exchange_without_a_word_and_the_next_prompt_is_told(ann: Home, bo
     ann.event("SessionStart", source="startup")
     ann.event("Stop", last_assistant_message=f"Done.\n\nNoted decision: {KAFKA}")
     assert ann.texts("Kafka") != []
-    until(lambda: waiting(ann) == 0, "ann's Stop sends what was noted")
+    until(lambda: ann.waiting == 0, "ann's Stop sends what was noted")
 
     bob.event("SessionStart", source="startup")
     until(lambda: bob.texts("Kafka") != [], "bob's start reads it")
@@ -170,7 +148,7 @@ def test_a_member_who_was_removed_is_told_once_and_keeps_what_was_said(
     assert done.status == 1 and "no member of the space" in done.err
     bob.run("team", "sync")
     assert len(bob.notices) == 1 and "team add" in bob.notices[0]
-    assert waiting(bob) >= 1
+    assert bob.waiting >= 1
     owner.json("team", "add", BOB)
     assert bob.sync()[SPACE]["sent"] >= 1
 
@@ -179,9 +157,3 @@ def first_project(home: Home) -> str:
     """The id of a home's project, which its first command registers."""
     home.json("project")
     return home.project_id
-
-
-def waiting(home: Home) -> int:
-    """The number of changes that have not been sent."""
-    [found] = home.json("status")["team"]
-    return int(found["due"] + found["waiting"])

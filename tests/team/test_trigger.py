@@ -10,6 +10,7 @@ import pytest
 
 from memory_fabric.config import Settings
 from memory_fabric.models import Provenance, Record
+from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.team import space
 from memory_fabric.team import state, ties, trigger
@@ -38,40 +39,40 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 
 
 def test_without_a_tie_or_with_memory_off_nothing_follows_a_reply(memory: Memory) -> None:
-    assert trigger.receipts(memory, always=True) == ()
+    assert trigger.receipts(memory, "SessionStart") == ()
     ties.save(memory.settings.home, Tie(USER, DSN, "own", "ann"))
-    assert len(trigger.receipts(memory, always=True)) == 1
+    assert len(trigger.receipts(memory, "SessionStart")) == 1
     on = memory.settings
     for off in (on._replace(writes=False), on._replace(ci=True)):
         memory.settings = off
-        assert trigger.receipts(memory, always=True) == ()
+        assert trigger.receipts(memory, "SessionStart") == ()
 
 
 @pytest.mark.parametrize(
-    ("noted", "always", "starts"),
+    ("noted", "event", "starts"),
     [
-        ({}, False, True),
-        ({"ran_at": 1}, False, False),
-        ({"ran_at": 1}, True, True),
-        ({"ran_at": 40}, False, True),
-        ({"ran_at": -3600}, False, True),  # the clock was set back
-        ({"next_at": -60}, True, False),
-        ({"next_at": 1}, True, True),
-        ({"next_at": -30 * 24 * 3600}, True, True),
+        ({}, "Stop", True),
+        ({"ran_at": 1}, "Stop", False),
+        ({"ran_at": 1}, "SessionEnd", True),
+        ({"ran_at": 40}, "Stop", True),
+        ({"ran_at": -3600}, "Stop", True),  # the clock was set back
+        ({"next_at": -60}, "SessionEnd", False),
+        ({"next_at": 1}, "SessionEnd", True),
+        ({"next_at": -30 * 24 * 3600}, "SessionEnd", True),
     ],
 )
 def test_the_exchange_starts_when_it_is_due(
     memory: Memory,
     spawned: list[dict[str, str]],
     noted: dict[str, float],
-    always: bool,
+    event: str,
     starts: bool,
 ) -> None:
     home = memory.settings.home
     ties.save(home, Tie(USER, DSN, "own", "ann"))
     state.update(home, USER, **{name: time.time() - ago for name, ago in noted.items()})
 
-    for receipt in trigger.receipts(memory, always=always):
+    for receipt in trigger.receipts(memory, event):
         receipt()
 
     assert len(spawned) == starts
@@ -87,7 +88,7 @@ def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
     database = memory.database("user", create=True)
     assert database is not None
     space.begin(database, "own", "ann")
-    [receipt] = trigger.receipts(memory, always=False)
+    [receipt] = trigger.receipts(memory, "Stop")
     receipt()
     assert spawned == []
 
@@ -98,12 +99,28 @@ def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
     assert len(spawned) == 1
 
 
+def test_a_tie_that_a_server_follows_is_left_to_it_until_the_session_ends(
+    memory: Memory, spawned: list[dict[str, str]]
+) -> None:
+    home = memory.settings.home
+    ties.save(home, Tie(USER, DSN, "own", "ann"))
+
+    with files.Locked(state.lock_path(home, USER, state.FOLLOW), 0):
+        for event in ("SessionStart", "Stop"):
+            trigger.start_when_due(memory, event)
+        assert spawned == []
+        trigger.start_when_due(memory, "SessionEnd")
+    assert len(spawned) == 1
+    trigger.start_when_due(memory, "SessionStart")
+    assert len(spawned) == 2
+
+
 def test_a_tie_of_another_project_starts_nothing_here(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))
 
-    for receipt in trigger.receipts(memory, always=True):
+    for receipt in trigger.receipts(memory, "SessionStart"):
         receipt()
 
     assert spawned == []

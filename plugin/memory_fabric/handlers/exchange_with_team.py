@@ -17,5 +17,5 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     After the reply was written, starts the detached exchange if it is due. Does not reply.
     """
     memory = context.memory.whole  # what is exchanged is not limited to the session's domain
-    receipts = trigger.receipts(memory, always=event.name != "Stop")
+    receipts = trigger.receipts(memory, event.name)
     return Reply(receipts=receipts) if receipts else None

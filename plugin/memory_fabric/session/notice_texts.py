@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from memory_fabric.config import TIES
 from memory_fabric.ids import short_id
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -68,7 +71,8 @@ def welcome(settings: Settings, local: str) -> str:
     if settings.notices == "off":
         return ""
     places = f"{settings.home}" + (f" and {local}" if local else "")
-    only = "machine" if settings.forward_url else "machine only"
+    leaves = settings.forward_url or os.path.exists(os.path.join(settings.home, TIES))
+    only = "machine" if leaves else "machine only"
     return (
         "memory-fabric is on: what is settled and what was said is kept on this "
         f"{only}, in {places}. Claude ends a message with lines such as “Noted rule: …” to have "

@@ -12,8 +12,7 @@ TeamError
 ├── SchemaOlder         its schema is older than this release needs
 ├── SchemaNewer         a newer release has migrated its schema
 ├── ServerMoved         the log was restored into another cluster and awaits `team init`
-├── NotAMember          the role is in no space of this name
-├── NotAllowed          the role lacks a right
+├── NotAllowed          the role lacks a right (NotAMember: the role is in no space of this name)
 └── UnknownRole         no role of this name exists on the server
 """
 
@@ -88,12 +87,12 @@ class ServerMoved(TeamError):
     """The log was restored into another cluster; its transaction ids mean nothing there."""
 
 
-class NotAMember(TeamError):
-    """The role is in no space of this name."""
-
-
 class NotAllowed(TeamError):
     """The role lacks a right on the server."""
+
+
+class NotAMember(NotAllowed):
+    """The role is in no space of this name."""
 
 
 class UnknownRole(TeamError):

@@ -21,12 +21,12 @@ from memory_fabric.store.team.heads import Head
 from memory_fabric.store.team.inbox import Merged
 from memory_fabric.store.team.wire import PURGE, SEALED, Position, TeamOperation
 from memory_fabric.team import state
-from memory_fabric.team.errors import TeamError
+from memory_fabric.team.errors import ServerFull, ServerReadOnly, TeamError
 from memory_fabric.team.keys import Key
+from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.server import members
 from memory_fabric.team.server.log import SharedLog, SpaceState
 from memory_fabric.team.ties import USER, Tie
-from memory_fabric.values import Value
 
 if TYPE_CHECKING:
     from memory_fabric.values import Progress
@@ -34,34 +34,6 @@ if TYPE_CHECKING:
 PUSH_AT_ONCE, PULL_AT_ONCE = 500, 2000
 # The key of an operation that says that a machine holds the user's key; it changes no memory.
 MACHINE = "machine:"
-
-
-class Outcome(Value):
-    """The numbers of one exchange.
-
-    `sent` operations were appended, `refused` ones never will be; `read` ones came, of which
-    `applied` changed something here. `conflicts` are keys that two of this user's machines changed
-    at once, `asked` demands to erase what this user said. `again` is the reason why everything was
-    sent and read again, empty if it was not.
-    """
-
-    sent: int = 0
-    refused: int = 0
-    read: int = 0
-    applied: int = 0
-    conflicts: int = 0
-    asked: int = 0
-    unread: int = 0
-    again: str = ""
-
-    def plus(self, other: Outcome) -> Outcome:
-        """Return the sum of two outcomes."""
-        numbers = {
-            name: getattr(self, name) + getattr(other, name)
-            for name in self._fields
-            if name != "again"
-        }
-        return Outcome(**numbers, again=self.again or other.again)
 
 
 class Exchange:
@@ -106,7 +78,12 @@ class Exchange:
         """
         if not only_due or self._database.row("SELECT 1 FROM team_due LIMIT 1") is not None:
             outbox.settle(self._memory, self._database)
-        return self._push(progress).plus(self._pull(progress))
+        try:
+            sent = self._push(progress)
+        except (ServerReadOnly, ServerFull):
+            self._pull(progress)  # what others said can still be read
+            raise
+        return sent.plus(self._pull(progress))
 
     def look(self) -> str:
         """Read the state of the space; begin anew if the log is another one or was set back.

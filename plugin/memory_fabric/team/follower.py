@@ -18,8 +18,12 @@ from memory_fabric.store import files, log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.team import state, sync, ties
-from memory_fabric.team.exchange import Exchange, Outcome
+from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.ties import Tie
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.team.exchange import Exchange  # it needs the driver, which is found later
 
 EVERY_S = 2.0
 # How often the state of the space is read, and a success noted, if nothing is exchanged.
@@ -80,7 +84,7 @@ class Followed:
         if self._exchange is None and state.is_held_off(state.read(home, key), now_s):
             return
         try:
-            with files.Locked(state.lock_path(home, key, "sync"), 0):
+            with files.Locked(state.lock_path(home, key, state.SYNC), 0):
                 if ties.of(home, key) == self.tie:
                     self._round(now_s)
         except TimeoutError:
@@ -124,7 +128,7 @@ class Followed:
     def _is_ours(self, home: str, key: str) -> bool:
         if self._lock is not None:
             return True
-        lock = files.Locked(state.lock_path(home, key, "follow"), 0)
+        lock = files.Locked(state.lock_path(home, key, state.FOLLOW), 0)
         try:
             self._lock = lock.__enter__()
         except TimeoutError:

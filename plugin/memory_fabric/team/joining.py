@@ -14,10 +14,11 @@ from memory_fabric.store.team.wire import Position, TeamOperation
 from memory_fabric.team import driver, exchange, keys, state, ties
 from memory_fabric.team.errors import NotAllowed, NotAMember
 from memory_fabric.team.keys import Key
-from memory_fabric.team.server import address, connect, members, migrate
+from memory_fabric.team.server import address, connect, members, migrate, versions
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog, SpaceState
 from memory_fabric.team.server.members import Member
+from memory_fabric.team.server.translate import translated
 from memory_fabric.team.ties import USER, Tie
 from memory_fabric.values import Value
 
@@ -73,8 +74,9 @@ def join(
     project, default = _project(memory)
     home = memory.settings.home
     with _connection(memory, dsn, insecure, name) as connection:
-        migrate.expect_schema(connection)
-        space = space or _only_space(connection, default)
+        with translated("Cannot join"):
+            versions.expect(connection)
+            space = space or _only_space(connection, default)
         before = ties.of(home, project)
         if before is not None and before.member:
             _expect_same(before, space)
@@ -100,14 +102,18 @@ def join(
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
     """Let a role of the server into the space; return its new password, empty if it has one.
 
-    With `me`, the space of the member's own machines is made, too. Raises TeamError, BadInput.
+    The space of the member's own machines is made, too, if this role may make spaces; with `me` it
+    must. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with _owning(memory, tie) as connection:
         password = members.add(connection, tie.space, member, create_role=create_role, role=role)
-        if me:
+        try:
             migrate.init(connection, OWN + member)
             members.add(connection, OWN + member, member, role="owner")
+        except NotAllowed:
+            if me:
+                raise
     return password
 
 
@@ -157,7 +163,8 @@ def _connection(
 def _owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
     """Connect as the owner of the space if this project knows one."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
-        migrate.expect_schema(connection)
+        with translated("Cannot read the shared log"):
+            versions.expect(connection)
         yield connection
 
 

@@ -19,7 +19,7 @@ def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
     for too long.
     """
     home = memory.settings.home
-    with files.Locked(state.lock_path(home, tie.key, "sync"), WAIT_S):
+    with files.Locked(state.lock_path(home, tie.key, state.SYNC), WAIT_S):
         ties.remove(home, tie.key)
         database = memory.database(tie.kind, create=False)
         if database is not None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
+# Uses of a tie that exclude each other: the exchange, and following it all the time.
+SYNC, FOLLOW = "sync", "follow"
 # As long as a clock of operations holds (store.team.clock).
 ORIGIN_CHARS = 8
 LOCK_S = 2.0
@@ -88,6 +90,18 @@ def forget(home: str, key: str) -> None:
 def is_held_off(state: State, now_s: float) -> bool:
     """True while the back-off after a failure lasts."""
     return 0 < state.next_at - now_s <= MAX_WAIT_S
+
+
+def is_followed(home: str, key: str) -> bool:
+    """True if a server exchanges this tie all the time."""
+    path = lock_path(home, key, FOLLOW)
+    if not os.path.exists(path):
+        return False
+    try:
+        with files.Locked(path, 0):
+            return False
+    except TimeoutError:
+        return True
 
 
 def delay_after(failures: int, chance: float) -> float:

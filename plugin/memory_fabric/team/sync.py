@@ -24,7 +24,8 @@ from memory_fabric.text import many
 from memory_fabric.values import Value
 
 if TYPE_CHECKING:
-    from memory_fabric.team.exchange import Exchange, Outcome
+    from memory_fabric.team.exchange import Exchange
+    from memory_fabric.team.outcome import Outcome
     from memory_fabric.values import Progress
 
 BUSY = "Another process exchanges this tie now."
@@ -75,7 +76,7 @@ def exchange(
     """
     home = memory.settings.home
     try:
-        with files.Locked(state.lock_path(home, tie.key, "sync"), wait_s):
+        with files.Locked(state.lock_path(home, tie.key, state.SYNC), wait_s):
             if ties.of(home, tie.key) != tie:
                 return Result(tie)  # it was ended or changed meanwhile
             return _exchange(memory, tie, progress)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
     from memory_fabric.team.ties import Tie
 
-# Starting the process costs a fifth of a second of CPU time: a turn that says nothing new starts
-# none sooner than this after the last one.
+# Starting the process costs half a second of CPU time: a turn that says nothing new starts none
+# sooner than this after the last one.
 EVERY_S = 30.0
 _WAITS = (
     "SELECT EXISTS (SELECT 1 FROM team_due) "
@@ -30,28 +30,30 @@ _WAITS = (
 )
 
 
-def receipts(memory: Memory, *, always: bool) -> tuple[Callable[[], None], ...]:
-    """Return actions for after the hook's reply: start the exchange if it is due.
-
-    `always`: also if nothing waits and the last one was a moment ago.
-    """
+def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
+    """Return actions for after the hook's reply: start the exchange if it is due."""
     settings = memory.settings
     if not settings.writes or settings.ci or not ties.exist(settings.home):
         return ()
-    return (lambda: start_when_due(memory, always=always),)
+    return (lambda: start_when_due(memory, event_name),)
 
 
-def start_when_due(memory: Memory, *, always: bool) -> None:
+def start_when_due(memory: Memory, event_name: str) -> None:
     """Start the exchange if a tie of this project or of the user is due.
 
-    Raises StoreUnavailable, OSError.
+    At Stop it is if something waits, or the last one was a while ago. A tie that an MCP server
+    follows is left to it, except at a session's end, where the server ends, too. Raises
+    StoreUnavailable, OSError.
     """
     settings = memory.settings
     for tie in ties.joined(settings.home, memory.project.id if memory.project else ""):
         found, now_s = state.read(settings.home, tie.key), time.time()
         if state.is_held_off(found, now_s):
             continue
-        if always or not 0 <= now_s - found.ran_at < EVERY_S or _waits(memory, tie):
+        if event_name != "SessionEnd" and state.is_followed(settings.home, tie.key):
+            continue
+        lately = event_name == "Stop" and 0 <= now_s - found.ran_at < EVERY_S
+        if not lately or _waits(memory, tie):
             start(settings)
             return
 

@@ -11,7 +11,7 @@ import typer
 
 from memory_fabric.cli import environment, progress, show, team_report
 from memory_fabric.config import in_client
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.memory import Memory
 from memory_fabric.team import driver, ties
 from memory_fabric.team.ties import USER, Tie
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from memory_fabric.team.joining import Joined
     from memory_fabric.team.sync import Result
 
-ACTIONS = ("init", "join", "add", "remove", "members", "status", "sync", "leave")
+ACTIONS = ("init", "join", "add", "remove", "members", "status", "sync", "decline", "leave")
 # What one argument more is, for the actions that take it.
-TAKES = {"init": "DSN", "join": "DSN", "add": "MEMBER", "remove": "MEMBER"}
+TAKES = {"init": "DSN", "join": "DSN", "add": "MEMBER", "remove": "MEMBER", "decline": "KEY"}
 # A model may have been made to write these: they send memories away, or take them from others.
-FOR_THE_USER = ("init", "join", "add", "remove", "leave")
+FOR_THE_USER = ("init", "join", "add", "remove", "decline", "leave")
 # Longer than a round of another process takes, unless it reads a whole log.
 WAIT_S = 30.0
 
@@ -50,17 +50,18 @@ def team(
     action: Annotated[
         str,
         typer.Argument(
-            metavar="[init|join|add|remove|members|status|sync|leave]",
+            metavar="[init|join|add|remove|members|status|sync|decline|leave]",
             help="Make a space, join one, add or remove a member, list them, show the state, "
-            "exchange now, or leave.",
+            "exchange now, keep what another wants erased, or leave.",
         ),
     ] = "status",
     what: Annotated[
         str,
         typer.Argument(
-            metavar="[DSN|MEMBER]",
+            metavar="[DSN|MEMBER|KEY]",
             help="With init and join: the address, as postgresql://ROLE@HOST/DATABASE, without a "
-            "password. With add and remove: a role of the server.",
+            "password. With add and remove: a role of the server. With decline: what `team status` "
+            "shows.",
         ),
     ] = "",
     space: Annotated[
@@ -79,7 +80,7 @@ def team(
         typer.Option(
             "--me",
             help="With join: also exchange your own memories of scope user with your other "
-            "machines, encrypted. With add: let the member do so. With leave: end that.",
+            "machines, encrypted. With add: fail if the member could not. With leave: end that.",
         ),
     ] = False,
     words: Annotated[
@@ -276,6 +277,22 @@ def _sync(memory: Memory, _what: str, stated: Options) -> int:
     return _code(results)
 
 
+def _decline(memory: Memory, key: str, stated: Options) -> int:
+    from memory_fabric.store.team import questions
+
+    for tie in team_report.ties_here(memory):
+        database = memory.database(tie.kind, create=False)
+        if database is not None and questions.decline(database, key):
+            if stated.as_json:
+                show.json_out({"space": tie.space, "key": key})
+            else:
+                show.line(f"{key} stays here as it is. On the server it is erased already.")
+            return 0
+    raise NotFound(
+        key, f"Nobody demands to erase {key}.", remedy="memory-fabric team status lists demands."
+    )
+
+
 def _leave(memory: Memory, _what: str, stated: Options) -> int:
     from memory_fabric.store.team import space
 
@@ -320,6 +337,7 @@ _RUN: dict[str, Callable[[Memory, str, Options], int]] = {
     "members": _members,
     "status": _status,
     "sync": _sync,
+    "decline": _decline,
     "leave": _leave,
 }
 

@@ -21,6 +21,7 @@ from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
+from memory_fabric.team import ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ class Server:
         allowed: Sequence[str] = (),
     ) -> None:
         # Clients are not the session in which the server was started.
-        settings = settings._replace(session="")
+        settings = self._settings = settings._replace(session="")
         self.is_local = bool(path) or listen_sockets.is_loopback(host)
         self._keys = Keys(settings.home, strict=not self.is_local)
         if not self.is_local and not self._keys.has_kept:
@@ -90,7 +91,7 @@ class Server:
         app = application(self._store, settings, self._keys, self._writer, worker)
         rate = Rate(settings.serve_rate)
         guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
-        self._server = uvicorn.Server(_config(guard))
+        self._server = uvicorn.Server(config_for(guard, ConnectionPool()))
         # uvicorn puts its own handlers over these while it runs, and calls these at its end.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
@@ -110,8 +111,12 @@ class Server:
         return self._with_key(self._keys.once())
 
     def run(self) -> None:
-        """Answer until SIGINT or SIGTERM."""
+        """Answer until SIGINT or SIGTERM; a tied home exchanges with its shared log meanwhile."""
         gc_tuning.settle()
+        if ties.exist(self._settings.home):
+            from memory_fabric.team import follower  # only where a shared log is
+
+            follower.start(lambda: self._settings)
         try:
             self._server.run(sockets=[self._socket])
         finally:
@@ -143,11 +148,12 @@ def _need_folder(folder: str) -> None:
         )
 
 
-def _config(app: object) -> uvicorn.Config:
+def config_for(app: object, connections: ConnectionPool) -> uvicorn.Config:
+    """Return how uvicorn serves an application: bounded, quiet, without trust in proxies."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="asyncio",
-        http=ConnectionPool().protocol,  # type: ignore[arg-type]
+        http=connections.protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,

@@ -24,7 +24,7 @@ class NoMember(FabricError):
 
 def of_database(error: psycopg.Error) -> FabricError:
     """Return the error of a request for one of the database or its driver."""
-    return of_log(team_error(error))
+    return of_log(team_error(error, "Cannot answer"))
 
 
 def of_log(error: TeamError) -> FabricError:

@@ -18,6 +18,8 @@ PASSWORD_REMEDY = (
     " ~/.pg_service.conf, or PGPASSFILE, PGSERVICE, PGPASSWORD."
 )
 
+USUAL_PORT = "5432"
+
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
     """Return the connection string to use; raise BadAddress if it must not be used.
@@ -43,7 +45,7 @@ def checked(dsn: str, *, insecure: bool = False) -> str:
 
 
 def shown(dsn: str) -> str:
-    """Return "role@host/database" for messages; never a password."""
+    """Return "role@host:port/database" for messages; never a password, and no usual port."""
     try:
         given = _parsed(dsn)
     except BadAddress:
@@ -52,7 +54,9 @@ def shown(dsn: str) -> str:
     host = known.get("host") or known.get("hostaddr") or "this machine"
     user = f"{known['user']}@" if known.get("user") else ""
     database = f"/{known['dbname']}" if known.get("dbname") else ""
-    return f"{user}{host}{database}"
+    port = known.get("port") or USUAL_PORT
+    place = f"[{host}]" if ":" in host else host
+    return f"{user}{place}{database if port == USUAL_PORT else f':{port}{database}'}"
 
 
 def _parsed(dsn: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import psycopg
 
 from memory_fabric.store.team.wire import Position, TeamOperation
 from memory_fabric.team.errors import NotAMember, ServerMoved
-from memory_fabric.team.server import payloads
+from memory_fabric.team.server import payloads, versions
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.translate import translated
 from memory_fabric.values import Value
@@ -31,6 +31,11 @@ PUSH = """
         AS given (id, origin, kind, payload, made_at)
     ON CONFLICT DO NOTHING
 """
+# What is acknowledged survives a crash of the server, however it is configured.
+DURABLE = """
+    SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') = 'off'
+"""
 ACKNOWLEDGED = """
     SELECT op_id::text FROM memory_fabric.operations
     WHERE space = %s AND op_id = ANY (%s::uuid[]) AND author = memory_fabric.caller()
@@ -40,11 +45,12 @@ ACKNOWLEDGED = """
 # Below the oldest one still running, nothing can appear any more.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
-        to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), tx::text::bigint, seq
-    FROM memory_fabric.operations
-    WHERE space = %s AND NOT superseded AND (tx, seq) > (%s::text::xid8, %s)
-        AND tx < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY tx, seq LIMIT %s
+        to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        o.tx::text::bigint, o.seq
+    FROM memory_fabric.operations o
+    WHERE space = %s AND NOT superseded AND (o.tx, o.seq) > (%s::text::xid8, %s)
+        AND o.tx < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY o.tx, o.seq LIMIT %s
 """
 EPOCH = "SELECT epoch FROM memory_fabric.spaces WHERE space = %s"
 HOLDS = """
@@ -103,14 +109,21 @@ class SpaceState(Value):
 class SharedLog:
     """The operations of one space over one connection."""
 
-    def __init__(self, connection: Connection, space: str) -> None:
+    def __init__(
+        self, connection: Connection, space: str, *, limit_s: float = STATEMENT_LIMIT_S
+    ) -> None:
         self.connection = connection
         self.space = space
+        self._limit_s = limit_s
         self._seen = False
 
     def state(self) -> SpaceState:
-        """Return the state of the space; raise NotAMember, or ServerMoved after a restore."""
+        """Return the state of the space.
+
+        Raise NoSchema, SchemaOlder or SchemaNewer, NotAMember, or ServerMoved after a restore.
+        """
         with self._translated("Cannot read the state of the shared log"), self._transaction():
+            versions.expect(self.connection)
             row = self.connection.execute(STATE, (self.space,)).fetchone()
             held = self.connection.execute(HORIZON).fetchone()
         if row is None:
@@ -235,6 +248,7 @@ class SharedLog:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._transaction():
+                    self.connection.execute(DURABLE)
                     self.connection.execute(PUSH, (self.space, *columns))
                     found = self.connection.execute(ACKNOWLEDGED, (self.space, ids)).fetchall()
                 return [row[0] for row in found]
@@ -262,12 +276,11 @@ class SharedLog:
                 raise _not_a_member(self.connection, self.space) from None
 
     @contextmanager
-    def _transaction(self, limit_s: int = STATEMENT_LIMIT_S) -> Iterator[None]:
+    def _transaction(self, limit_s: float = 0) -> Iterator[None]:
         """Open a transaction whose statements are limited in time."""
+        limit = f"{round(1000 * (limit_s or self._limit_s))}ms"
         with self.connection.transaction():
-            self.connection.execute(
-                "SELECT set_config('statement_timeout', %s, true)", (f"{limit_s}s",)
-            )
+            self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (limit,))
             yield
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 import psycopg
 from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.team.errors import NotAllowed
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.translate import translated
 from memory_fabric.values import Value
@@ -48,13 +51,14 @@ def add(
     create_role: bool = False,
     role: str = "member",
 ) -> str:
-    """Let a role into a space; return a new password if the role was created, else "".
+    """Let a role into a space as "member" or "owner"; return the password of a created one, or "".
 
-    Raise UnknownRole if there is no such role and none is to be created.
+    Raise UnknownRole if there is no such role and none is to be created, NotAllowed if the caller
+    is no owner or may not create roles. A member who is in the space gets the new `role`.
     """
     _expect_name(member)
     password = ""
-    with translated(f"Cannot add {member}"), connection.transaction():
+    with translated(f"Cannot add {member}"), _last_owner(space, member), connection.transaction():
         if create_role and not _role_exists(connection, member):
             password = secrets.token_urlsafe(PASSWORD_BYTES)
             _create_role(connection, member, password)
@@ -63,20 +67,23 @@ def add(
 
 
 def remove(connection: Connection, space: str, member: str) -> None:
-    """Take a member out of a space; what he wrote stays. Raise NotFound if he is in none."""
-    with translated(f"Cannot remove {member}"):
-        try:
-            row = connection.execute(
-                "SELECT memory_fabric.dismiss(%s, %s)", (space, member)
-            ).fetchone()
-        except psycopg.errors.RestrictViolation:
-            raise BadInput(
-                "member",
-                f"{member} is the last owner of {space}.",
-                remedy="Add another owner first: `memory-fabric team add MEMBER --owner`.",
-            ) from None
+    """Take a member out of a space; what he wrote stays. Raise NotFound if he is not in it."""
+    with translated(f"Cannot remove {member}"), _last_owner(space, member):
+        row = connection.execute("SELECT memory_fabric.dismiss(%s, %s)", (space, member)).fetchone()
     if row is None or not row[0]:
         raise NotFound(member, f"{member} is no member of {space}.")
+
+
+@contextmanager
+def _last_owner(space: str, member: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.errors.RestrictViolation:
+        raise BadInput(
+            "member",
+            f"{member} is the last owner of {space}.",
+            remedy="Add another owner first: `memory-fabric team add MEMBER --owner`.",
+        ) from None
 
 
 def _expect_name(member: str) -> None:
@@ -98,8 +105,12 @@ def _create_role(connection: Connection, member: str, password: str) -> None:
     hashed = connection.pgconn.encrypt_password(
         password.encode(), member.encode(), b"scram-sha-256"
     ).decode()
-    connection.execute(
-        sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
-            sql.Identifier(member), sql.Literal(hashed)
-        )
-    )
+    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+    try:
+        connection.execute(statement.format(sql.Identifier(member), sql.Literal(hashed)))
+    except psycopg.errors.InsufficientPrivilege:
+        raise NotAllowed(
+            f"{connection.info.user} may not create the role {member}.",
+            remedy="Let an administrator run CREATE ROLE, then add the member without"
+            " --create-role.",
+        ) from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
-from memory_fabric.team.errors import BadAddress, NoSchema, NotAllowed, SchemaNewer, SchemaOlder
+from memory_fabric.team.errors import BadAddress, NotAllowed
+from memory_fabric.team.server import versions
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog, SpaceState
 from memory_fabric.team.server.translate import translated
@@ -25,32 +24,20 @@ def init(connection: Connection, space: str) -> SpaceState:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
             _migrate(connection)
             connection.execute("SELECT memory_fabric.renew()")
-            _create_space(connection, space)
+            connection.execute("SELECT memory_fabric.create_space(%s)", (space,))
     return SharedLog(connection, space).state()
 
 
 def expect_schema(connection: Connection) -> None:
     """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
-    found = _version(connection)
-    if found == 0:
-        raise NoSchema(
-            f"The database {connection.info.dbname} holds no shared log.",
-            remedy="Run `memory-fabric team init` with a role that may create a schema.",
-        )
-    needed = len(_steps())
-    if found < needed:
-        raise SchemaOlder(
-            f"The shared log has schema {found}; this release needs {needed}.",
-            remedy="Ask its owner to run `memory-fabric team init`.",
-        )
-    _expect_not_newer(found, needed)
+    with translated("Cannot read the schema"):
+        versions.expect(connection)
 
 
 def _migrate(connection: Connection) -> None:
-    steps = _steps()
-    found = _version(connection)
-    _expect_not_newer(found, len(steps))
-    if found == 0:
+    there = versions.applied(connection)
+    versions.expect_known(there)
+    if not there:
         connection.execute("CREATE SCHEMA IF NOT EXISTS memory_fabric")
         connection.execute(
             "CREATE TABLE memory_fabric.schema_version"
@@ -58,37 +45,14 @@ def _migrate(connection: Connection) -> None:
         )
     else:
         _expect_schema_owner(connection)
-    for version, sql in enumerate(steps[found:], found + 1):
+    missing = {number: sql for number, sql in versions.steps().items() if number not in there}
+    for number, sql in missing.items():
         connection.execute(sql)
         connection.execute(
-            "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (version,)
+            "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (number,)
         )
-
-
-def _steps() -> list[bytes]:
-    """Return the SQL of each version of the schema, oldest first."""
-    folder = resources.files("memory_fabric.team.server") / "schema"
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda f: f.name
-    )
-    return [file.read_bytes() for file in files]
-
-
-def _version(connection: Connection) -> int:
-    with translated("Cannot read the schema"):
-        row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
-        if row is None or row[0] is None:
-            return 0
-        row = connection.execute("SELECT max(version) FROM memory_fabric.schema_version").fetchone()
-    return int(row[0] or 0) if row else 0
-
-
-def _expect_not_newer(found: int, needed: int) -> None:
-    if found > needed:
-        raise SchemaNewer(
-            f"The shared log has schema {found}; this release knows {needed}.",
-            remedy="Update memory-fabric on this machine.",
-        )
+    if missing:
+        connection.execute("SELECT memory_fabric.grant_to_all()")
 
 
 def _expect_schema_owner(connection: Connection) -> None:
@@ -110,11 +74,3 @@ def _expect_utf8(connection: Connection) -> None:
             f"The database {connection.info.dbname} has the encoding {encoding}.",
             remedy="Create one with UTF-8: `createdb --encoding=UTF8 --template=template0 NAME`.",
         )
-
-
-def _create_space(connection: Connection, space: str) -> None:
-    row = connection.execute(
-        "SELECT 1 FROM memory_fabric.spaces WHERE space = %s", (space,)
-    ).fetchone()
-    if not row:
-        connection.execute("SELECT memory_fabric.create_space(%s)", (space,))

@@ -10,12 +10,13 @@ import psycopg
 from memory_fabric.team import errors
 from memory_fabric.team.errors import TeamError
 
+MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
 LATER = "Nothing is lost; the next synchronisation tries again."
 # Beginnings of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), the
 # longest one that fits decides: error, what is wrong, remedy.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
-    "08": (errors.NoAnswer, "the connection to the server broke", LATER),
+    "08": (errors.NoAnswer, "no answer", LATER),
     "25006": (
         errors.ServerReadOnly,
         "the server accepts no writes (a replica, or read-only mode)",
@@ -68,7 +69,7 @@ SAID = (
 
 
 @contextmanager
-def translated(doing: str = "") -> Iterator[None]:
+def translated(doing: str) -> Iterator[None]:
     """Raise errors of the driver as a TeamError; `doing` begins its message."""
     try:
         yield
@@ -76,24 +77,19 @@ def translated(doing: str = "") -> Iterator[None]:
         raise team_error(error, doing) from error
 
 
-def team_error(error: psycopg.Error, doing: str = "") -> TeamError:
+def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
     """Return the TeamError that says what a driver's error means."""
-    state = error.sqlstate or _state_said(str(error))
+    said = " ".join(str(error).split())
+    state = error.sqlstate or _state_said(said)
+    if not state and isinstance(error, psycopg.OperationalError):
+        state = "08"
     found = next((STATES[state[:n]] for n in (5, 3, 2) if state[:n] in STATES), None)
-    detail = (error.diag.message_primary or str(error)).strip().partition("\n")[0]
-    if found is None:
-        if isinstance(error, psycopg.OperationalError) and not state:
-            found = STATES["08"] if not doing else (errors.NoAnswer, "no answer", LATER)
-        else:
-            found = (TeamError, f"the server reports {state or 'an error'}", "")
-    kind, wrong, remedy = found
-    begun = f"{doing}: " if doing else ""
-    return kind(f"{begun}{wrong} ({detail}).", remedy=remedy)
+    kind, wrong, remedy = found or (TeamError, f"the server reports {state or 'an error'}", "")
+    detail = (error.diag.message_primary or said)[:MAX_DETAIL_CHARS]
+    return kind(f"{doing}: {wrong} ({detail}).", remedy=remedy)
 
 
 def _state_said(text: str) -> str:
-    if "role " in text and "does not exist" in text:
-        return "28"
-    if "database " in text and "does not exist" in text:
-        return "3D"
+    if "does not exist" in text:
+        return "28" if "role " in text else "3D"
     return next((state for part, state in SAID if part in text), "")

@@ -2,22 +2,22 @@
 --
 -- Functions with raised rights (SECURITY DEFINER) set search_path to 'pg_catalog, pg_temp'. The
 -- policies named `inside` let the schema's owner pass where search_path is just that, so that these
--- functions reach every row, and a query of the owner's own does not.
+-- functions reach every row, and a query of the owner's own does not. Functions with a body after
+-- RETURN are parsed here, with that search_path, and need none of their own later.
+
+SET LOCAL search_path = pg_catalog, pg_temp;
 
 -- Return the role that the client acts as: that of SET ROLE, else the one that logged in. Unlike
 -- current_user it is the same inside a function with raised rights.
-CREATE FUNCTION memory_fabric.caller() RETURNS name
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE current_setting('role')
-        WHEN 'none' THEN session_user
-        ELSE current_setting('role')::name
-    END
-$$;
+CREATE FUNCTION memory_fabric.caller() RETURNS name LANGUAGE sql STABLE
+RETURN CASE current_setting('role')
+    WHEN 'none' THEN session_user
+    ELSE current_setting('role')::name
+END;
 
-CREATE FUNCTION memory_fabric.inside() RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT pg_catalog.current_setting('search_path') = 'pg_catalog, pg_temp'
-$$;
+-- True within the functions with raised rights.
+CREATE FUNCTION memory_fabric.inside() RETURNS boolean LANGUAGE sql STABLE
+RETURN current_setting('search_path') = 'pg_catalog, pg_temp';
 
 CREATE TABLE memory_fabric.spaces (
     space text PRIMARY KEY CHECK (length(space) BETWEEN 1 AND 200),
@@ -129,7 +129,10 @@ BEGIN
     END IF;
     NEW.author := memory_fabric.caller();
     NEW.key := NEW.payload ->> 'key';
-    NEW.base := ARRAY(SELECT jsonb_array_elements_text(NEW.payload -> 'base')::uuid);
+    NEW.base := CASE NEW.payload -> 'base'
+        WHEN '[]' THEN '{}'
+        ELSE ARRAY(SELECT jsonb_array_elements_text(NEW.payload -> 'base')::uuid)
+    END;
     NEW.tx := pg_current_xact_id();
     NEW.seq := nextval('memory_fabric.operations_seq');
     NEW.superseded := false;
@@ -179,10 +182,8 @@ REFERENCING NEW TABLE AS inserted
 FOR EACH STATEMENT EXECUTE FUNCTION memory_fabric.supersede();
 
 -- Return a payload without what its author said; keys and ids hold no words.
-CREATE FUNCTION memory_fabric.blank(payload jsonb) RETURNS jsonb
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT jsonb_build_object('v', payload -> 'v', 'key', payload -> 'key', 'base', payload -> 'base')
-$$;
+CREATE FUNCTION memory_fabric.blank(payload jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE
+RETURN jsonb_build_object('v', payload -> 'v', 'key', payload -> 'key', 'base', payload -> 'base');
 
 -- Refuse every other change, by whomever.
 CREATE FUNCTION memory_fabric.keep() RETURNS trigger
@@ -284,11 +285,39 @@ BEGIN
 END
 $$;
 
+-- Renew the rights of all members, after a step that added something.
+CREATE FUNCTION memory_fabric.grant_to_all() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM memory_fabric.grant_to(member)
+    FROM (SELECT DISTINCT member FROM memory_fabric.members WHERE removed_at IS NULL) AS m
+    WHERE EXISTS (SELECT FROM pg_roles WHERE rolname = member);
+END
+$$;
+
+-- Refuse to leave a space without an owner other than this one; one change at a time.
+CREATE FUNCTION memory_fabric.expect_another_owner(in_space text, in_member name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM FROM memory_fabric.spaces WHERE space = in_space FOR UPDATE;
+    IF NOT EXISTS (
+        SELECT FROM memory_fabric.members
+        WHERE space = in_space AND member <> in_member AND role = 'owner' AND removed_at IS NULL)
+    THEN
+        RAISE EXCEPTION '% is the last owner of %', in_member, in_space
+            USING ERRCODE = 'restrict_violation';
+    END IF;
+END
+$$;
+
 -- Let a role into a space, as 'owner' or 'member'.
 CREATE FUNCTION memory_fabric.admit(in_space text, in_member name, in_role text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM memory_fabric.expect_owner(in_space);
+    IF in_role <> 'owner' THEN
+        PERFORM memory_fabric.expect_another_owner(in_space, in_member);
+    END IF;
     INSERT INTO memory_fabric.members AS m (space, member, role)
     VALUES (in_space, in_member, in_role)
     ON CONFLICT (space, member) DO UPDATE
@@ -298,34 +327,30 @@ BEGIN
 END
 $$;
 
--- Take a member out of a space; what he wrote stays. The space keeps an owner.
+-- Take a member out of a space; what he wrote stays. Return false if he is in none.
 CREATE FUNCTION memory_fabric.dismiss(in_space text, in_member name) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM memory_fabric.expect_owner(in_space);
-    PERFORM FROM memory_fabric.spaces WHERE space = in_space FOR UPDATE;
-    IF NOT EXISTS (
-        SELECT FROM memory_fabric.members
-        WHERE space = in_space AND member <> in_member AND role = 'owner' AND removed_at IS NULL)
-    THEN
-        RAISE EXCEPTION '% is the last owner of %', in_member, in_space
-            USING ERRCODE = 'restrict_violation';
-    END IF;
+    PERFORM memory_fabric.expect_another_owner(in_space, in_member);
     UPDATE memory_fabric.members SET removed_at = now()
     WHERE space = in_space AND member = in_member AND removed_at IS NULL;
     RETURN FOUND;
 END
 $$;
 
--- Make a space, owned by the caller. Only the schema's owner may execute it.
+-- Make a space, owned by the caller, unless there is one. Only the schema's owner may execute it.
 CREATE FUNCTION memory_fabric.create_space(in_space text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO memory_fabric.spaces (space, system_identifier)
-    SELECT in_space, system_identifier FROM pg_control_system();
-    INSERT INTO memory_fabric.members (space, member, role)
-    VALUES (in_space, memory_fabric.caller(), 'owner');
-    PERFORM memory_fabric.grant_to(memory_fabric.caller());
+    SELECT in_space, system_identifier FROM pg_control_system()
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        INSERT INTO memory_fabric.members (space, member, role)
+        VALUES (in_space, memory_fabric.caller(), 'owner');
+        PERFORM memory_fabric.grant_to(memory_fabric.caller());
+    END IF;
 END
 $$;
 
@@ -358,7 +383,8 @@ ALTER TABLE memory_fabric.spaces ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECU
 CREATE POLICY inside ON memory_fabric.spaces TO CURRENT_USER
     USING (memory_fabric.inside());
 CREATE POLICY members_read ON memory_fabric.spaces FOR SELECT
-    USING (space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())));
+    USING (CASE WHEN memory_fabric.inside() THEN false
+        ELSE space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())) END);
 
 ALTER TABLE memory_fabric.members ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY inside ON memory_fabric.members TO CURRENT_USER
@@ -372,25 +398,31 @@ ALTER TABLE memory_fabric.seen ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURI
 CREATE POLICY inside ON memory_fabric.seen TO CURRENT_USER
     USING (memory_fabric.inside());
 CREATE POLICY members_read ON memory_fabric.seen FOR SELECT
-    USING (space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())));
+    USING (CASE WHEN memory_fabric.inside() THEN false
+        ELSE space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())) END);
 
 ALTER TABLE memory_fabric.operations ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY inside ON memory_fabric.operations TO CURRENT_USER
     USING (memory_fabric.inside());
 CREATE POLICY members_read ON memory_fabric.operations FOR SELECT
-    USING (space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())));
+    USING (CASE WHEN memory_fabric.inside() THEN false
+        ELSE space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())) END);
 CREATE POLICY members_append ON memory_fabric.operations FOR INSERT
     WITH CHECK (
         author = memory_fabric.caller()
         AND space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())));
 
--- Partitions have no policy: nobody reads them but through their table.
+-- Members have no rights on partitions. The schema's owner dumps them one by one (pg_dump with
+-- --enable-row-security), as far as he is a member.
 DO $$
 BEGIN
     FOR i IN 0..7 LOOP
         EXECUTE format(
             'ALTER TABLE memory_fabric.operations_%s'
             ' ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', i);
+        EXECUTE format(
+            'CREATE POLICY members_read ON memory_fabric.operations_%s FOR SELECT'
+            ' USING (space = ANY (ARRAY(SELECT memory_fabric.spaces_of_caller())))', i);
         EXECUTE format(
             'CREATE TRIGGER keep_all BEFORE TRUNCATE ON memory_fabric.operations_%s'
             ' FOR EACH STATEMENT EXECUTE FUNCTION memory_fabric.keep()', i);

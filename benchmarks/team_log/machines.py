@@ -1,0 +1,209 @@
+"""Machines of members: a home with a memory, and its exchange with the shared log, step by step.
+
+`Interruptible` is the log of the product. At a chosen step the exchange ends, before the server got
+a request or after it carried it out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from memory_fabric.config import read_settings
+from memory_fabric.models import OTHERS, Record
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.team import outbox
+from memory_fabric.store.team.wire import Position, TeamOperation
+from memory_fabric.team.errors import NoAnswer
+from memory_fabric.team.exchange import Exchange
+from memory_fabric.team.keys import Key
+from memory_fabric.team.outcome import Outcome
+from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.log import SharedLog
+from memory_fabric.team.ties import USER, Tie
+from team_log.cluster import SPACE, Server, own_space
+
+# Operations in one request: few, so that an exchange has many steps at which it can end.
+AT_ONCE = 5
+
+
+class Interrupted(Exception):
+    """The exchange ended at the chosen step."""
+
+
+class Steps:
+    """The steps of an exchange. At the `last` one, if not 0, it ends, or `event` is called.
+
+    `held` are the ids that the server acknowledged, also where the answer did not arrive.
+    """
+
+    def __init__(self, last: int = 0, event: Callable[[], object] | None = None) -> None:
+        self._left, self._event = last, event
+        self.held: set[str] = set()
+
+    def step(self) -> None:
+        """Count a step. Raises Interrupted."""
+        self._left -= 1
+        if self._left == 0:
+            if self._event is None:
+                raise Interrupted
+            self._event()
+
+
+class Interruptible(SharedLog):
+    """A shared log whose requests are small, with a step before and after each of them."""
+
+    def __init__(self, connection: Connection, space: str, steps: Steps) -> None:
+        super().__init__(connection, space)
+        self._steps = steps
+
+    def push(
+        self,
+        operations: Sequence[TeamOperation],
+        refused: Callable[[str, str], object] | None = None,
+    ) -> list[str]:
+        """Push in small batches."""
+        held: list[str] = []
+        for start in range(0, len(operations), AT_ONCE):
+            self._steps.step()
+            held += super().push(operations[start : start + AT_ONCE], refused)
+            self._steps.held.update(held)
+            self._steps.step()
+        return held
+
+    def pull(
+        self, position: Position, limit: int = AT_ONCE
+    ) -> tuple[list[TeamOperation], Position]:
+        """Pull few operations."""
+        self._steps.step()
+        found = super().pull(position, min(limit, AT_ONCE))
+        self._steps.step()
+        return found
+
+    def has(self, op_ids: Collection[str]) -> set[str]:
+        """Ask for operations."""
+        self._steps.step()
+        return super().has(op_ids)
+
+    def purge(self, keys: Collection[str]) -> int:
+        """Have keys erased."""
+        self._steps.step()
+        blanked = super().purge(keys)
+        self._steps.step()
+        return blanked
+
+
+class Machine:
+    """A machine of a member. With a `key` it is one of several of this user, whose memories of
+    scope user travel, too. `shift_s` is how far its clock is off.
+    """
+
+    def __init__(
+        self, folder: str, name: str, member: str, key: Key | None = None, shift_s: float = 0.0
+    ) -> None:
+        self.name, self.member, self.key, self.shift_s = name, member, key, shift_s
+        self.home = os.path.join(folder, name)
+        project = os.path.join(self.home, "shop")
+        os.makedirs(os.path.join(project, ".git"))
+        with open(os.path.join(project, ".git", "HEAD"), "w", encoding="utf-8") as file:
+            file.write("ref: refs/heads/main\n")
+        self.environ = {
+            "HOME": self.home,
+            "CLAUDE_PROJECT_DIR": project,
+            "USER": member,
+            "MEMORY_FABRIC_HOME": os.path.join(self.home, "memory-fabric"),
+        }
+        self.connection: Connection | None = None
+        self.memory = self._opened()
+        self.ties = [Tie("project", "", SPACE, member, me=key is not None)]
+        self.ties += [Tie(USER, "", own_space(member), member, me=True)] if key else []
+
+    def database(self, kind: str = "project") -> Database:
+        """Return the database of the project or the user."""
+        found = self.memory.database(kind, create=True)
+        assert found is not None
+        return found
+
+    def restart(self) -> None:
+        """End the process, as far as its files show: everything is opened again."""
+        self.close()
+        self.memory = self._opened()
+
+    def close(self) -> None:
+        """Close memory and connection."""
+        self.disconnect()
+        self.memory.close()
+
+    def connect(self, server: Server) -> Connection | None:
+        """Return the connection of this machine; None if the server lets nobody in now."""
+        if self.connection is None or self.connection.closed:
+            try:
+                self.connection = server.connect(self.member)
+            except NoAnswer:
+                return None
+        return self.connection
+
+    def disconnect(self) -> None:
+        """Close the connection."""
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+    def exchange(self, connection: Connection, steps: Steps) -> Outcome:
+        """Exchange all ties once, as the detached process does. Raises TeamError, Interrupted."""
+        total = Outcome()
+        for tie in self.ties:
+            log = Interruptible(connection, tie.space, steps)
+            total = total.plus(Exchange.open(self.memory, tie, log, self.key).run())
+        return total
+
+    def waiting(self) -> list[TeamOperation]:
+        """Return the project's operations that wait, as they are sent."""
+        database = self.database()
+        outbox.settle(self.memory, database)
+        found = [one for one in outbox.waiting(database, 50) if one.kind != "purge"]
+        return [self.key.prove(one, SPACE) for one in found] if self.key else found
+
+    def records(self, scope: str = "team") -> dict[str, Record]:
+        """Return the active records of this scope, by id."""
+        found = self.memory.find_records("status = 'active' AND scope = ?", (scope,), 1_000_000)
+        return {record.id: record for record in found}
+
+    def graph(self) -> set[tuple[str, str]]:
+        """Return the observations of the project's graph, as (entity, text)."""
+        rows = self.database().rows(
+            "SELECT e.name, o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+            "WHERE o.record = ''"
+        )
+        return {(str(name), str(text)) for name, text in rows}
+
+    def heads(self, kind: str) -> Mapping[str, str]:
+        """Return the heads of one database that were exchanged, as values by op_id."""
+        states = "('waiting', 'sent', 'mine', 'theirs', 'unread', 'unsent')"
+        rows = self.database(kind).rows(
+            f"SELECT op_id, value FROM team_heads WHERE kind <> 'purge' AND state IN {states}"
+        )
+        return {str(op_id): str(value) for op_id, value in rows}
+
+    @contextmanager
+    def clock(self) -> Iterator[None]:
+        """Set the clock of this machine for a block."""
+        now, now_ns = time.time, time.time_ns
+        shift_ns = int(self.shift_s * 1e9)
+        time.time = lambda: now() + self.shift_s
+        time.time_ns = lambda: now_ns() + shift_ns
+        try:
+            yield
+        finally:
+            time.time, time.time_ns = now, now_ns
+
+    def _opened(self) -> Memory:
+        return Memory.open(read_settings(self.environ, {}))
+
+
+def is_of_others(record: Record) -> bool:
+    """True if another member said it."""
+    return record.source == OTHERS

@@ -1,0 +1,550 @@
+"""Random rounds over five machines: writes, exchanges that end anywhere, and what befalls a server.
+
+At the end every machine must hold the same set, the one that the server has, and whatever was
+acknowledged must be in it or replaced by something that is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+import psycopg
+
+from memory_fabric.models import OTHERS, Entity, Provenance, Record
+from memory_fabric.store import records
+from memory_fabric.store.history import undo
+from memory_fabric.store.team import outbox
+from memory_fabric.store.team.wire import TeamOperation
+from memory_fabric.team.errors import NoAnswer, NotAMember, ServerReadOnly
+from memory_fabric.team.keys import Key
+from memory_fabric.team.server import members
+from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.log import SharedLog
+from team.postgres import OWNER
+from team_log.cluster import SPACE, Server
+from team_log.machines import Interrupted, Interruptible, Machine, Steps, is_of_others
+
+DAY_S = 24 * 3600.0
+USER = Provenance("prompt", trust="user", session="s1")
+TOOL = Provenance("mcp", trust="tool", session="s1")
+# Machines by name: member, and how far the clock is off. Ann has two, with one key.
+MACHINES = {
+    "laptop": ("ann", 0.0),
+    "desktop": ("ann", -DAY_S),
+    "bob": ("bob", 0.0),
+    "carl": ("carl", DAY_S),
+    "dora": ("dora", 0.0),
+}
+MEMBERS = tuple(dict.fromkeys(member for member, _ in MACHINES.values()))
+# Members with one machine: what they said last is what all must hold.
+SINGLE = ("bob", "carl", "dora")
+# The member who is removed and let in again.
+REMOVED = "dora"
+# An exchange ends at one of its first steps.
+STEPS = 30
+# Rounds between two events of a server: saved, set back, moved.
+SERVER_EVERY = 40
+NAMES = tuple(f"service-{number}" for number in range(40))
+
+
+class Found(NamedTuple):
+    """The result of all rounds. `missing` were acknowledged and are nowhere; `differing` are
+    sentences about machines that do not hold what the others do.
+    """
+
+    rounds: int
+    counts: Mapping[str, int]
+    acknowledged: int
+    on_server: int
+    records: int
+    missing: tuple[str, ...]
+    differing: tuple[str, ...]
+
+
+class Late(NamedTuple):
+    """A transaction that is still open: its operations are pushed and not committed."""
+
+    machine: Machine
+    connection: Connection
+    steps: Steps
+    until: int
+
+
+class Truth:
+    """Every record that was said: its last text, unless it was ever forgotten."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
+        self.by: dict[str, str] = {}
+        self.forgotten: set[str] = set()
+        # Members by text that they forgot: nobody else's record of that text comes back to them.
+        self.unwanted: dict[str, set[str]] = {}
+        # Closed by another member, who alone sees it so.
+        self.closed_by_others: set[str] = set()
+
+
+class Rounds:
+    """Five machines and their server; `run` lets them work."""
+
+    def __init__(self, folder: str, server: Server, seed: int) -> None:
+        self._server, self._random = server, random.Random(seed)
+        key = Key(self._random.randbytes(32))
+        self.machines = [
+            Machine(folder, name, member, key if member == "ann" else None, shift_s)
+            for name, (member, shift_s) in MACHINES.items()
+        ]
+        self.counts: Counter[str] = Counter()
+        self.truth = Truth()
+        self._acknowledged: set[str] = set()
+        self._late: Late | None = None
+        self._number = 0
+        self._writes: dict[Callable[[Machine], None], int] = {
+            self._say: 8,
+            self._say_again: 1,
+            self._edit: 5,
+            self._close: 2,
+            self._forget: 3,
+            self._graph: 6,
+            self._graph_delete: 2,
+            self._undo: 2,
+            self._private: 2,
+        }
+        self._exchanges: dict[Callable[[Machine], None], int] = {
+            self._whole: 8,
+            self._interrupted: 8,
+            self._cut: 2,
+            self._read_only: 1,
+            self._begin_late: 2,
+            self._removed: 1,
+            self._opposites: 2,
+            self._pushed_twice: 1,
+            self._compacted: 1,
+        }
+        self._server_events = (self._save, self._set_back, self._crash, self._move)
+
+    def run(self, rounds: int) -> Found:
+        """Run so many rounds, then let everybody exchange in peace, and compare."""
+        for _ in range(rounds):
+            self._number += 1
+            self._round()
+        return self.settle()
+
+    def settle(self) -> Found:
+        """Let everybody exchange until nothing is left, and compare."""
+        self._end_late(commit=True)
+        self._let_in()
+        for _ in range(3):
+            for machine in self.machines:
+                with machine.clock():
+                    self._exchange(machine, Steps())
+        return self._compare()
+
+    def close(self) -> None:
+        """Close all machines."""
+        self._end_late(commit=False)
+        for machine in self.machines:
+            machine.close()
+
+    def _round(self) -> None:
+        if self._late is not None and self._number >= self._late.until:
+            self._end_late(commit=self._random.random() < 0.7)
+        busy = self._late.machine if self._late else None
+        machine = self._random.choice([one for one in self.machines if one is not busy])
+        with machine.clock():
+            for _ in range(self._random.choice((0, 1, 1, 2, 4))):
+                self._chosen(self._writes)(machine)
+            self._chosen(self._exchanges)(machine)
+        if self._number % SERVER_EVERY == SERVER_EVERY // 4:
+            self._server_events[self._number // SERVER_EVERY % len(self._server_events)]()
+
+    def _chosen(
+        self, actions: Mapping[Callable[[Machine], None], int]
+    ) -> Callable[[Machine], None]:
+        action = self._random.choices(list(actions), list(actions.values()))[0]
+        self.counts[action.__name__.strip("_").replace("_", " ")] += 1
+        return action
+
+    # Writes.
+
+    def _say(self, machine: Machine) -> None:
+        text = f"Use port {self._number} for {self._random.choice(NAMES)} of {machine.name}"
+        fields = {"entities": (Entity(self._random.choice(NAMES), "service"),)}
+        self._remember(machine, Record("decision", text, confidence=0.9, **fields))  # type: ignore[arg-type]
+
+    def _say_again(self, machine: Machine) -> None:
+        other = self._some(machine, f"source = '{OTHERS}'")
+        if other is not None:
+            self._remember(machine, Record("decision", other.what, confidence=0.9))
+
+    def _edit(self, machine: Machine) -> None:
+        record = self._own(machine)
+        if record is not None:
+            self._change(machine, record, f"because of ticket {self._number}")
+
+    def _close(self, machine: Machine) -> None:
+        old = self._some(machine, "superseded_by = ''")
+        if old is None:
+            return
+        if is_of_others(old):
+            self.truth.closed_by_others.add(old.id)
+        text = f"Use port {self._number} now instead of {old.what[:40].strip()}"
+        self._remember(machine, Record("decision", text, confidence=0.9), [old.id])
+
+    def _forget(self, machine: Machine) -> None:
+        record = self._own(machine)
+        if record is not None:
+            self._drop(machine, record)
+
+    def _private(self, machine: Machine) -> None:
+        """Say, change or forget a memory of scope user, which only Ann's machines exchange."""
+        if machine.key is None:
+            return
+        known = list(machine.records("user").values())
+        record = self._random.choice(known) if known and self._random.random() < 0.5 else None
+        if record is None:
+            text = f"I prefer editor {self._number}"
+            machine.memory.remember(Record("preference", text, confidence=0.9, scope="user"), USER)
+        elif self._random.random() < 0.7:
+            changed = records.as_object(record._replace(why=f"since ticket {self._number}"))
+            payload = {"record": changed, "seen_in": []}
+            machine.memory.write("put_record", payload, USER, store="user")
+        else:
+            machine.memory.forget([record.id], USER)
+
+    def _undo(self, machine: Machine) -> None:
+        """Say something and take it back at once."""
+        text = f"Never use port {self._number}"
+        stored = machine.memory.remember(Record("decision", text, confidence=0.9), USER)
+        assert stored is not None
+        undo.undo(machine.memory, [undo.last(machine.memory)], USER)
+        self.truth.forgotten.add(stored.id)
+
+    def _graph(self, machine: Machine) -> None:
+        name, other = self._random.sample(NAMES, 2)
+        text = f"listens on {self._random.randrange(60)}"
+        entity = {"name": name, "entityType": "service", "observations": [text]}
+        relation = {"from": name, "relationType": "calls", "to": other}
+        entities = [entity, {"name": other, "entityType": "service", "observations": []}]
+        machine.memory.write("create_entities", {"entities": entities}, TOOL, store="project")
+        machine.memory.write("create_relations", {"relations": [relation]}, TOOL, store="project")
+        added = [{"entityName": name, "contents": [text]}]
+        machine.memory.write("add_observations", {"observations": added}, TOOL, store="project")
+
+    def _graph_delete(self, machine: Machine) -> None:
+        row = machine.database().row(
+            "SELECT e.name, o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+            "WHERE o.record = '' ORDER BY random() LIMIT 1"
+        )
+        if row is None:
+            return
+        if self._random.random() < 0.3:
+            payload: dict[str, object] = {"entityNames": [row[0]]}
+            machine.memory.write("delete_entities", payload, TOOL, store="project")
+            return
+        deleted = [{"entityName": row[0], "observations": [row[1]]}]
+        machine.memory.write("delete_observations", {"deletions": deleted}, TOOL, store="project")
+
+    def _remember(self, machine: Machine, record: Record, closed: list[str] | None = None) -> None:
+        stored = machine.memory.remember(record, USER, closed or [])
+        assert stored is not None
+        if not is_of_others(stored):
+            self.truth.texts[stored.id] = stored.what
+            self.truth.reasons.setdefault(stored.id, stored.why)
+            self.truth.by[stored.id] = machine.member
+
+    def _change(self, machine: Machine, record: Record, why: str) -> None:
+        changed = records.as_object(record._replace(why=why, pinned=not record.pinned))
+        payload = {"record": changed, "seen_in": []}
+        machine.memory.write("put_record", payload, USER, store="project")
+        self.truth.reasons[record.id] = why
+
+    def _drop(self, machine: Machine, record: Record) -> None:
+        machine.memory.forget([record.id], USER)
+        self.truth.forgotten.add(record.id)
+        self.truth.unwanted.setdefault(record.what, set()).add(machine.member)
+
+    def _own(self, machine: Machine) -> Record | None:
+        return self._some(machine, f"source <> '{OTHERS}'")
+
+    def _some(self, machine: Machine, condition: str) -> Record | None:
+        """Return a random record that meets the condition."""
+        rows = machine.database().rows(
+            "SELECT id FROM records WHERE status = 'active' AND scope = 'team' AND "
+            f"type = 'decision' AND {condition} ORDER BY id"
+        )
+        if not rows:
+            return None
+        found = records.find(
+            machine.database().connection, "id = ?", (self._random.choice(rows)[0],)
+        )
+        return found[0][0]
+
+    # Exchanges.
+
+    def _whole(self, machine: Machine) -> None:
+        self._exchange(machine, Steps())
+
+    def _interrupted(self, machine: Machine) -> None:
+        self._exchange(machine, Steps(self._random.randrange(1, STEPS)))
+        if self._random.random() < 0.5:
+            machine.restart()
+
+    def _cut(self, machine: Machine) -> None:
+        """The server ends the connection in the middle of the exchange."""
+
+        def cut() -> None:
+            if machine.connection is not None:
+                self._terminate(machine.connection.info.backend_pid)
+
+        self._exchange(machine, Steps(self._random.randrange(1, STEPS), cut))
+
+    def _read_only(self, machine: Machine) -> None:
+        connection = machine.connect(self._server)
+        if connection is None:
+            return
+        try:
+            connection.execute("SET default_transaction_read_only = on")
+        except psycopg.Error:
+            pass  # the server is away, as the exchange will find
+        self._exchange(machine, Steps())
+        machine.disconnect()
+
+    def _removed(self, _: Machine) -> None:
+        """A member is removed while he pushes, and let in again some other time."""
+        machine = next(one for one in self.machines if one.member == REMOVED)
+        if self._late is not None and self._late.machine is machine:
+            return
+
+        def remove() -> None:
+            with closing(self._server.connect(OWNER)) as connection:
+                if any(
+                    one.name == REMOVED and one.removed_at is None
+                    for one in members.members(connection, SPACE)
+                ):
+                    members.remove(connection, SPACE, REMOVED)
+
+        self._say(machine)
+        self._exchange(machine, Steps(self._random.randrange(1, 8), remove))
+        if self._random.random() < 0.7:
+            self._let_in()
+
+    def _opposites(self, _: Machine) -> None:
+        """Ann says opposites on two machines before either hears of the other."""
+        first, second = self.machines[:2]
+        record = self._own(first)
+        if record is None:
+            return
+        known = records.find(second.database().connection, "id = ?", (record.id,))
+        if not known:
+            return
+        self._change(first, record, f"yes, since {self._number}")
+        if self._random.random() < 0.5:
+            self._change(second, known[0][0], f"no, since {self._number}")
+        else:
+            self._drop(second, record)
+
+    def _pushed_twice(self, _: Machine) -> None:
+        """The same operations come from two machines, as after a home was copied."""
+        first, second = self.machines[:2]
+        self._say(first)
+        self._push_for(second, first.waiting())
+        self._exchange(first, Steps())
+
+    def _begin_late(self, machine: Machine) -> None:
+        """Push within a transaction that commits, or not, some rounds later."""
+        if self._late is not None or machine.member not in SINGLE:
+            return
+        self._exchange(machine, Steps())
+        self._say(machine)
+        try:
+            connection = self._server.connect(machine.member)
+        except NoAnswer:
+            return
+        connection.autocommit = False
+        steps = Steps()
+        until = self._number + self._random.randrange(1, 12)
+        self._late = Late(machine, connection, steps, until)
+        with self._expected(machine):
+            Interruptible(connection, SPACE, steps).push(machine.waiting())
+
+    def _end_late(self, *, commit: bool) -> None:
+        if self._late is None:
+            return
+        late, self._late = self._late, None
+        try:
+            if commit:
+                late.connection.commit()
+                outbox.acknowledge(late.machine.database(), list(late.steps.held))
+                self._acknowledged |= late.steps.held
+                self.counts["late commits"] += 1
+            else:
+                late.connection.rollback()
+        except psycopg.Error:  # the server was stopped meanwhile: nothing is acknowledged
+            self.counts["late commits lost"] += 1
+        late.connection.close()
+
+    def _compacted(self, _: Machine) -> None:
+        """What was replaced is blanked, as after thirty days."""
+        with closing(self._server.superuser()) as connection:
+            connection.execute(
+                "UPDATE memory_fabric.operations SET stored_at = stored_at - interval '40 days' "
+                "WHERE superseded AND stored_at > now() - interval '30 days'"
+            )
+        with closing(self._server.connect(OWNER)) as owner:
+            SharedLog(owner, SPACE).compact()
+
+    def _push_for(self, machine: Machine, operations: Sequence[TeamOperation]) -> None:
+        connection, steps = machine.connect(self._server), Steps()
+        if connection is not None:
+            with self._expected(machine):
+                Interruptible(connection, SPACE, steps).push(operations)
+            self._acknowledged |= steps.held
+
+    def _exchange(self, machine: Machine, steps: Steps) -> None:
+        connection = machine.connect(self._server)
+        if connection is None:
+            return
+        with self._expected(machine):
+            machine.exchange(connection, steps)
+            self.counts["exchanges that went through"] += 1
+        self._acknowledged |= steps.held
+
+    @contextmanager
+    def _expected(self, machine: Machine) -> Iterator[None]:
+        """Go on after what may befall an exchange, with a new connection."""
+        try:
+            yield
+        except (Interrupted, NoAnswer, NotAMember, ServerReadOnly) as error:
+            self.counts[f"ended by {type(error).__name__}"] += 1
+            machine.disconnect()
+
+    def _terminate(self, pid: int) -> None:
+        with closing(self._server.superuser()) as connection:
+            connection.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+
+    def _let_in(self) -> None:
+        with closing(self._server.connect(OWNER)) as connection:
+            members.add(connection, SPACE, REMOVED)
+
+    # The server.
+
+    def _save(self) -> None:
+        self.counts["server saved"] += 1
+        self._server.save()
+
+    def _set_back(self) -> None:
+        self.counts["server set back"] += self._server.set_back()
+
+    def _crash(self) -> None:
+        self.counts["server crashed"] += 1
+        self._server.crash()
+
+    def _move(self) -> None:
+        self._end_late(commit=False)
+        self.counts["server moved"] += 1
+        self._server.move()
+        for machine in self.machines:
+            machine.disconnect()
+
+    # The comparison.
+
+    def _compare(self) -> Found:
+        with closing(self._server.superuser()) as connection:
+            rows = connection.execute(
+                "SELECT space, op_id::text, base::text[], superseded FROM memory_fabric.operations "
+                "WHERE kind <> 'purge' AND key NOT LIKE 'machine:%'"
+            ).fetchall()
+        replaced = {id_ for row in rows for id_ in row[2]}
+        missing = self._acknowledged - {row[1] for row in rows} - replaced
+        # Sent again after the server was set back, one may come after another that replaced it.
+        current = [(space, id_) for space, id_, _, gone in rows if not gone and id_ not in replaced]
+        differing = [text for machine in self.machines for text in self._against(machine, current)]
+        views = [self._view(machine) for machine in self.machines]
+        for machine, view in zip(self.machines, views, strict=True):
+            differing += self._unlike(machine, view, views[0])
+            differing += self._against_truth(machine, view)
+        private = [machine.records("user") for machine in self.machines[:2]]
+        told = [{id_: (one.what, one.why) for id_, one in found.items()} for found in private]
+        if told[0] != told[1]:
+            differing.append(f"own memories differ: {told[0].items() ^ told[1].items()}")
+        return Found(
+            rounds=self._number,
+            counts=dict(sorted(self.counts.items())),
+            acknowledged=len(self._acknowledged),
+            on_server=len(rows),
+            records=len(views[0]) + len(private[0]),
+            missing=tuple(sorted(missing)),
+            differing=tuple(differing),
+        )
+
+    def _against(self, machine: Machine, current: Sequence[tuple[str, str]]) -> Iterator[str]:
+        """Yield what a machine has that the server has not, the reverse, and what still waits."""
+        for tie in machine.ties:
+            there = {id_ for space, id_ in current if space == tie.space}
+            here = set(machine.heads(tie.kind))
+            for id_ in sorted(here ^ there):
+                where = "here" if id_ in here else "on the server"
+                yield f"{machine.name}: operation {id_} only {where}"
+        with machine.clock():
+            connection = machine.connect(self._server)
+            assert connection is not None
+            if any((moved := machine.exchange(connection, Steps()))[:3]):
+                yield f"{machine.name}: there was still something to exchange: {moved}"
+
+    def _view(self, machine: Machine) -> dict[str, tuple[str, ...]]:
+        """Return what is told of each record."""
+        found: dict[str, tuple[str, ...]] = {}
+        for id_, record in machine.records().items():
+            author = record.author if is_of_others(record) else machine.member
+            closed = "" if id_ in self.truth.closed_by_others else record.superseded_by
+            names = json.dumps(sorted(entity.name for entity in record.entities))
+            found[id_] = (author, record.what, record.why, names, closed)
+        return found
+
+    def _unlike(
+        self,
+        machine: Machine,
+        view: Mapping[str, tuple[str, ...]],
+        first: Mapping[str, tuple[str, ...]],
+    ) -> Iterator[str]:
+        """Yield the records that a machine shows otherwise than the first one does."""
+        for id_ in sorted(view.keys() | first.keys()):
+            here, there = view.get(id_), first.get(id_)
+            if here == there:
+                continue
+            text = (here or there or ("", ""))[1]
+            if not {machine.member, self.machines[0].member} & self.truth.unwanted.get(text, set()):
+                yield f"{machine.name}: record {id_} is {here}, and {there} on the first machine"
+
+    def _against_truth(
+        self, machine: Machine, view: Mapping[str, tuple[str, ...]]
+    ) -> Iterator[str]:
+        """Yield what was said and is not told here as it was said."""
+        for id_, text in self.truth.texts.items():
+            if machine.member in self.truth.unwanted.get(text, ()):
+                continue
+            by, reason = self.truth.by[id_], self.truth.reasons[id_]
+            author, what, why = view.get(id_, ("", "", ""))[:3]
+            if id_ in self.truth.forgotten:
+                if what and by in SINGLE:
+                    yield f"{machine.name}: forgotten by {by} and still there: {text}"
+            elif (author, what) != (by, text):
+                yield f"{machine.name}: said by {by} and not there: {text}"
+            elif by in SINGLE and why != reason:
+                yield f"{machine.name}: {text}: the last reason was {reason}, not {why}"
+
+
+def run(folder: str, server: Server, rounds: int, seed: int) -> Found:
+    """Run random rounds on a server."""
+    made = Rounds(os.path.realpath(folder), server, seed)
+    try:
+        return made.run(rounds)
+    finally:
+        made.close()

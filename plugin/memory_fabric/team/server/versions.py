@@ -1,0 +1,51 @@
+"""The version of the schema: that of the database, and those that this release can make."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from memory_fabric.team.errors import NoSchema, SchemaNewer, SchemaOlder
+from memory_fabric.team.server.connect import Connection
+
+
+def steps() -> dict[int, bytes]:
+    """Return the SQL of each step of the schema by its number, oldest first."""
+    folder = resources.files("memory_fabric.team.server") / "schema"
+    files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
+    return {number: files[number].read_bytes() for number in sorted(files)}
+
+
+def applied(connection: Connection) -> set[int]:
+    """Return the numbers of the steps that made the database's schema, none if it has none."""
+    row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
+    if row is None or row[0] is None:
+        return set()
+    rows = connection.execute("SELECT version FROM memory_fabric.schema_version").fetchall()
+    return {row[0] for row in rows}
+
+
+def expect(connection: Connection) -> None:
+    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
+    there = applied(connection)
+    if not there:
+        raise NoSchema(
+            f"The database {connection.info.dbname} holds no shared log.",
+            remedy="Run `memory-fabric team init` with a role that may create a schema.",
+        )
+    missing = steps().keys() - there
+    if missing:
+        raise SchemaOlder(
+            f"The schema of the shared log lacks step {min(missing)} of this release.",
+            remedy="Ask its owner to run `memory-fabric team init`.",
+        )
+    expect_known(there)
+
+
+def expect_known(there: set[int]) -> None:
+    """Raise SchemaNewer for steps that this release does not know."""
+    unknown = there - steps().keys()
+    if unknown:
+        raise SchemaNewer(
+            f"The shared log has schema {max(unknown)}; this release knows {max(steps())}.",
+            remedy="Update memory-fabric on this machine.",
+        )

@@ -1,0 +1,24 @@
+"""Notices say what is so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.config import TIES, read_settings
+from memory_fabric.session import notice_texts
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_welcome_claims_no_more_than_is_true_of_a_shared_log(
+    tmp_path: Path, *, tied: bool
+) -> None:
+    settings = read_settings({"MEMORY_FABRIC_HOME": str(tmp_path)}, {})
+    if tied:
+        (tmp_path / TIES).write_text("{}", "utf-8")
+
+    text = notice_texts.welcome(settings, "")
+
+    assert "on this machine" in text
+    assert ("on this machine only" in text) is not tied

@@ -1,0 +1,130 @@
+"""Attempts to read, write or change what the schema guards; each returns True if it succeeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from typing import LiteralString
+
+import psycopg
+
+from memory_fabric.store.team.wire import Position
+from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.log import SharedLog
+from team.conftest import SPACE
+from team.operations import operation
+from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
+
+# EVE owns it, so that she has every right of a member, but is none of SPACE.
+OTHER = "another"
+PAYLOAD = json.dumps({"v": 1, "key": "o:forged", "base": [], "value": {"text": "forged"}})
+INSERT = "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload{}) VALUES ({})"
+GIVEN = f"gen_random_uuid(), '{SPACE}', 'm', 'observation', '{PAYLOAD}'"
+INSIDE = "SET search_path = pg_catalog, pg_temp"
+
+Open = Callable[[str], Connection]
+Attempt = Callable[[Open], bool]
+
+
+def fill(postgres: Cluster, database: str, open_connection: Open) -> None:
+    """Make the space OTHER, and let somebody say and read something in both."""
+    with closing(postgres.connect(SUPERUSER, database)) as superuser:
+        superuser.execute("SELECT memory_fabric.create_space(%s)", (OTHER,))
+        superuser.execute("SELECT memory_fabric.admit(%s, %s, 'owner')", (OTHER, EVE))
+    for member, space in ((OWNER, SPACE), (ANN, SPACE), (EVE, OTHER)):
+        log = SharedLog(open_connection(member), space)
+        log.push([operation(f"of {member}", key=f"o:{member}")])
+        log.pull(Position())
+
+
+def succeeds(user: str, *statements: LiteralString) -> Attempt:
+    """Return an attempt by a role that succeeds if the last statement finds or changes a row."""
+
+    def attempt(open_connection: Open) -> bool:
+        connection = open_connection(user)
+        try:
+            for statement in statements:
+                done = connection.execute(statement)
+        except psycopg.Error:
+            return False
+        # TRUNCATE and functions without rows count as done; they would have been refused.
+        return done.rowcount != 0
+
+    return attempt
+
+
+def forges(column: str, value: str) -> Attempt:
+    """Return an attempt by ANN to insert an operation with a column of her choice."""
+
+    def attempt(open_connection: Open) -> bool:
+        connection = open_connection(ANN)
+        connection.execute("RESET search_path")
+        statement = INSERT.format(f", {column}", f"{GIVEN}, {value}")
+        try:
+            connection.execute(statement.encode())
+        except psycopg.Error:
+            return False
+        found = connection.execute(
+            f"SELECT 1 FROM memory_fabric.operations WHERE {column} = {value}".encode()
+        ).fetchall()
+        return bool(found)
+
+    return attempt
+
+
+FORGED = {
+    "author": f"'{BOB}'",
+    "tx": "'4611686018427387904'::xid8",
+    "seq": "4611686018427387904",
+    "epoch": "99",
+    "key": "'o:another'",
+    "base": "ARRAY[gen_random_uuid()]",
+    "superseded": "true",
+    "stored_at": "'2001-01-01'::timestamptz",
+}
+
+READ_PARTITIONS = [
+    " UNION ALL ".join(f"SELECT 1 FROM memory_fabric.operations_{i}" for i in range(8))
+]
+SELECT_OTHER = f"SELECT 1 FROM memory_fabric.{{}} WHERE space = '{OTHER}'"
+CHANGE = "UPDATE memory_fabric.operations SET payload = jsonb_set(payload, '{value}', '{}')"
+ATTEMPTS: dict[str, Attempt] = {
+    "a member reads another space": succeeds(ANN, SELECT_OTHER.format("operations")),
+    "a member learns of another space": succeeds(ANN, SELECT_OTHER.format("spaces")),
+    "a member learns who is in another space": succeeds(ANN, SELECT_OTHER.format("members")),
+    "a member learns who read another space": succeeds(ANN, SELECT_OTHER.format("seen")),
+    "a member reads a partition": succeeds(ANN, *READ_PARTITIONS),
+    "a member appends to another space": succeeds(EVE, INSERT.format("", GIVEN)),
+    "a member changes an operation": succeeds(ANN, CHANGE),
+    "a member deletes an operation": succeeds(ANN, "DELETE FROM memory_fabric.operations"),
+    "a member empties the log": succeeds(ANN, "TRUNCATE memory_fabric.operations"),
+    "a member makes a space": succeeds(ANN, "SELECT memory_fabric.create_space('mine')"),
+    "a member grants rights": succeeds(ANN, f"SELECT memory_fabric.grant_to('{EVE}')"),
+    "a member begins an epoch": succeeds(ANN, "SELECT memory_fabric.renew()"),
+    "a member adds a member": succeeds(
+        ANN, f"SELECT memory_fabric.admit('{SPACE}', '{EVE}', 'member')"
+    ),
+    "a member removes a member": succeeds(ANN, f"SELECT memory_fabric.dismiss('{SPACE}', '{BOB}')"),
+    "a member makes himself an owner": succeeds(
+        ANN, f"UPDATE memory_fabric.members SET role = 'owner' WHERE member = '{ANN}'"
+    ),
+    "an owner of one space adds a member to another": succeeds(
+        EVE, f"SELECT memory_fabric.admit('{SPACE}', '{EVE}', 'member')"
+    ),
+    "an owner of one space purges in another": succeeds(
+        EVE, f"SELECT memory_fabric.purge('{SPACE}', ARRAY['o:{ANN}'])"
+    ),
+    "the schema's owner reads another space": succeeds(OWNER, SELECT_OTHER.format("operations")),
+    "the schema's owner marks operations": succeeds(
+        OWNER, "UPDATE memory_fabric.operations SET superseded = true"
+    ),
+    "the schema's owner changes operations": succeeds(OWNER, INSIDE, CHANGE),
+    "the schema's owner deletes operations": succeeds(
+        OWNER, INSIDE, "DELETE FROM memory_fabric.operations"
+    ),
+    "the schema's owner empties the log": succeeds(OWNER, "TRUNCATE memory_fabric.operations"),
+    "the schema's owner empties a partition": succeeds(
+        OWNER, "TRUNCATE memory_fabric.operations_0"
+    ),
+} | {f"a member chooses {column}": forges(column, value) for column, value in FORGED.items()}

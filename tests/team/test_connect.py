@@ -1,0 +1,332 @@
+"""Connections: what is refused before anything is sent, and each failure with its remedy."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store.team.wire import Position
+from memory_fabric.team.errors import (
+    BadAddress,
+    DsnHoldsPassword,
+    LoginFailed,
+    NoAnswer,
+    ServerFull,
+    ServerReadOnly,
+    ServerTooOld,
+    TeamError,
+    TooSlow,
+    Unencrypted,
+)
+from memory_fabric.team.server import address, migrate
+from memory_fabric.team.server.connect import Connection, connect, expect_version
+from memory_fabric.team.server.log import SharedLog
+from team.conftest import SPACE, Place
+from team.operations import operation, texts
+from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
+
+OpenConnection = Callable[[str], Connection]
+OpenLog = Callable[[str], SharedLog]
+START = Position()
+# No secret: a word that only these tests' cluster knows.
+WORD = "-".join(("open", "sesame", "two"))
+
+
+@pytest.fixture
+def place(database: str) -> Place:
+    """Give each test a database of its own, whose settings and schema it may change."""
+    return Place(database, SPACE)
+
+
+@pytest.fixture
+def with_password(postgres: Cluster, database: str) -> str:
+    """Give ANN a password; return the connection string that needs it."""
+    with closing(postgres.connect(SUPERUSER)) as superuser:
+        superuser.execute(f"ALTER ROLE {ANN} PASSWORD '{WORD}'".encode())
+    return postgres.tcp_dsn(ANN, database)
+
+
+def test_a_password_comes_from_libpqs_own_file(
+    with_password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "passwords"
+    file.write_text(f"127.0.0.1:*:*:{ANN}:{WORD}\n", "utf-8")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+
+    with closing(connect(with_password)) as connection:
+        state = SharedLog(connection, SPACE).state()
+
+    assert state.member == ANN
+
+
+@pytest.mark.parametrize("given", ["", WORD[1:]])
+def test_a_wrong_or_missing_password_is_said_with_where_it_is_looked_for(
+    given: str, with_password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", given)
+
+    with pytest.raises(LoginFailed, match=f"{ANN}@127.0.0.1") as refused:
+        connect(with_password)
+
+    assert ".pgpass" in refused.value.remedy
+    assert not refused.value.passing
+
+
+def test_a_database_that_does_not_exist_is_said(postgres: Cluster) -> None:
+    with pytest.raises(LoginFailed, match="no such database") as refused:
+        connect(postgres.dsn(ANN, "missing"))
+
+    assert "createdb" in refused.value.remedy
+
+
+def test_a_role_that_does_not_exist_is_said(postgres: Cluster) -> None:
+    with pytest.raises(LoginFailed, match="refuses the login"):
+        connect(postgres.dsn("missing"))
+
+
+def test_a_host_that_accepts_and_says_nothing_is_given_up_in_time() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        port = silent.getsockname()[1]
+
+        with pytest.raises(NoAnswer) as refused:
+            connect(f"host=127.0.0.1 port={port} user=ann dbname=app", timeout_s=2)
+
+    assert refused.value.passing
+    assert "Nothing is lost" in refused.value.remedy
+
+
+def test_a_host_where_nothing_listens_is_said() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
+        port = probe.getsockname()[1]
+
+    with pytest.raises(NoAnswer, match=rf"Cannot connect to ann@127\.0\.0\.1:{port}/app"):
+        connect(f"host=127.0.0.1 port={port} user=ann dbname=app")
+
+
+def test_a_server_that_has_no_connection_left_is_full(postgres: Cluster, database: str) -> None:
+    with closing(postgres.connect(SUPERUSER)) as superuser:
+        superuser.execute(f"ALTER DATABASE {database} CONNECTION LIMIT 0".encode())
+
+    with pytest.raises(ServerFull) as refused:
+        connect(postgres.dsn(ANN, database))
+
+    assert refused.value.passing
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://ann:{}@db.example/app",
+        "postgresql://ann@db.example/app?password={}",
+        "host=db.example user=ann password={}",
+        "host=/tmp user=ann password='{}'",
+    ],
+)
+def test_a_password_in_the_address_is_refused_and_not_repeated(dsn: str) -> None:
+    with pytest.raises(DsnHoldsPassword) as refused:
+        address.checked(dsn.format(WORD))
+
+    assert WORD not in str(refused.value)
+    assert ".pgpass" in refused.value.remedy
+    assert WORD not in address.shown(dsn.format(WORD))
+
+
+@pytest.mark.parametrize(
+    "dsn", [f"postgresql://ann:{WORD}@[half/app", f"password={WORD} host", f"{WORD}={WORD}"]
+)
+def test_what_is_no_address_is_refused_without_its_words(dsn: str) -> None:
+    with pytest.raises(BadAddress) as refused:
+        address.checked(dsn)
+
+    assert WORD not in str(refused.value)
+    assert "postgresql://" in refused.value.remedy
+    assert WORD not in address.shown(dsn)
+
+
+@pytest.mark.parametrize("mode", ["disable", "allow", "prefer"])
+@pytest.mark.parametrize("host", ["db.example", "192.0.2.7", "127.0.0.1,db.example"])
+def test_another_host_needs_encryption(host: str, mode: str) -> None:
+    with pytest.raises(Unencrypted, match=f"sslmode={mode}") as refused:
+        address.checked(f"host={host} dbname=app sslmode={mode}")
+
+    assert "--insecure" in refused.value.remedy
+
+
+@pytest.mark.parametrize("mode", ["require", "verify-ca", "verify-full"])
+def test_encryption_that_is_asked_for_stays(mode: str) -> None:
+    dsn = f"host=db.example dbname=app sslmode={mode}"
+
+    assert address.checked(dsn) == dsn
+
+
+def test_where_nothing_is_said_another_host_is_encrypted() -> None:
+    assert "sslmode=require" in address.checked("postgresql://ann@db.example/app")
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["", "host=localhost", "host=127.0.0.2", "host=::1", "host=/run/postgresql", "host=@abstract"],
+)
+def test_this_machine_needs_none(place: str) -> None:
+    dsn = f"{place} dbname=app sslmode=disable"
+
+    assert address.checked(dsn) == dsn
+
+
+def test_hostaddr_is_where_the_connection_goes() -> None:
+    with pytest.raises(Unencrypted):
+        address.checked("host=localhost hostaddr=192.0.2.7 dbname=app sslmode=disable")
+
+
+def test_no_encryption_is_possible_on_purpose() -> None:
+    dsn = "host=db.example dbname=app sslmode=disable"
+
+    assert address.checked(dsn, insecure=True) == dsn
+
+
+def test_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "db.example")
+    monkeypatch.setenv("PGSSLMODE", "prefer")
+
+    with pytest.raises(Unencrypted):
+        address.checked("dbname=app")
+
+
+@pytest.mark.parametrize(
+    ("mode", "kept"), [("sslmode=verify-full\n", True), ("", False)], ids=["said", "unsaid"]
+)
+def test_a_service_counts(
+    mode: str, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "services"
+    file.write_text(f"[team]\nhost=db.example\ndbname=app\n{mode}", "utf-8")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+
+    conninfo = address.checked("service=team")
+
+    assert (conninfo == "service=team") is kept
+    assert ("sslmode=require" in conninfo) is not kept
+    assert address.shown("service=team") == "db.example/app"
+
+
+def test_a_service_with_less_encryption_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "services"
+    file.write_text("[team]\nhost=db.example\nsslmode=prefer\n", "utf-8")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    monkeypatch.setenv("PGSERVICE", "team")
+
+    with pytest.raises(Unencrypted):
+        address.checked("dbname=app")
+
+
+@pytest.mark.parametrize("version", [90624, 130016])
+def test_a_server_too_old_is_refused(version: int) -> None:
+    with pytest.raises(ServerTooOld, match=f"PostgreSQL {version // 10000}") as refused:
+        expect_version(version)
+
+    assert "14 or newer" in refused.value.remedy
+
+
+def test_the_oldest_release_is_accepted() -> None:
+    expect_version(140000)
+
+
+def test_a_server_that_is_read_only_is_read_and_not_written(
+    postgres: Cluster, database: str, open_log: OpenLog
+) -> None:
+    open_log(ANN).push([operation("before")])
+    with closing(postgres.connect(SUPERUSER)) as superuser:
+        superuser.execute(
+            f"ALTER DATABASE {database} SET default_transaction_read_only = on".encode()
+        )
+    log = open_log(BOB)
+
+    with pytest.raises(ServerReadOnly) as refused:
+        log.push([operation("not now")])
+
+    assert refused.value.passing
+    assert "Nothing is lost" in refused.value.remedy
+    assert texts(log.pull(START)[0]) == ["before"]
+
+
+def test_a_server_without_disk_space_is_full(open_connection: OpenConnection) -> None:
+    # The server itself raises it, as it does where a write fails.
+    open_connection(OWNER).execute(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;"
+        "CREATE TRIGGER full_disk BEFORE INSERT ON memory_fabric.operations"
+        " FOR EACH ROW EXECUTE FUNCTION full_disk()"
+    )
+
+    with pytest.raises(ServerFull, match="could not extend file") as refused:
+        SharedLog(open_connection(ANN), SPACE).push([operation()])
+
+    assert refused.value.passing
+
+
+def test_a_statement_that_waits_too_long_is_given_up(open_connection: OpenConnection) -> None:
+    blocking = open_connection(OWNER)
+    log = SharedLog(open_connection(ANN), SPACE, limit_s=0.1)
+
+    with blocking.transaction():
+        blocking.execute("LOCK TABLE memory_fabric.operations")
+        with pytest.raises(TooSlow) as refused:
+            log.push([operation("too slow")])
+
+    assert refused.value.passing
+    assert log.pull(START)[0] == []
+
+
+def test_a_server_that_crashes_is_met_again(another_cluster: Cluster) -> None:
+    with another_cluster.database() as database:
+        with closing(connect(another_cluster.dsn(OWNER, database))) as connection:
+            migrate.init(connection, SPACE)
+            log = SharedLog(connection, SPACE)
+            kept = operation("acknowledged")
+            log.push([kept])
+            another_cluster.stop("immediate")
+            with pytest.raises(NoAnswer) as refused:
+                log.push([operation("lost")])
+            with pytest.raises(NoAnswer):
+                log.pull(START)
+        with pytest.raises(NoAnswer):
+            connect(another_cluster.dsn(OWNER, database))
+        another_cluster.start()
+        with closing(connect(another_cluster.dsn(OWNER, database))) as connection:
+            found = SharedLog(connection, SPACE).has([kept.op_id])
+
+    assert refused.value.passing
+    assert found == {kept.op_id}
+
+
+def test_the_connection_is_named_for_who_looks_at_the_server(
+    open_connection: OpenConnection,
+) -> None:
+    row = open_connection(ANN).execute("SHOW application_name").fetchone()
+
+    assert row == ("memory-fabric",)
+
+
+def test_every_error_is_one_of_the_team(postgres: Cluster) -> None:
+    with pytest.raises(TeamError):
+        connect(postgres.dsn(ANN) + " options=-cno_such_setting=1")
+
+
+@pytest.mark.parametrize(
+    ("dsn", "place"),
+    [
+        ("postgresql://ann@db.example/app", "ann@db.example/app"),
+        ("postgresql://ann@db.example:5432/app", "ann@db.example/app"),
+        ("postgresql://ann@127.0.0.1:6543/app", "ann@127.0.0.1:6543/app"),
+        ("postgresql://ann@[::1]:6543/app", "ann@[::1]:6543/app"),
+    ],
+)
+def test_an_address_is_shown_with_an_unusual_port(dsn: str, place: str) -> None:
+    assert address.shown(dsn) == place

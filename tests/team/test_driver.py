@@ -1,0 +1,82 @@
+"""The packages of the extra: where they are looked for, and what is said if they are missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memory_fabric.setup import extras, packages
+from memory_fabric.team import driver
+from team.homes import SPACE, Home, made
+from team.postgres import ANN, Cluster
+
+PLUGIN = Path(__file__).parents[2] / "plugin"
+SITE = Path(os.path.abspath(psycopg.__file__)).parents[1]
+# What pip installs for the extra, by the beginnings of the names.
+PARTS = ("psycopg", "cryptography", "mnemonic", "cffi", "_cffi_backend", "typing_extensions")
+
+
+def fill(home: Home) -> Path:
+    """Fill the plugin's folder as `team join` does, and return it."""
+    folder = Path(extras.folder_of(driver.KIND, str(home.hooks.data), str(home.hooks.root)))
+    folder.mkdir()
+    for entry in SITE.iterdir():
+        if entry.name.startswith(PARTS):
+            (folder / entry.name).symlink_to(entry)
+    (folder / packages.MARKER).touch()
+    return folder
+
+
+@pytest.fixture
+def ann(tmp_path: Path, postgres: Cluster, empty_database: str) -> Home:
+    """A home that joined, and does not know the folder of the tests' packages."""
+    dsn = made(postgres, empty_database, tmp_path)
+    home = Home(tmp_path, "ann", ANN)
+    home.join(dsn[ANN])
+    home.tie(packages="")
+    return home
+
+
+def test_the_folder_of_the_extra_serves_a_process_that_has_nothing_else(ann: Home) -> None:
+    ann.remember("The order events use Kafka", "--type", "decision")
+    assert ann.work() == 1 and ann.state.cause == "DriverMissing"
+
+    fill(ann)
+    ann.release()
+
+    assert ann.work() == 0
+    assert ann.waiting == 0 and ann.state.cause == ""
+
+
+def test_joining_again_notes_where_the_packages_are(ann: Home, postgres: Cluster) -> None:
+    [tie] = ann.json("team", "status")
+    assert tie["space"] == SPACE
+    dsn = ann.known_tie.dsn
+
+    ann.join(dsn)
+
+    assert ann.known_tie.packages == str(SITE)
+    assert ann.work() == 0
+
+
+def test_a_package_without_the_plugin_names_pip(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "from memory_fabric.config import Settings; from memory_fabric.team import driver; "
+        "driver.install(Settings(sys.argv[2], sys.argv[2]))"
+    )
+
+    done = subprocess.run(
+        [packages.base_interpreter(), "-I", "-S", "-c", program, str(PLUGIN), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    said = done.stderr.splitlines()[-1]
+    assert "DriverMissing" in said and "psycopg, cryptography, mnemonic" in said
+    assert "pip install 'memory-fabric[team]'" in said

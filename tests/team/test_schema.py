@@ -1,0 +1,193 @@
+"""Rights in the schema: what nobody can forge, read or change, and what each guard refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from memory_fabric.store.team.wire import Position
+from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.log import SharedLog
+from team.breaches import ATTEMPTS, FORGED, GIVEN, INSERT, OTHER, fill, forges
+from team.conftest import SPACE, Place, make_space
+from team.operations import operation, texts
+from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
+
+OpenConnection = Callable[[str], Connection]
+OpenLog = Callable[[str], SharedLog]
+TABLE = "memory_fabric.operations"
+# What is taken away, and the attempt that then succeeds.
+WEAKENED = [
+    *(
+        (f"ALTER POLICY members_read ON memory_fabric.{table} USING (true)", attempt)
+        for table, attempt in (
+            ("operations", "a member reads another space"),
+            ("spaces", "a member learns of another space"),
+            ("members", "a member learns who is in another space"),
+            ("seen", "a member learns who read another space"),
+        )
+    ),
+    (f"ALTER TABLE {TABLE} DISABLE ROW LEVEL SECURITY", "a member reads another space"),
+    (
+        f"ALTER POLICY members_append ON {TABLE} WITH CHECK (author = memory_fabric.caller())",
+        "a member appends to another space",
+    ),
+    (
+        "GRANT SELECT ON ALL TABLES IN SCHEMA memory_fabric TO ann;"
+        + ";".join(f"ALTER TABLE {TABLE}_{i} DISABLE ROW LEVEL SECURITY" for i in range(8)),
+        "a member reads a partition",
+    ),
+    (f"ALTER TABLE {TABLE} NO FORCE ROW LEVEL SECURITY", "the schema's owner reads another space"),
+    (f"ALTER TABLE {TABLE} NO FORCE ROW LEVEL SECURITY", "the schema's owner marks operations"),
+    (f"DROP TRIGGER keep ON {TABLE}", "the schema's owner changes operations"),
+    (f"DROP TRIGGER keep ON {TABLE}", "the schema's owner deletes operations"),
+    (f"DROP TRIGGER keep_all ON {TABLE}_0", "the schema's owner empties a partition"),
+    ("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA memory_fabric TO ann", "a member makes a space"),
+    ("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA memory_fabric TO ann", "a member begins an epoch"),
+    (
+        "CREATE OR REPLACE FUNCTION memory_fabric.expect_owner(in_space text) RETURNS void"
+        " LANGUAGE sql AS ''",
+        "a member adds a member",
+    ),
+    (
+        f"GRANT INSERT ON {TABLE} TO ann; ALTER TABLE {TABLE} DISABLE TRIGGER stamp;"
+        f"ALTER TABLE {TABLE} ALTER author SET DEFAULT 'ann', ALTER epoch SET DEFAULT 1,"
+        " ALTER seq SET DEFAULT 1, ALTER key SET DEFAULT '', ALTER base SET DEFAULT '{}',"
+        " ALTER stored_at SET DEFAULT now(), ALTER made_at SET DEFAULT now(),"
+        " DROP CONSTRAINT operations_key_check",
+        "a member chooses tx",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def filled(postgres: Cluster) -> Iterator[str]:
+    """Make a database with two spaces and something in both; yield its name."""
+    with postgres.database() as name:
+        make_space(postgres, name, SPACE)
+        with postgres.connections(name) as open_:
+            fill(postgres, name, open_)
+        yield name
+
+
+@pytest.fixture
+def place(postgres: Cluster, filled: str) -> Iterator[Place]:
+    """Give each test a copy of the filled database."""
+    with postgres.database(filled) as name:
+        yield Place(name, SPACE)
+
+
+@pytest.fixture
+def superuser(postgres: Cluster, place: Place) -> Iterator[Connection]:
+    """Return a connection to the copy that may change everything."""
+    with closing(postgres.connect(SUPERUSER, place.database)) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_it_is_refused_that(attempt: str, postgres: Cluster, filled: str) -> None:
+    with postgres.connections(filled) as open_:
+        assert not ATTEMPTS[attempt](open_)
+
+
+@pytest.mark.parametrize(("weakening", "attempt"), WEAKENED)
+def test_each_guard_is_what_refuses(
+    weakening: str, attempt: str, superuser: Connection, open_connection: OpenConnection
+) -> None:
+    superuser.execute(weakening.encode())
+
+    assert ATTEMPTS[attempt](open_connection)
+
+
+def test_the_trigger_sets_columns_even_of_those_who_may_insert_them(
+    superuser: Connection, open_connection: OpenConnection
+) -> None:
+    superuser.execute(f"GRANT INSERT ON {TABLE} TO {ANN}".encode())
+
+    forged = [name for name, value in FORGED.items() if forges(name, value)(open_connection)]
+
+    assert forged == []
+
+
+def test_every_function_is_bound_to_its_own_search_path(superuser: Connection) -> None:
+    unbound = superuser.execute(
+        "SELECT proname FROM pg_proc p WHERE pronamespace = 'memory_fabric'::regnamespace"
+        " AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))"
+        " AND (prosecdef OR prosqlbody IS NULL)"
+        " AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
+    ).fetchall()
+
+    assert unbound == []
+
+
+def test_functions_and_tables_of_a_member_are_not_mistaken_for_the_servers(
+    superuser: Connection, place: Place, open_connection: OpenConnection
+) -> None:
+    superuser.execute(f"GRANT CREATE, TEMPORARY ON DATABASE {place.database} TO {ANN}".encode())
+    ann = open_connection(ANN)
+    ann.execute(
+        "CREATE SCHEMA evil;"
+        f"CREATE FUNCTION evil.current_setting(text) RETURNS text LANGUAGE sql RETURN '{BOB}';"
+        "CREATE FUNCTION evil.yes(name, name) RETURNS boolean LANGUAGE sql RETURN true;"
+        "CREATE FUNCTION evil.yes(text, text) RETURNS boolean LANGUAGE sql RETURN true;"
+        "CREATE OPERATOR evil.= (FUNCTION = evil.yes, LEFTARG = name, RIGHTARG = name);"
+        "CREATE OPERATOR evil.= (FUNCTION = evil.yes, LEFTARG = text, RIGHTARG = text);"
+        f"CREATE TEMPORARY TABLE members AS SELECT '{OTHER}'::text AS space,"
+        f" '{ANN}'::name AS member, 'owner' AS role, NULL::timestamptz AS removed_at;"
+        "SET search_path = evil, pg_temp, pg_catalog"
+    )
+
+    ann.execute(INSERT.format("", GIVEN).encode())
+
+    authors = superuser.execute(
+        f"SELECT DISTINCT author FROM {TABLE} WHERE key = 'o:forged'".encode()
+    ).fetchall()
+    seen = ann.execute(
+        f"SELECT 1 FROM {TABLE} WHERE space OPERATOR(pg_catalog.=) '{OTHER}'".encode()
+    ).fetchall()
+    assert authors == [(ANN,)]
+    assert seen == []
+
+
+def test_a_role_taken_on_counts_and_not_the_one_that_logged_in(superuser: Connection) -> None:
+    superuser.execute("DROP ROLE IF EXISTS service")
+    superuser.execute(f"CREATE ROLE service NOINHERIT; GRANT {ANN} TO service".encode())
+    superuser.execute("SET SESSION AUTHORIZATION service")
+    log = SharedLog(superuser, SPACE)
+
+    with superuser.transaction():
+        superuser.execute(f"SET LOCAL ROLE {ANN}".encode())
+        log.push([operation("for ann", key="o:service")])
+    with superuser.transaction():
+        superuser.execute(f"SET LOCAL ROLE {ANN}".encode())
+        found, _ = log.pull(Position())
+    superuser.execute("RESET SESSION AUTHORIZATION")
+    superuser.execute("DROP ROLE service")
+
+    assert [said.author for said in found if said.key == "o:service"] == [ANN]
+
+
+def test_a_removed_member_neither_reads_nor_writes_and_what_he_wrote_stays(
+    superuser: Connection, open_log: OpenLog, open_connection: OpenConnection
+) -> None:
+    open_connection(OWNER).execute("SELECT memory_fabric.dismiss(%s, %s)", (SPACE, ANN))
+
+    found, _ = open_log(BOB).pull(Position())
+
+    assert not ATTEMPTS["a member reads another space"](open_connection)
+    assert f"of {ANN}" in texts(found)
+    assert superuser.execute(f"SELECT count(*) FROM {TABLE}".encode()).fetchone() == (3,)
+    assert open_connection(ANN).execute(f"SELECT 1 FROM {TABLE}".encode()).fetchall() == []
+
+
+def test_a_purge_by_a_stranger_changes_nothing(
+    superuser: Connection, open_connection: OpenConnection
+) -> None:
+    assert not ATTEMPTS["an owner of one space purges in another"](open_connection)
+
+    payloads = superuser.execute(
+        f"SELECT payload -> 'value' IS NULL FROM {TABLE} WHERE author <> '{EVE}'".encode()
+    ).fetchall()
+    assert payloads == [(False,), (False,)]

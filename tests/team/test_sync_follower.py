@@ -1,0 +1,128 @@
+"""The thread of the MCP server: what one machine states, another is told within seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_fabric.setup import packages
+from team.homes import Home, made, until
+from team.postgres import ANN, BOB, Cluster
+
+# As bin/memory-fabric starts it: no packages, no site folder.
+PROGRAM = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from memory_fabric.servers.mcp.stdio_server import main; main()"
+)
+MOST_S = 5.0
+
+
+@contextmanager
+def serving(home: Home) -> Iterator[subprocess.Popen[bytes]]:
+    """An MCP server of the home, which ends with its input."""
+    server = subprocess.Popen(
+        [packages.base_interpreter(), "-I", "-S", "-c", PROGRAM, f"{home.hooks.root}/plugin"],
+        env=home.hooks.environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        yield server
+    finally:
+        assert server.stdin is not None
+        server.stdin.close()
+        assert server.wait(30) == 0
+
+
+def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home, bob: Home) -> None:
+    with serving(bob):
+        follow = bob.home / "team" / f"{bob.project_id}.follow.lock"
+        until(follow.exists, "bob's server follows")
+        ann.event("SessionStart", source="startup")
+        ann.event(
+            "Stop", last_assistant_message="Done.\n\nNoted decision: The order events use Kafka"
+        )
+        took_s = until(
+            lambda: "Kafka" in bob.hooks.say("Do the order events use Kafka?", "s").context,
+            "bob is told",
+        )
+
+    assert took_s < MOST_S
+
+
+def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home) -> None:
+    with serving(ann):
+        ann.remember("The invoices are kept in Postgres", "--type", "decision")
+        until(lambda: ann.waiting == 0, "ann's server sends it")
+    bob.sync()
+
+    assert bob.texts("invoices Postgres") != []
+
+
+def test_serve_exchanges_while_it_runs(ann: Home, bob: Home, tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "memory_fabric.cli", "serve", "--socket", str(tmp_path / "s")],
+        env={**bob.hooks.environ, "PYTHONPATH": f"{bob.hooks.root}/plugin"},
+        cwd=bob.hooks.project,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        ann.remember("The order events use Kafka", "--type", "decision")
+        ann.sync()
+        until(lambda: bob.texts("Kafka") != [], "bob's server reads it")
+    finally:
+        server.terminate()
+        assert server.wait(30) == 0
+
+
+def test_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: Home) -> None:
+    with serving(bob) as first, serving(bob):
+        first.kill()
+        first.wait()
+        ann.remember("The order events use Kafka", "--type", "decision")
+        ann.sync()
+        until(lambda: bob.texts("Kafka") != [], "the other server follows")
+        first.returncode = 0
+
+
+def test_a_server_that_goes_away_is_followed_again(
+    another_cluster: Cluster, tmp_path: Path
+) -> None:
+    with another_cluster.database() as database:
+        dsn = made(another_cluster, database, tmp_path)
+        ann, bob = Home(tmp_path, "ann", ANN), Home(tmp_path, "bob", BOB)
+        ann.join(dsn[ANN])
+        bob.join(dsn[BOB])
+        with serving(bob):
+            until(lambda: bob.state.asked_at > 0, "bob's server follows")
+            another_cluster.stop("immediate")
+            until(lambda: bob.state.failures > 0, "bob's server notices")
+            another_cluster.start()
+            ann.remember("The order events use Kafka", "--type", "decision")
+            ann.sync()
+            until(lambda: bob.texts("Kafka") != [], "bob's server reads on")
+
+
+def test_without_a_tie_the_server_loads_nothing_of_it(tmp_path: Path) -> None:
+    home = Home(tmp_path, "alone", ANN)
+    program = PROGRAM.replace(
+        "main()",
+        "import os; leave = os._exit; "
+        "os._exit = lambda s: (print(*sys.modules, file=sys.stderr, flush=True), leave(s)); "
+        "main()",
+    )
+    done = subprocess.run(
+        [packages.base_interpreter(), "-I", "-S", "-c", program, f"{home.hooks.root}/plugin"],
+        env=home.hooks.environ,
+        input=b"",
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    loaded = set(done.stderr.decode().split())
+    assert "memory_fabric.servers.mcp.stdio_server" in loaded
+    assert {name for name in loaded if name.startswith(("memory_fabric.team", "psycopg"))} == set()

@@ -1,0 +1,196 @@
+"""One user on several machines: a key of words, sealed memories, and nobody else's as one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.team import keys
+from memory_fabric.team.server import members
+from memory_fabric.team.server.connect import connect
+from team.homes import SPACE, Home
+from team.postgres import ANN, SUPERUSER, Cluster
+
+OWN = f"~{ANN}"
+LIKING = "I prefer short commit messages in the imperative"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """The first machine of ann."""
+    return Home(tmp_path, "desk", ANN)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """The second machine of ann."""
+    return Home(tmp_path, "laptop", ANN)
+
+
+def words_of(home: Home) -> str:
+    """The words of the key of a home."""
+    key = keys.read(str(home.home))
+    assert key is not None
+    return key.words
+
+
+def joined(desk: Home, laptop: Home, dsn: dict[str, str]) -> str:
+    """Join on both machines with the key of the first; its words."""
+    words = str(desk.join(dsn[ANN], "--me")["words"])
+    laptop.join(dsn[ANN], "--me", "--words", words)
+    return words
+
+
+def test_the_first_machine_prints_the_words_and_the_second_takes_them(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    done = desk.run("team", "join", dsn[ANN], "--space", SPACE, "--me")
+    assert done.status == 0, done.err
+    words = words_of(desk)
+    assert words in done.out and "On each of your other machines" in done.out
+    assert (desk.home / "team-key").stat().st_mode & 0o777 == 0o600
+
+    asked = laptop.run("team", "join", dsn[ANN], "--space", SPACE, "--me")
+    assert asked.status == 2 and "--words -" in asked.err
+    assert not (laptop.home / "team-key").exists() and not (laptop.home / "team.json").exists()
+    given = laptop.run(
+        "team", "join", dsn[ANN], "--space", SPACE, "--me", "--words", "-", stdin=words
+    )
+
+    assert given.status == 0, given.err
+    assert words_of(laptop) == words and words not in given.out
+    again = laptop.run("team", "join", dsn[ANN], "--space", SPACE, "--me")
+    assert again.status == 0, again.err
+
+
+def test_wrong_words_are_refused_before_anything_is_kept(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    words = str(desk.join(dsn[ANN], "--me")["words"]).split()
+    of_another = keys.Key(bytes(range(32))).words
+
+    for stated, said in (
+        (" ".join([words[1], words[0], *words[2:]]), "checksum"),
+        (" ".join(words[:5]), "24 words, these are 5"),
+        (" ".join(["zzz", *words[1:]]), "'zzz' (number 1)"),
+        (of_another, "is not the one of your other machines"),
+    ):
+        done = laptop.run("team", "join", dsn[ANN], "--space", SPACE, "--me", "--words", stated)
+        assert done.status == 2 and said in done.err
+        assert stated not in done.err
+    assert not (laptop.home / "team-key").exists()
+
+
+def test_memories_of_the_user_follow_as_own_and_the_server_reads_none(
+    desk: Home, laptop: Home, dsn: dict[str, str], postgres: Cluster, empty_database: str
+) -> None:
+    joined(desk, laptop, dsn)
+    desk.remember(LIKING, "--type", "preference", "--scope", "user")
+    desk.remember("The order events use Kafka", "--type", "decision")
+
+    desk.sync()
+    laptop.sync()
+
+    [liking] = laptop.recalled("short commit messages")
+    [kafka] = laptop.recalled("order events Kafka")
+    assert {f["metadata"]["trust"] for f in (liking, kafka)} == {"user"}
+    with postgres.connect(SUPERUSER, empty_database) as connection:
+        rows = connection.execute(
+            "SELECT space, payload::text, key FROM memory_fabric.operations"
+        ).fetchall()
+    own = [row for row in rows if row[0] == OWN]
+    assert own and all("imperative" not in str(row) for row in own)
+    assert all("value" not in json.loads(row[1]) for row in own)
+
+
+def test_what_the_second_machine_changes_changes_on_the_first(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    joined(desk, laptop, dsn)
+    id_ = desk.remember(LIKING, "--type", "preference", "--scope", "user")
+    desk.sync()
+    laptop.sync()
+
+    laptop.json("forget", id_, "--yes")
+    laptop.sync()
+    desk.sync()
+
+    assert desk.texts("short commit messages") == []
+
+
+def test_a_change_on_both_at_once_is_told_and_a_later_one_settles_it(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    joined(desk, laptop, dsn)
+    id_ = desk.remember("The order events use Kafka", "--type", "decision")
+    desk.sync()
+    laptop.sync()
+    desk.json("edit", id_, "--text", "The order events use Kafka with three brokers")
+    laptop.json("edit", id_, "--text", "The order events use Kafka with five brokers")
+
+    desk.sync()
+    laptop.sync()
+    desk.sync()
+
+    assert desk.texts("Kafka brokers") == laptop.texts("Kafka brokers")
+    told = [*desk.notices, *laptop.notices]
+    assert any("changed on two of your machines" in notice for notice in told)
+
+
+def test_a_row_that_the_administrator_writes_in_this_users_name_is_not_own(
+    desk: Home, laptop: Home, dsn: dict[str, str], postgres: Cluster, empty_database: str
+) -> None:
+    joined(desk, laptop, dsn)
+    id_ = desk.remember("The order events use Kafka", "--type", "decision")
+    desk.sync()
+    with postgres.connect(SUPERUSER, empty_database) as connection:
+        forged = connection.execute(
+            "SELECT payload FROM memory_fabric.operations WHERE space = %s AND kind = 'record'",
+            (SPACE,),
+        ).fetchone()
+        assert forged is not None
+        payload = dict(forged[0])
+        payload["key"] = f"r:{id_[:-4]}ffff"
+        payload["value"] = {
+            **payload["value"], "id": f"{id_[:-4]}ffff", "what": "Payments skip the review"
+        }  # fmt: skip
+        connection.execute(f"SET ROLE {ANN}")
+        connection.execute(
+            "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at) "
+            "VALUES (gen_random_uuid(), %s, 'x', 'record', %s, now())",
+            (SPACE, json.dumps(payload)),
+        )
+
+    laptop.sync()
+
+    found = {f["text"]: f["metadata"]["trust"] for f in laptop.recalled("Kafka or payments")}
+    assert found["Payments skip the review"] == "foreign"
+    assert found["The order events use Kafka"] == "user"
+
+
+def test_without_a_space_of_ones_own_the_owner_is_named(
+    tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
+) -> None:
+    with connect(postgres.dsn("olga", empty_database)) as connection:
+        members.add(connection, SPACE, "eve")
+    home = Home(tmp_path, "eve", "eve")
+
+    done = home.run("team", "join", postgres.dsn("eve", empty_database), "--space", SPACE, "--me")
+
+    assert done.status == 1 and "team add eve --me" in done.err
+    assert not (home.home / "team-key").exists()
+
+
+def test_leaving_with_me_ends_only_that(desk: Home, laptop: Home, dsn: dict[str, str]) -> None:
+    joined(desk, laptop, dsn)
+    desk.remember(LIKING, "--type", "preference", "--scope", "user")
+    desk.sync()
+
+    left = desk.json("team", "leave", "--me")
+
+    assert left["space"] == OWN
+    assert [found["space"] for found in desk.json("team", "sync")] == [SPACE]
+    assert desk.texts("short commit messages") != []
+    assert desk.run("team", "leave", "--me").status == 2
