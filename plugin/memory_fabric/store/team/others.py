@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, SHARED_LOG
 from memory_fabric.store import records
 from memory_fabric.store.operations import others_effects
 from memory_fabric.store.team import heads, others_graph, wire
@@ -94,6 +94,7 @@ def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> None:
     known = _stored(c, changed)
+    graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     shown: list[tuple[Record, str]] = []
     gone = []
     for key, found in changed.items():
@@ -103,8 +104,11 @@ def _show_records(
         if head is None:
             gone.append(id_)
             continue
-        value: dict[str, Any] = jsontext.loads(head.value) | {"author": head.author, "origin": ""}
-        record = others_effects.claimed_record(c, value, project, by, old)
+        value: dict[str, Any] = jsontext.loads(head.value) | {
+            "author": head.author,
+            "origin": SHARED_LOG,
+        }
+        record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             records.put(c, record, [])
             shown.append((record, value.get("superseded_by", "")))
