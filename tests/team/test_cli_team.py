@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.team import ties
+from memory_fabric.team import state, ties
 from team.homes import SPACE, Home
-from team.postgres import ANN, BOB, OWNER, Cluster
+from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
 
 @pytest.fixture
@@ -166,3 +166,20 @@ def test_with_as_the_role_of_the_address_is_replaced(
 
     assert joined["member"] == ANN
     assert new.sync()[SPACE]["error"] == ""
+
+
+def test_who_has_not_read_for_a_week_is_named_without_asking_the_server(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str
+) -> None:
+    with postgres.connect(SUPERUSER, empty_database) as connection:
+        connection.execute(
+            "UPDATE memory_fabric.seen SET seen_at = now() - interval '8 days' WHERE member = %s",
+            (BOB,),
+        )
+    state.update(str(ann.home), ann.project_id, asked_at=0.0)
+    ann.sync()
+
+    told = ann.run("status").out
+
+    assert "have not read shop for a week: bob." in told
+    assert ann.json("status")["team"][0]["silent"] == [BOB]
