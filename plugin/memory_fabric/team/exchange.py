@@ -76,6 +76,7 @@ class Exchange:
 
         With `only_due` nothing is written here if no row changed and nothing came.
         """
+        self._follow_database()
         if not only_due or self._database.row("SELECT 1 FROM team_due LIMIT 1") is not None:
             outbox.settle(self._memory, self._database)
         try:
@@ -84,6 +85,15 @@ class Exchange:
             self._pull(progress)  # what others said can still be read
             raise
         return sent.plus(self._pull(progress))
+
+    def _follow_database(self) -> None:
+        """Use the database that is there now: a long-lived process may outlive a repaired one."""
+        now = self._memory.database(self._tie.kind, create=True)
+        if now is not None and now is not self._database:
+            self._database = now
+            space.begin(
+                now, self._tie.space, self._tie.member, state.origin(self._memory.settings.home)
+            )
 
     def look(self) -> str:
         """Read the state of the space; begin anew if the log is another one or was set back.

@@ -16,7 +16,6 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import files, log
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.team import state, sync, ties
 from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.ties import Tie
@@ -41,9 +40,9 @@ def _run(settings: Callable[[], Settings]) -> None:
     while True:
         try:
             _follow(settings)
-        except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+        except Exception as error:  # noqa: BLE001 - the server goes on, and so does this thread
             now = settings()
-            log.note(now.home, now.data_dir, f"team: {error}")
+            log.note(now.home, now.data_dir, f"team: {type(error).__name__}: {error}")
         time.sleep(IDLE_S)
 
 
@@ -114,8 +113,7 @@ class Followed:
             self._note(self._exchange.run(), now_s)
             return
         if not 0 <= now_s - self._looked_at < LOOK_S:
-            again = self._exchange.look()
-            self._note(self._exchange.round()._replace(again=again), now_s)
+            self._note(self._exchange.run(), now_s)
             return
         outcome = self._exchange.round(only_due=True)
         if outcome != Outcome():
