@@ -52,17 +52,17 @@ def run_here(
     if not alone or COMPLETING in environ or (words and words[0] in ENDING):
         return run_process(words, environ, folder, stdin)
     if tuple(words) == ("hook",):  # the process would end itself; all before that is the same
-        with _shell(environ, folder, *(io.TextIOWrapper(io.BytesIO()) for _ in range(3))):
+        with shell(environ, folder, *(io.TextIOWrapper(io.BytesIO()) for _ in range(3))):
             reply = dispatcher.run(stdin.encode("utf-8", "surrogateescape"), os.environ)
         return Done(0, reply.decode(), "")
     given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape")), "utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with _shell(environ, folder, given, out, err), warnings.catch_warnings():
+    with shell(environ, folder, given, out, err), warnings.catch_warnings():
         try:
             status = main(list(words))
         except SystemExit as leaving:  # as the process would end
             status = leaving.code if isinstance(leaving.code, int) else 1
-    return Done(status, _written(out), _written(err))
+    return Done(status, written(out), written(err))
 
 
 def run_process(
@@ -84,7 +84,7 @@ def run_process(
 
 
 @contextmanager
-def _shell(
+def shell(
     environ: Mapping[str, str],
     folder: Path,
     stdin: io.TextIOWrapper,
@@ -106,7 +106,7 @@ def _shell(
         os.chdir(here)
 
 
-def _written(stream: io.TextIOWrapper) -> str:
+def written(stream: io.TextIOWrapper) -> str:
     stream.flush()
     raw = stream.buffer
     assert isinstance(raw, io.BytesIO)

@@ -10,12 +10,18 @@ from contextlib import closing, contextmanager
 
 from psycopg import sql
 
+from memory_fabric.team import joining
 from memory_fabric.team.server import members, migrate
 from memory_fabric.team.server.connect import Connection, connect
 from team.postgres import OWNER, SUPERUSER, Cluster
 
 SPACE = "shop"
 DATABASE = "memories"
+
+
+def own_space(member: str) -> str:
+    """Return the space of a member's own machines."""
+    return joining.OWN + member
 
 
 class Server:
@@ -30,6 +36,8 @@ class Server:
             migrate.init(connection, SPACE)
             for name in names:
                 members.add(connection, SPACE, name)
+                migrate.init(connection, own_space(name))
+                members.add(connection, own_space(name), name, role="owner")
 
     def dsn(self, member: str) -> str:
         """Return a connection string for this member."""

@@ -19,6 +19,8 @@ from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "app"
+OpenConnection = Callable[[str], Connection]
+OpenLog = Callable[[str], SharedLog]
 
 
 class Place(Value):

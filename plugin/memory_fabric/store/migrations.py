@@ -324,6 +324,9 @@ _TEAM = (
         payload TEXT NOT NULL DEFAULT '', seen INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     "CREATE INDEX team_heads_by_key ON team_heads (key, author)",
     "CREATE INDEX team_heads_waiting ON team_heads (clock) WHERE state = 'waiting'",
+    # Which records of members another one closes: the one that closes them may come later.
+    "CREATE INDEX team_heads_closed ON team_heads (json_extract(value, '$.superseded_by')) "
+    "WHERE state = 'theirs' AND kind = 'record' AND value <> ''",
     # Rows of this user that changed since they were sent; keys hold names and texts.
     "CREATE TABLE team_due (kind TEXT, key TEXT, PRIMARY KEY (kind, key)) WITHOUT ROWID",
     # The members who state a row that this user does not state; empty for this user's own rows.

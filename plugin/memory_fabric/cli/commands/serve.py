@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_fabric.cli import browser, environment, show
+from memory_fabric.cli import browser, environment, show, team_server
 from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.setup import extras
 
@@ -56,6 +56,44 @@ def serve(
         bool, typer.Option("--list-keys", help="List the permanent keys, and exit.")
     ] = False,
     drop_key: Annotated[str, typer.Option(metavar="NAME", help="Delete this key, and exit.")] = "",
+    team: Annotated[
+        str,
+        typer.Option(
+            metavar="DSN",
+            help="Serve a team's shared log from this PostgreSQL, without a local memory: "
+            "postgresql://ROLE@HOST/DATABASE, without a password.",
+        ),
+    ] = "",
+    space: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="With --team: the space; by default the only one of the login."
+        ),
+    ] = "",
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="With --team: so many processes answer requests.")
+    ] = 1,
+    member: Annotated[
+        str,
+        typer.Option(
+            metavar="MEMBER", help="With --team and --new-key: the member that the key acts for."
+        ),
+    ] = "",
+    domain: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="With --team and --new-key: the only domain that the key shows and writes.",
+        ),
+    ] = "",
+    insecure: Annotated[
+        bool,
+        typer.Option(
+            "--insecure",
+            help="With --team: allow a connection to another host without encryption.",
+        ),
+    ] = False,
+    socket_fd: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> int:
     """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
@@ -67,6 +105,10 @@ def serve(
     docs/security.md describes the checks. Exit code 1 if the port is in use. `memory-fabric viz`
     writes the page to a file instead.
 
+    With --team it serves the shared log of a team from PostgreSQL itself: recall, ingest, MCP and
+    the page, for clients without a local memory. Each key acts for a member, whose rights the
+    database checks; several servers may run side by side.
+
     Examples:
 
         memory-fabric serve --open
@@ -74,11 +116,34 @@ def serve(
         memory-fabric serve --new-key laptop
 
         memory-fabric serve --host 0.0.0.0 --allow-host memory.example.org
+
+        memory-fabric serve --team postgresql://fabric@db.example.org/team --workers 2
     """
     if sum((new_key, list_keys, bool(drop_key))) > 1:
         raise BadInput("keys", "--new-key, --list-keys and --drop-key exclude each other.")
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
+    if team:
+        given = team_server.Options(
+            team,
+            space,
+            member,
+            domain,
+            insecure,
+            host,
+            port,
+            socket,
+            socket_fd,
+            allow_host or (),
+            workers,
+        )
+        return _serve_team(given, name, new_key=new_key, list_keys=list_keys, drop_key=drop_key)
+    if space or member or domain or insecure or workers != 1:
+        raise BadInput(
+            "--team",
+            "--space, --workers, --member, --domain and --insecure need --team.",
+            remedy="Use serve --team DSN.",
+        )
     if new_key:
         return _make_key(name)
     if list_keys:
@@ -102,6 +167,21 @@ def serve(
     finally:
         server.close()
     return 0
+
+
+def _serve_team(
+    given: team_server.Options, name: str, *, new_key: bool, list_keys: bool, drop_key: str
+) -> int:
+    settings = environment.settings()
+    _load_packages(settings.data_dir, settings.plugin_root)
+    team_server.load_driver(settings)
+    if new_key:
+        return team_server.make_key(given, name)
+    if list_keys:
+        return team_server.list_keys(given)
+    if drop_key:
+        return team_server.drop_key(given, drop_key)
+    return team_server.serve(settings, given)
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:

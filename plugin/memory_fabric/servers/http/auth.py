@@ -80,7 +80,7 @@ class Guard:
         headers = Headers(scope=scope)
         answer = self._refused(scope, headers) or self._opened(scope)
         if answer is None and scope["path"] not in HEALTH:
-            sender.holder = self._holder(headers)
+            sender.holder = self._holder_in(scope, headers)
         return answer or self._not_let_in(scope["path"], sender.holder)
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
@@ -123,7 +123,7 @@ class Guard:
     def _not_let_in(self, path: str, holder: str) -> Response | None:
         """Return the error for a missing key, or for too many requests."""
         if holder == NOBODY and self._is_locked(path):
-            return _locked(path)
+            return locked(path)
         is_health = path in HEALTH
         wait_s = self._health.wait_s(path) if is_health else self._rate.wait_s(holder)
         if wait_s:
@@ -141,12 +141,12 @@ class Guard:
         needs_one = self._keys.are_needed or not path.startswith(BRINGING_IN)
         return needs_one and path not in OPEN
 
-    def _holder(self, headers: Headers) -> str:
+    def _holder_in(self, _scope: Scope, headers: Headers) -> str:
         """Return the holder of the request's key, from its bearer token or cookie."""
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        found = self._keys.holder(given.strip()) if kind.lower() == "bearer" else NOBODY
+        given = bearer_in(headers)
+        found = self._keys.holder(given) if given else NOBODY
         if found == NOBODY and "cookie" in headers:
-            values = _cookies(headers, self._cookie)
+            values = cookies_in(headers, self._cookie)
             held = [self._keys.holder_by_cookie(value) for value in values]
             found = next((one for one in held if one != NOBODY), NOBODY)
         return found
@@ -177,7 +177,7 @@ class ResponseSender:
         await self._send(message)
 
 
-def _locked(path: str) -> Response:
+def locked(path: str) -> Response:
     """Return the response to a request without a key."""
     if path == FRONT:
         return HTMLResponse(
@@ -194,7 +194,14 @@ def _locked(path: str) -> Response:
     )
 
 
-def _cookies(headers: Headers, name: str) -> list[str]:
+def bearer_in(headers: Headers) -> str:
+    """Return the bearer token of a request, or ''."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
+def cookies_in(headers: Headers, name: str) -> list[str]:
+    """Return the values of a request's cookies of this name."""
     pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
     return [value for key, _, value in pairs if key == name]
 

@@ -69,7 +69,7 @@ class StateApi:
         """Return the state of a text and the records made from it."""
         asked = request.path_params["id"]
         try:
-            found = await self._writer.passage(asked) if _is_id(asked) else None
+            found = await self._writer.passage(asked) if is_id(asked) else None
         except Exception as error:  # noqa: BLE001 - as above
             return of_error(error)
         if found is None:
@@ -78,7 +78,8 @@ class StateApi:
         return Response(told, media_type="application/json")
 
 
-def _is_id(text: str) -> bool:
+def is_id(text: str) -> bool:
+    """True for a text in the form of an id."""
     try:
         return str(UUID(text)) == text
     except ValueError:

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Rate:
-    """Requests per second allowed for each API key, and the burst after a pause.
+# Holders that are remembered; beyond this, all begin anew.
+MAX_HOLDERS = 10_000
 
-    Holders are keys that fit, and nobody: strangers make no buckets.
-    """
+
+class Rate:
+    """Requests per second allowed for each API key, and the burst after a pause."""
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
@@ -23,6 +24,8 @@ class Rate:
     def wait_s(self, holder: str) -> int:
         """Return whole seconds until this holder may send a request; 0 counts as a request."""
         now = self._clock()
+        if len(self._buckets) > MAX_HOLDERS:
+            self._buckets.clear()
         tokens, at = self._buckets.get(holder, (self._burst, now))
         tokens = min(self._burst, tokens + (now - at) * self._per_s)
         if tokens < 1:

@@ -91,7 +91,7 @@ class Server:
         app = application(self._store, settings, self._keys, self._writer, worker)
         rate = Rate(settings.serve_rate)
         guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
-        self._server = uvicorn.Server(_config(guard))
+        self._server = uvicorn.Server(config_for(guard, ConnectionPool()))
         # uvicorn puts its own handlers over these while it runs, and calls these at its end.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
@@ -148,11 +148,12 @@ def _need_folder(folder: str) -> None:
         )
 
 
-def _config(app: object) -> uvicorn.Config:
+def config_for(app: object, connections: ConnectionPool) -> uvicorn.Config:
+    """Return how uvicorn serves an application: bounded, quiet, without trust in proxies."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="asyncio",
-        http=ConnectionPool().protocol,  # type: ignore[arg-type]
+        http=connections.protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,

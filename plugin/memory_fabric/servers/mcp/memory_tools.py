@@ -116,7 +116,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
-    record = _record(memory, arguments, said_by.domain)
+    record = record_in(memory, arguments, said_by.domain)
     by, record = _by_words(memory, arguments, said_by._replace(trust=REMEMBER_TRUST), record)
     replaced = _replaced(memory, arguments, record)
     kept = [old for old in replaced if not may_close(_as_stated(record, by), old)]
@@ -129,7 +129,8 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     return Outcome((_confirmation(memory, stored, kept, repeated=not is_new),), changed=True)
 
 
-def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
+def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
+    """Return the record that a call of `remember` states. Raises BadInput."""
     from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
@@ -276,11 +277,11 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
     choice = next((old for old in against if is_choice_against(stored, old)), None)
     head = "Known already" if repeated else "Remembered as"
     lines = [
-        f"{head}{':' if repeated else ''} {_named_record(stored)}",
+        f"{head}{':' if repeated else ''} {named_record(stored)}",
         _entities(stored, came),
         _where(memory, stored),
-        *(f"Replaces {_named_record(record)}" for record in replaced),
-        *(f"{KEPT} {_named_record(record)}" for record in kept),
+        *(f"Replaces {named_record(record)}" for record in replaced),
+        *(f"{KEPT} {named_record(record)}" for record in kept),
         *(f"To the contrary: {neutralised(as_line(record))}" for record in against),
         HINT.format(id=ids.short_id(choice.id)) if choice else "",
         LESSON_MISSING if lacks_lesson(stored) else "",
@@ -304,7 +305,8 @@ def _where(memory: Memory, stored: Record) -> str:
     return f"Waits in the queue until the graph can be written{because}"
 
 
-def _named_record(record: Record) -> str:
+def named_record(record: Record) -> str:
+    """Return a record in one line: its type, short id, scope and text."""
     what = neutralised(cut(record.what, MAX_HIT_CHARS))
     return f"{record.type} {ids.short_id(record.id)} (scope {record.scope}): {what}"
 

@@ -83,8 +83,14 @@ def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """The outcome of a call that `complaint` found nothing wrong with."""
+def call(
+    memory: Memory,
+    name: str,
+    arguments: Mapping[str, Any],
+    said_by: Provenance,
+    calls: Mapping[str, Call] = CALLS,
+) -> Outcome:
+    """The outcome of a call that `complaint` found nothing wrong with; `calls` are the tools."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
         from memory_fabric.recall.filters import KEYS  # late: a client may never ask
@@ -101,7 +107,7 @@ def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Prove
 
         memory = within(memory, (stated_domain(arguments),))
     try:
-        outcome = CALLS[name](memory, usable, said_by)
+        outcome = calls[name](memory, usable, said_by)
         return with_notes(outcome, refresh.told(memory))
     except FabricError as error:
         return failure(str(error))

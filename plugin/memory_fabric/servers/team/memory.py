@@ -5,16 +5,19 @@ It is what the stages of recall and the tools are given in place of `store.memor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.servers.team.reader import TeamReader
+from memory_fabric.servers.team.rows import SCOPE
 from memory_fabric.store.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory_fabric.config import Settings
     from memory_fabric.errors import FabricError
+    from memory_fabric.models import Operation, Provenance, Record
     from memory_fabric.servers.team.vocabulary import Vocabulary
     from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Reader
@@ -33,7 +36,7 @@ class TeamMemory(Memory):
         vocabulary: Vocabulary,
         domains: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(settings, None, repair=False)
+        super().__init__(settings._replace(semantic=False), None, repair=False)
         self.connection, self.space, self.member = connection, space, member
         self.vocabulary = vocabulary
         self.domains = None if domains is None else tuple(domains)
@@ -64,3 +67,51 @@ class TeamMemory(Memory):
 
     def follow_settings(self) -> None:
         """Keep the settings of the start."""
+
+    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query in this transaction. Raises StoreUnavailable."""
+        return self.reader.query(sql, values)
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """Return None: there is no local database. Raises StoreUnavailable if one is needed."""
+        if create:
+            raise StoreUnavailable("", "A shared server keeps no sessions.")
+        return None
+
+    def remember(
+        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+    ) -> Record | None:
+        """Store a record for the team and return it, or the known one that it repeats."""
+        if record.scope != SCOPE:
+            raise BadInput(
+                "scope",
+                f"This server keeps what is for the team, not for the scope {record.scope}.",
+                remedy="Leave the scope out.",
+            )
+        domain = self.domain_of(record.domain if record.domain != "general" else by.domain)
+        by = by._replace(domain=domain)
+        return super().remember(record._replace(domain=domain), by, supersedes, echo=echo)
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """Append a change to the shared log and return its result; see Memory."""
+        by = provenance._replace(domain=self.domain_of(provenance.domain))
+        return self._write(kind, payload, self._stamped(by), store)
+
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+        """Append a change to the shared log and return its result."""
+        from memory_fabric.servers.team import writes  # late: most requests only read
+
+        return writes.apply(self, operation)
+
+    def _write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
+    ) -> dict[str, Any]:
+        return self.apply_now(self._operation(kind, payload, provenance, store))
+
+    def domain_of(self, stated: str) -> str:
+        """Return the domain of what is written here: the stated one if it is visible."""
+        if self.domains is None or stated in self.domains:
+            return stated
+        return self.domains[0] if self.domains else stated

@@ -20,7 +20,7 @@ from memory_fabric.servers.team.word_query import word_query
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.search import EVERYTHING
 from memory_fabric.store.team import wire
-from memory_fabric.text import name_key
+from memory_fabric.text import name_key, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 # Relations around the names of a question, and observations that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
+# Rows of each kind about some entities.
+MAX_ABOUT = 10_000
+# Records that are compared with a new one, and words of its text.
+MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
 # Found with one query, since most questions ask for both.
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
@@ -173,7 +177,7 @@ class TeamReader:
         found = self._fetched(
             [
                 id_
-                for (id_,) in self._query(
+                for (id_,) in self.query(
                     "SELECT * FROM memory_fabric.related_heads(%s, %s, %s, %s)",
                     (self._space, list(names), condition, MAX_RELATIONS),
                 )
@@ -207,7 +211,7 @@ class TeamReader:
         rare = [term for term in terms if not (term in known and known[term].share)]
         held = {
             word
-            for (word,) in self._query(
+            for (word,) in self.query(
                 "SELECT * FROM memory_fabric.known_words(%s, %s)", (self._space, rare)
             )
         }
@@ -217,7 +221,7 @@ class TeamReader:
         """Return (key, name) of names that are written like a word."""
         return [
             (key, name)
-            for key, name in self._query(
+            for key, name in self.query(
                 "SELECT key, name FROM memory_fabric.names_like(%s, %s, %s)",
                 (self._space, word, most_edits),
             )
@@ -227,7 +231,7 @@ class TeamReader:
         """Return True if a row has this domain."""
         if self._domains is not None and domain not in self._domains:
             return False
-        found = self._query("SELECT memory_fabric.has_domain(%s, %s)", (self._space, domain))
+        found = self.query("SELECT memory_fabric.has_domain(%s, %s)", (self._space, domain))
         return bool(found[0][0])
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
@@ -235,11 +239,109 @@ class TeamReader:
         condition = self._condition(filters)
         if condition is None:
             return []
-        found = self._query(
+        found = self.query(
             "SELECT op_id FROM memory_fabric.heads_of(%s, %s, false, %s)",
             (self._space, list(keys), condition),
         )
         return self._fetched([id_ for (id_,) in found])
+
+    def newest(self, kind: str, limit: int) -> list[Row]:
+        """Return the newest rows of a kind."""
+        return self._newest(kind, EVERYTHING, limit)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many records, entities, observations and relations are visible."""
+        found = self.query(
+            "SELECT kind, count FROM memory_fabric.count_kinds(%s, %s)",
+            (self._space, self._condition(EVERYTHING)),
+        )
+        known = {str(kind): int(count) for kind, count in found}
+        kinds = {
+            "records": wire.RECORD,
+            "entities": wire.ENTITY,
+            "observations": wire.OBSERVATION,
+            "relations": wire.RELATION,
+        }
+        return {name: known.get(kind, 0) for name, kind in kinds.items()}
+
+    def own(self, keys: Sequence[str]) -> list[Row]:
+        """Return what the caller says under these keys."""
+        found = self.query(
+            "SELECT op_id FROM memory_fabric.heads_of(%s, %s, true, '{}')",
+            (self._space, list(keys)),
+        )
+        last = {row.key: row for row in self._rows([id_ for (id_,) in found])}
+        return [row for row in last.values() if row.value]
+
+    def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[Row]:
+        """Return what anybody says of the entities of exactly these names, `most` of each kind.
+
+        These are the entities, observations of them, and relations at either end, oldest first.
+        """
+        wanted = list(dict.fromkeys(names))
+        condition = self._condition(EVERYTHING)
+        if not wanted or condition is None:
+            return []
+        found = self.query(
+            "SELECT * FROM memory_fabric.newest_heads(%s, 'entity', %s, %s, %s) UNION ALL "
+            "SELECT * FROM memory_fabric.newest_heads(%s, 'observation', %s, %s, %s) UNION ALL "
+            "SELECT * FROM memory_fabric.related_heads(%s, %s, %s, %s)",
+            (self._space, wanted, condition, most) * 3,
+        )
+        kept = set(wanted)
+        return [row for row in self._rows([id_ for (id_,) in found]) if kept & rows.names_in(row)]
+
+    def records_ending(self, ending: str) -> list[Row]:
+        """Return the records whose id ends like this."""
+        found = self.query(
+            "SELECT * FROM memory_fabric.records_ending(%s, %s)", (self._space, ending)
+        )
+        return self._fetched([id_ for (id_,) in found])
+
+    def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
+        """Return (author, time, kind, value) of what was said under keys, the newest first.
+
+        The value of a withdrawal is None; what was replaced is known for 30 days.
+        """
+        return [
+            (str(author), str(at), str(kind), value)
+            for author, at, kind, value in self.query(
+                "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
+                "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
+                "FROM memory_fabric.operations WHERE space = %s AND op_id IN ("
+                "SELECT memory_fabric.history_of(%s, %s)) ORDER BY tx DESC, seq DESC LIMIT %s",
+                (self._space, self._space, list(keys), limit),
+            )
+        ]
+
+    def own_about(self, names: Sequence[str]) -> list[Row]:
+        """Return what the caller says of the entities of exactly these names."""
+        return [row for row in self.about(names) if row.author == self._member]
+
+    def own_records_with(self, text: str) -> list[Row]:
+        """Return the caller's records with all words at the beginning of a text, best first."""
+        some = " ".join(words(text)[:MAX_WORDS_COMPARED])
+        found = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
+        return [row for row in found[wire.RECORD] if row.author == self._member]
+
+    def named_like(self, text: str, limit: int) -> list[str]:
+        """Return names of entities that match a text, best first: by name, then by observations."""
+        asked = words(text)
+        by_name = self._matching((wire.ENTITY,), [[word] for word in asked], limit, EVERYTHING)
+        by_text = self._matching((wire.OBSERVATION,), [[word] for word in asked], limit, EVERYTHING)
+        found = [*by_name[wire.ENTITY], *by_text[wire.OBSERVATION]]
+        exact = [name for _, name, _ in self._meant([name_key(text)])]
+        named = (said.name for said in map(rows.said_in, found) if said is not None)
+        return list(dict.fromkeys([*exact, *named]))[:limit]
+
+    def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
+        """Return (place, name) of entities in the order of their statements, after a place."""
+        condition = self._condition(EVERYTHING)
+        found = self.query(
+            "SELECT seq, name FROM memory_fabric.entities_after(%s, %s, %s, %s)",
+            (self._space, seq, condition, limit),
+        )
+        return [(int(place), str(name)) for place, name in found]
 
     def _matching(
         self,
@@ -267,18 +369,18 @@ class TeamReader:
         phrases: Sequence[str],
     ) -> list[Row]:
         condition = self._condition(filters)
-        words = [*phrases, *(word for group in groups for word in group)]
-        if condition is None or not words:
+        asked = [*phrases, *(word for group in groups for word in group)]
+        if condition is None or not asked:
             return []
         try:
-            known = self._vocabulary.look_up(self._connection, self._space, words)
+            known = self._vocabulary.look_up(self._connection, self._space, asked)
             count = self._vocabulary.count_rows(self._connection, self._space)
         except psycopg.Error as error:
             raise self._error(error) from error
         query = word_query(groups, known, count, limit, phrases)
         if query is None:
             return []
-        scored = self._query(
+        scored = self.query(
             "SELECT op_id, score FROM memory_fabric.find_heads("
             "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s, %s)",
             (
@@ -303,7 +405,7 @@ class TeamReader:
         condition = self._condition(filters)
         if condition is None or names == [] or limit < 1:
             return []
-        found = self._query(
+        found = self.query(
             "SELECT * FROM memory_fabric.newest_heads(%s, %s, %s, %s, %s)",
             (self._space, kind, names, condition, limit),
         )
@@ -316,7 +418,7 @@ class TeamReader:
         condition = self._condition(filters._replace(types=()))
         if condition is None or not names:
             return {}
-        found = self._query(
+        found = self.query(
             "SELECT o FROM unnest(%s::text[]) AS n, "
             "LATERAL memory_fabric.newest_heads(%s, %s, ARRAY[n], %s, %s) AS o",
             (list(names), self._space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY),
@@ -333,29 +435,38 @@ class TeamReader:
         wanted = list(dict.fromkeys(keys))
         if not wanted:
             return []
-        found = self._query(
+        found = self.query(
             "SELECT asked, name, is_alias FROM memory_fabric.names_of(%s, %s)",
             (self._space, wanted),
         )
         return [(str(asked), str(name), bool(is_alias)) for asked, name, is_alias in found]
 
     def _fetched(self, ids: Sequence[object]) -> list[Row]:
-        """Return these rows as the policies let the member read them, one for each key."""
+        """Return these rows, one for each key: the caller's own, else the oldest."""
+        kept: dict[str, Row] = {}
+        for row in self._rows(ids):
+            is_own = row.author == self._member
+            if row.value and (row.key not in kept or is_own):
+                kept[row.key] = row
+        return list(kept.values())
+
+    def _rows(self, ids: Sequence[object]) -> list[Row]:
+        """Return these rows as the policies let the member read them, by their clocks.
+
+        The value of a withdrawal is empty.
+        """
         if not ids:
             return []
-        found = self._query(
+        found = self.query(
             "SELECT op_id, seq, author::text, kind, key, payload -> 'value' "
             "FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[]) "
-            "AND NOT superseded ORDER BY seq",
+            "AND NOT superseded ORDER BY payload ->> 'clock', op_id",
             (self._space, [str(id_) for id_ in ids]),
         )
-        kept: dict[str, Row] = {}
-        for id_, seq, author, kind, key, value in found:
-            if not isinstance(value, dict):
-                continue
-            if key not in kept or (author == self._member and kept[key].author != author):
-                kept[key] = Row(str(id_), seq, author, kind, key, value)
-        return list(kept.values())
+        return [
+            Row(str(id_), seq, author, kind, key, value if isinstance(value, dict) else {})
+            for id_, seq, author, kind, key, value in found
+        ]
 
     def _records(self, found: Iterable[Row]) -> list[Candidate]:
         candidates = (rows.record_candidate(row, self._member) for row in found)
@@ -381,7 +492,8 @@ class TeamReader:
             found["domains"] = list(self._domains)
         return json.dumps(found)
 
-    def _query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises StoreUnavailable, NoMember, DeadlinePassed."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except psycopg.Error as error:

@@ -99,7 +99,7 @@ def record_fields(row: Row, member: str) -> dict[str, Any] | None:
         "source": claims_read.name_in(own.get("source")) or "journal",
         "scope": SCOPE,
         "agent": claims_read.name_in(value.get("agent")),
-        "project": claims_read.name_in(value.get("project")),
+        "project": claims_read.name_in(value.get("project") or own.get("project")),
         "pinned": own.get("pinned") is True,
         "relations": [],
         "evidence": evidence if isinstance(evidence, dict) else {},
@@ -125,7 +125,7 @@ def observation_candidate(row: Row, member: str) -> Candidate | None:
         bm25=row.score,
         metadata={
             "entityType": said.type,
-            "trust": BY_TOOL if row.author == member else FOREIGN,
+            "trust": trust_of(row.author, member),
             "said_in": "mcp",
             "session": "",
             "agent": "",
@@ -189,3 +189,27 @@ def relation_in(row: Row) -> Relation | None:
         for name in ("from", "relationType", "to")
     ]
     return Relation(*ends) if all(ends) else None
+
+
+def names_in(row: Row) -> frozenset[str]:
+    """Return the names that a row of the graph is about."""
+    fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}.get(row.kind, ("entity",))
+    return frozenset(str(row.value[name]) for name in fields if name in row.value)
+
+
+def trust_of(author: str, member: str) -> str:
+    """Return the trust of a row of the graph for a member."""
+    return BY_TOOL if author == member else FOREIGN
+
+
+def said_of(kind: str, value: object) -> str:
+    """Return what a value says in one sentence; of a withdrawn or blanked one, that it is gone."""
+    if not isinstance(value, dict):
+        return "(withdrawn, or kept no longer)"
+    if kind == wire.RECORD:
+        return str(value.get("what"))
+    if kind == wire.RELATION:
+        return " ".join(str(value.get(name)) for name in ("from", "relationType", "to"))
+    if kind == wire.ENTITY:
+        return f"{value.get('name')} ({value.get('type')})"
+    return f"{value.get('entity')}: {value.get('text')}"

@@ -201,7 +201,9 @@ class _Batch:
             if value["domain"] in self._isolated:
                 self._refuse(operation, f"The domain {value['domain']} is isolated here.")
                 return
-        if operation.author == self._tie.member and self._repeats_own(operation):
+        if operation.author == self._tie.member and (
+            self._is_replaced(operation) or self._repeats_own(operation)
+        ):
             return
         head = _head(operation, heads.THEIRS, heads.text_of(value))
         register = [
@@ -241,6 +243,12 @@ class _Batch:
                 self._drop(other)
         if self._add(head, register):
             self._mine.setdefault(head.key, before)
+
+    def _is_replaced(self, operation: TeamOperation) -> bool:
+        """True for an own operation whose answer was lost, if it was replaced here since."""
+        return any(
+            other.is_own and operation.op_id in other.base for other in self._at(operation.key)
+        )
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
         """Take an unproved operation under this user's name as own if it says what is said here.

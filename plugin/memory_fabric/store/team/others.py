@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 SOURCE, TRUST = OTHERS, others_effects.TRUST
 # How the keys of records begin.
 _OF_RECORDS = wire.key_of_record("")
+# Served by the index `team_heads_closed`.
+_CLOSED = (
+    "SELECT key FROM team_heads WHERE state = 'theirs' AND kind = 'record' AND value <> '' "
+    "AND json_extract(value, '$.superseded_by')"
+)
 
 
 def show(
@@ -89,6 +94,7 @@ def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> None:
     known = _stored(c, changed)
+    graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     shown: list[tuple[Record, str]] = []
     gone = []
     for key, found in changed.items():
@@ -99,16 +105,34 @@ def _show_records(
             gone.append(id_)
             continue
         value: dict[str, Any] = jsontext.loads(head.value) | {"author": head.author, "origin": ""}
-        record = others_effects.claimed_record(c, value, project, by, old)
+        record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             records.put(c, record, [])
             shown.append((record, value.get("superseded_by", "")))
-    for record, successor in shown:
+    new = [record.id for record, _ in shown if record.id not in known]
+    for record, successor in (*shown, *_closed_by(c, new)):
         if successor:
             others_effects.set_successor(c, record, successor)
     _drop(c, [id_ for id_ in gone if id_ in known and others_effects.is_of_others(known[id_])])
     if shown:
         others_effects.note_any(c)
+
+
+def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
+    """Return records that came before the ones that close them, each with the id of that one."""
+    keys: list[str] = []
+    for start in range(0, len(successors), heads.SOME):
+        some = successors[start : start + heads.SOME]
+        marks = ", ".join("?" * len(some))
+        keys += [key for (key,) in c.execute(f"{_CLOSED} IN ({marks})", some)]
+    known = _stored(c, keys)
+    found = []
+    for key, here in heads.of_keys(c, keys).items():
+        old = known.get(key.partition(":")[2])
+        head = _shown(here, old.author) if old and others_effects.is_of_others(old) else None
+        if old is not None and head is not None:
+            found.append((old, str(jsontext.loads(head.value).get("superseded_by", ""))))
+    return found
 
 
 def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:

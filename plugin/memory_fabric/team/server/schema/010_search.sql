@@ -11,28 +11,29 @@
 CREATE FUNCTION memory_fabric.words_of(said text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    plain text := normalize(regexp_replace(normalize(said, NFD), '[\u0300-\u036f]', '', 'g'), NFC);
-    parts text := '';
+    -- The signs of ASCII, without control characters, which the parser takes for spaces.
+    signs constant text := '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~';
+    spaces constant text := repeat(' ', length(signs));
+    plain text := translate(said, signs, spaces);
 BEGIN
+    IF octet_length(plain) > length(plain) THEN
+        plain := regexp_replace(
+            normalize(regexp_replace(normalize(plain, NFD), '[\u0300-\u036f]', '', 'g'), NFC),
+            '[\u0080-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+', ' ', 'g');
+        IF plain ~ '[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]' THEN
+            plain := concat_ws(' ', plain, (
+                SELECT string_agg(substr(run[1], i, 2), ' ')
+                FROM regexp_matches(
+                    plain, '[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}', 'g') AS run,
+                generate_series(1, length(run[1]) - 1) AS i));
+        END IF;
+    END IF;
     IF plain ~ '[a-z0-9][A-Z]|[A-Z]{2}[a-z]' THEN
-        parts := (
-            SELECT string_agg(regexp_replace(
-                regexp_replace(word[1], '([a-z0-9])([A-Z])', '\1 \2', 'g'),
-                '([A-Z]+)([A-Z][a-z])', '\1 \2', 'g'), ' ')
-            FROM regexp_matches(
-                plain, '[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[A-Za-z0-9]*', 'g') AS word);
+        plain := plain || ' ' || regexp_replace(
+            regexp_replace(plain, '([a-z0-9])([A-Z])', '\1 \2', 'g'),
+            '([A-Z]+)([A-Z][a-z])', '\1 \2', 'g');
     END IF;
-    IF plain ~ '[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]' THEN
-        parts := concat_ws(' ', parts, (
-            SELECT string_agg(substr(run[1], i, 2), ' ')
-            FROM regexp_matches(
-                plain, '[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}', 'g') AS run,
-            generate_series(1, length(run[1]) - 1) AS i));
-    END IF;
-    RETURN to_tsvector('pg_catalog.english', regexp_replace(
-        concat_ws(' ', plain, parts),
-        '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+',
-        ' ', 'g'));
+    RETURN to_tsvector('pg_catalog.english', plain);
 END
 $$;
 
@@ -87,6 +88,8 @@ CREATE INDEX heads_by_key ON memory_fabric.heads (space, key, author);
 CREATE INDEX heads_by_time ON memory_fabric.heads (space, kind, created_at);
 CREATE INDEX heads_by_source ON memory_fabric.heads (space, source) WHERE source <> '';
 CREATE INDEX heads_by_target ON memory_fabric.heads (space, target) WHERE target <> '';
+-- People type the ends of ids; only records have keys that begin with r:.
+CREATE INDEX heads_by_end ON memory_fabric.heads (space, right(key, 6)) WHERE kind = 'record';
 CREATE INDEX heads_by_domain ON memory_fabric.heads (space, domain) WHERE domain <> 'general';
 CREATE INDEX heads_by_words ON memory_fabric.heads USING gin (words);
 
@@ -128,7 +131,7 @@ BEGIN
         SELECT space, op_id, author, key, kind, coalesce(payload ->> 'clock', ''), v <> '{}',
             coalesce(nullif(v ->> 'domain', ''), 'general'), coalesce(v ->> 'type', ''),
             coalesce(v ->> 'category', ''), coalesce(v ->> 'agent', ''),
-            coalesce(v ->> 'project', ''),
+            coalesce(v ->> 'project', v #>> '{own,project}', ''),
             coalesce(v ->> 'created_at', to_char(
                 stored_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
             CASE WHEN kind = 'record' OR v = '{}' THEN ''
@@ -269,6 +272,23 @@ BEGIN
 END
 $$;
 
+-- Return how many rows of each kind a space has, up to 100,000 of each: counting takes its time.
+CREATE FUNCTION memory_fabric.count_kinds(in_space text, in_filters jsonb)
+RETURNS TABLE (kind text, count bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+    PERFORM memory_fabric.expect_member(in_space);
+    RETURN QUERY EXECUTE
+        'SELECT k.kind, (SELECT count(*) FROM (SELECT FROM memory_fabric.heads h
+            WHERE h.space = $1 AND h.kind = k.kind AND h.stands'
+        || CASE WHEN in_filters = '{}' AND memory_fabric.domain_of_caller() = '' THEN ''
+            ELSE ' AND memory_fabric.is_visible(h.domain) AND memory_fabric.is_allowed(h, $2)' END
+        || ' LIMIT 100000) AS some_rows)
+        FROM unnest(ARRAY[''record'', ''entity'', ''observation'', ''relation'']) AS k (kind)'
+        USING in_space, in_filters;
+END
+$$;
+
 -- True if the filters of a query (a JSON object of lists and times) allow a row.
 CREATE FUNCTION memory_fabric.is_allowed(h memory_fabric.heads, f jsonb) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -293,6 +313,39 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         SELECT FROM memory_fabric.heads g
         WHERE g.space = h.space AND g.key = h.key AND g.author = h.author
             AND (g.clock, g.op_id) > (h.clock, h.op_id))
+$$;
+
+-- Return the records whose id ends like this, with six characters at least.
+CREATE FUNCTION memory_fabric.records_ending(in_space text, in_end text) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM memory_fabric.expect_member(in_space);
+    RETURN QUERY
+    SELECT h.op_id FROM memory_fabric.heads h
+    WHERE h.space = in_space AND h.kind = 'record' AND right(h.key, 6) = right(in_end, 6)
+        AND right(h.key, length(in_end)) = in_end
+        AND memory_fabric.is_visible(h.domain) AND memory_fabric.is_current(h)
+    LIMIT 20;
+END
+$$;
+
+-- Return the operations on these keys, replaced ones, too, by following what each replaced.
+CREATE FUNCTION memory_fabric.history_of(in_space text, in_keys text[]) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+    PERFORM memory_fabric.expect_member(in_space);
+    RETURN QUERY
+    WITH RECURSIVE steps (id, depth) AS (
+        SELECT h.op_id, 0 FROM memory_fabric.heads h
+        WHERE h.space = in_space AND h.key = ANY (in_keys)
+        UNION
+        SELECT b.id, s.depth + 1 FROM steps s
+        JOIN memory_fabric.operations o ON o.space = in_space AND o.op_id = s.id,
+        LATERAL unnest(o.base) AS b (id)
+        WHERE s.depth < 50
+    )
+    SELECT DISTINCT id FROM steps;
+END
 $$;
 
 -- True if the caller may see rows of a domain.
@@ -454,6 +507,23 @@ BEGIN
         SELECT FROM memory_fabric.heads h
         WHERE h.space = in_space AND h.domain = in_domain AND h.stands
             AND (in_domain = 'general' OR h.domain <> 'general'));
+END
+$$;
+
+-- Return the names of entities in the order in which they were first stated, after a place.
+CREATE FUNCTION memory_fabric.entities_after(
+    in_space text, in_seq bigint, in_filters jsonb, in_limit integer
+) RETURNS TABLE (seq bigint, name text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+    PERFORM memory_fabric.expect_member(in_space);
+    RETURN QUERY
+    SELECT o.seq, o.payload #>> '{value,name}' FROM memory_fabric.heads h
+    JOIN memory_fabric.operations o ON o.space = h.space AND o.op_id = h.op_id
+    WHERE h.space = in_space AND h.kind = 'entity' AND o.seq > in_seq
+        AND memory_fabric.is_visible(h.domain) AND memory_fabric.is_allowed(h, in_filters)
+        AND memory_fabric.is_current(h)
+    ORDER BY o.seq LIMIT in_limit;
 END
 $$;
 

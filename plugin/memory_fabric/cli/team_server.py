@@ -1,0 +1,134 @@
+"""`serve --team`: the shared server of a team, and the keys of its members."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memory_fabric.cli import show
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput
+from memory_fabric.team import driver
+from memory_fabric.values import Value
+
+if TYPE_CHECKING:
+    from memory_fabric.team.server.connect import Connection
+
+
+class Options(Value):
+    """The options of one call, as stated."""
+
+    dsn: str
+    space: str = ""
+    member: str = ""
+    domain: str = ""
+    insecure: bool = False
+    host: str = "127.0.0.1"
+    port: int = 0
+    socket: str = ""
+    socket_fd: int = -1
+    allowed: Sequence[str] = ()
+    workers: int = 1
+
+
+def serve(settings: Settings, given: Options) -> int:
+    """Serve a space until Ctrl-C. Raises TeamError, BadInput, CannotListen."""
+    from memory_fabric.servers.team.server import TeamServer, space_of  # not needed for --help
+
+    is_worker = given.socket_fd >= 0
+    space = given.space
+    if not is_worker:  # a worker's parent has looked
+        space = space_of(given.dsn, given.space, insecure=given.insecure)
+    server = TeamServer(
+        settings,
+        given.dsn,
+        space,
+        host=given.host,
+        port=given.port,
+        path=given.socket,
+        allowed=given.allowed,
+        insecure=given.insecure,
+        workers=given.workers,
+        socket_fd=given.socket_fd,
+    )
+    if not is_worker:
+        _tell(space, server.address, is_local=server.is_local)
+    server.run()
+    return 0
+
+
+def make_key(given: Options, name: str) -> int:
+    """Make a key of a member, print it once, and exit."""
+    from memory_fabric.servers.team import keys  # not needed for --help
+
+    if not given.member:
+        raise BadInput(
+            "--member",
+            "A key of a shared server acts for a member.",
+            remedy="Name the member: serve --team DSN --new-key NAME --member MEMBER.",
+        )
+    with _space(given) as (connection, space):
+        key = keys.make(connection, space, given.member, name, given.domain)
+    show.line(key)
+    show.warn("this key is shown only once; only its hash is stored.")
+    return 0
+
+
+def list_keys(given: Options) -> int:
+    """List the keys of a space that the login may see."""
+    from memory_fabric.servers.team import keys  # not needed for --help
+
+    with _space(given) as (connection, space):
+        kept = keys.kept(connection, space)
+    for key in kept:
+        domain = f"  domain {key.domain}" if key.domain else ""
+        show.line(f"{key.name}  {key.member}  {key.created_at:%Y-%m-%d}{domain}")
+    if not kept:
+        show.line("There is no key. serve --team DSN --new-key NAME --member MEMBER makes one.")
+    return 0
+
+
+def drop_key(given: Options, name: str) -> int:
+    """Delete a key."""
+    from memory_fabric.servers.team import keys  # not needed for --help
+
+    with _space(given) as (connection, space):
+        keys.drop(connection, space, name)
+    show.line(f"The key {name} is not valid any more.")
+    return 0
+
+
+def load_driver(settings: Settings) -> None:
+    """Make the packages of the extra importable, and install them at the first use."""
+    try:
+        driver.reach(settings)
+    except driver.DriverMissing:
+        show.warn(f"installing the packages for a shared log once (about {driver.SIZE_MB} MB) ...")
+        driver.install(settings)
+
+
+@contextmanager
+def _space(given: Options) -> Iterator[tuple[Connection, str]]:
+    from memory_fabric.servers.team.server import space_of
+    from memory_fabric.team.server import connect
+
+    space = space_of(given.dsn, given.space, insecure=given.insecure)
+    connection = connect.connect(given.dsn, insecure=given.insecure)
+    try:
+        yield connection, space
+    finally:
+        connection.close()
+
+
+def _tell(space: str, address: str, *, is_local: bool) -> None:
+    show.line(f"The memory of the space {space}: {address}")
+    show.line("Requests need a key: serve --team DSN --new-key NAME --member MEMBER makes one.")
+    show.line("Press Ctrl-C to stop.", style="dim")
+    sys.stdout.flush()
+    if not is_local:
+        show.warn(
+            "other machines can reach this address, and everything is sent unencrypted, "
+            "including keys: put TLS in front of it (docs/http.md)."
+        )
