@@ -31,7 +31,9 @@ from memory_fabric.team.ties import USER, Tie
 if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
-PUSH_AT_ONCE, PULL_AT_ONCE = 500, 2000
+# Operations in one batch. What is read is merged in one transaction, for which hooks that write
+# wait; a machine that reads the whole log at first is seldom in a session.
+PUSH_AT_ONCE, PULL_AT_ONCE, PULL_AT_FIRST = 500, 500, 2000
 # The key of an operation that says that a machine holds the user's key; it changes no memory.
 MACHINE = "machine:"
 
@@ -76,7 +78,8 @@ class Exchange:
 
         With `only_due` nothing is written here if no row changed and nothing came.
         """
-        self._follow_database()
+        if only_due:
+            self._follow_database()
         if not only_due or self._database.row("SELECT 1 FROM team_due LIMIT 1") is not None:
             outbox.settle(self._memory, self._database)
         try:
@@ -100,6 +103,7 @@ class Exchange:
 
         Returns the reason for that, empty without one. Raises TeamError.
         """
+        self._follow_database()
         self.server = self._log.state()
         if self.server.member != self._tie.member:
             raise TeamError(
@@ -137,8 +141,8 @@ class Exchange:
 
     def has_work(self) -> bool:
         """True if something waits to be sent."""
-        found = space.counts(self._database)
-        return bool(found.due or found.waiting)
+        row = self._database.row(state.WAITS)
+        return bool(row and row[0])
 
     def _is_new(self) -> bool:
         return space.position(self._database).tx == 0
@@ -182,9 +186,10 @@ class Exchange:
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
+        at_once = PULL_AT_FIRST if self._is_new() else PULL_AT_ONCE
         while True:
             read_to = space.position(self._database)._replace(epoch=self.server.epoch)
-            operations, after = self._log.pull(read_to, PULL_AT_ONCE)
+            operations, after = self._log.pull(read_to, at_once)
             if after == read_to and not operations:
                 return total
             total = total.plus(Outcome(read=len(operations)))
