@@ -8,7 +8,7 @@ memory limited to some domains shows no others (store.domains.views).
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import CONFIRMED, CONTRADICTS, INGEST, OTHERS, Filters
+from memory_fabric.models import CONFIRMED, CONTRADICTS, INGEST, OTHERS, SHARED_LOG, Filters
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
@@ -433,6 +433,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "outcome": body["outcome"],
             "category": body.get("category", ""),
             "author": body["author"],
+            "is_member": body.get("origin") == SHARED_LOG,
             "project": body["project"],
         }
         | kept,
@@ -474,7 +475,7 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
             "superseded_by": (link or "").partition(" ")[0],
             "valid_to": (link or "").partition(" ")[2],
         }
-        | ({"author": agent} if source == OTHERS else {}),
+        | ({"author": agent, "is_member": True} if source == OTHERS else {}),
         store=db.kind,
     )
 
