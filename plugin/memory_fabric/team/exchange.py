@@ -31,7 +31,9 @@ from memory_fabric.team.ties import USER, Tie
 if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
-PUSH_AT_ONCE, PULL_AT_ONCE = 500, 2000
+# Operations in one batch. What is read is merged in one transaction, for which hooks that write
+# wait; a machine that reads the whole log at first is seldom in a session.
+PUSH_AT_ONCE, PULL_AT_ONCE, PULL_AT_FIRST = 500, 500, 2000
 # The key of an operation that says that a machine holds the user's key; it changes no memory.
 MACHINE = "machine:"
 
@@ -76,6 +78,8 @@ class Exchange:
 
         With `only_due` nothing is written here if no row changed and nothing came.
         """
+        if only_due:
+            self._follow_database()
         if not only_due or self._database.row("SELECT 1 FROM team_due LIMIT 1") is not None:
             outbox.settle(self._memory, self._database)
         try:
@@ -85,11 +89,21 @@ class Exchange:
             raise
         return sent.plus(self._pull(progress))
 
+    def _follow_database(self) -> None:
+        """Use the database that is there now: a long-lived process may outlive a repaired one."""
+        now = self._memory.database(self._tie.kind, create=True)
+        if now is not None and now is not self._database:
+            self._database = now
+            space.begin(
+                now, self._tie.space, self._tie.member, state.origin(self._memory.settings.home)
+            )
+
     def look(self) -> str:
         """Read the state of the space; begin anew if the log is another one or was set back.
 
         Returns the reason for that, empty without one. Raises TeamError.
         """
+        self._follow_database()
         self.server = self._log.state()
         if self.server.member != self._tie.member:
             raise TeamError(
@@ -171,9 +185,10 @@ class Exchange:
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
+        at_once = PULL_AT_FIRST if self._is_new() else PULL_AT_ONCE
         while True:
             read_to = space.position(self._database)._replace(epoch=self.server.epoch)
-            operations, after = self._log.pull(read_to, PULL_AT_ONCE)
+            operations, after = self._log.pull(read_to, at_once)
             if after == read_to and not operations:
                 return total
             total = total.plus(Outcome(read=len(operations)))
