@@ -117,7 +117,7 @@ class Machine:
             "MEMORY_FABRIC_HOME": os.path.join(self.home, "memory-fabric"),
         }
         self.connection: Connection | None = None
-        self.memory = self._opened()
+        self.memory = self.opened()
         self.ties = [Tie("project", "", SPACE, member, me=key is not None)]
         self.ties += [Tie(USER, "", own_space(member), member, me=True)] if key else []
 
@@ -130,7 +130,7 @@ class Machine:
     def restart(self) -> None:
         """End the process, as far as its files show: everything is opened again."""
         self.close()
-        self.memory = self._opened()
+        self.memory = self.opened()
 
     def close(self) -> None:
         """Close memory and connection."""
@@ -200,7 +200,8 @@ class Machine:
         finally:
             time.time, time.time_ns = now, now_ns
 
-    def _opened(self) -> Memory:
+    def opened(self) -> Memory:
+        """Open the memory of this machine."""
         return Memory.open(read_settings(self.environ, {}))
 
 
