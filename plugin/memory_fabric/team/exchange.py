@@ -141,7 +141,8 @@ class Exchange:
 
     def has_work(self) -> bool:
         """True if something waits to be sent."""
-        return space.has_work(self._database)
+        row = self._database.row(state.WAITS)
+        return bool(row and row[0])
 
     def _is_new(self) -> bool:
         return space.position(self._database).tx == 0

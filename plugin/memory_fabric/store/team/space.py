@@ -171,12 +171,6 @@ def counts(database: Database) -> Counts:
     )
 
 
-def has_work(database: Database) -> bool:
-    """True if something changed that was not sent. Raises StoreUnavailable, DeadlinePassed."""
-    due = database.row("SELECT 1 FROM team_due LIMIT 1")
-    return due is not None or number_of(database, heads.WAITING) > 0
-
-
 def number_of(database: Database, state: str) -> int:
     """Return the number of operations in a state of `heads`; cheaper than `counts`.
 
