@@ -286,7 +286,7 @@ def entities_named(
                 "scope": scope or conditions.scope_of(db),
                 "whole_entity": True,
             }
-            | ({"trust": "foreign", "author": said_by} if said_by else {}),
+            | ({"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}),
             store=db.kind,
         )
         for id_, name, kind, domain, at, said_by, scope, score in rows
@@ -483,9 +483,8 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
 def _first_observations(
     db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """Return the newest observations of entities, as of the filters' time, joined to one text each.
-
-    Those that had been replaced, that the filters exclude, or that others state are left out.
+    """Return the newest observations of entities, as of the filters' time, joined to one text each,
+    without those that had been replaced, that the filters exclude, or that others state.
     """
     said: dict[int, list[str]] = {}
     then = filters.as_of or "9999"

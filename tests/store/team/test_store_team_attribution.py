@@ -41,10 +41,10 @@ def test_recall_and_why_name_the_member(ann: Home, bob: Home) -> None:
     said = ann.say("Invoices are archived in Glacier for ten years")
     create(ann.memory, entity("invoicer", "renders invoices with Typst"))
     synced(ann, bob)
-    assert "from ann as claimed, unverified" in asked(bob, "recall", "invoices archived Glacier")
-    assert "from ann as claimed, unverified" in asked(bob, "recall", "invoicer Typst renders")
-    assert "ann, as claimed" in asked(bob, "why", said.id)
-    assert "ann, as claimed" in asked(bob, "why", "invoicer")
+    assert "from ann, unverified" in asked(bob, "recall", "invoices archived Glacier")
+    assert "from ann, unverified" in asked(bob, "recall", "invoicer Typst renders")
+    assert "ann, by journal" in asked(bob, "why", said.id)
+    assert "ann, by journal" in asked(bob, "why", "invoicer")
 
 
 def test_the_graph_names_who_states_a_row(ann: Home, bob: Home) -> None:
@@ -53,7 +53,7 @@ def test_the_graph_names_who_states_a_row(ann: Home, bob: Home) -> None:
     ann.memory.write("create_relations", edge, TOOL)
     synced(ann, bob)
     found = graph.open_nodes(bob.database, ["invoicer"])
-    mark = "(from ann as claimed, unverified)"
+    mark = "(from ann, unverified)"
     assert found.entities[0].observations == (f"renders with Typst {mark}",)
     assert [relation.type for relation in found.relations] == [f"needs {mark}"]
     assert graph.read_graph(bob.database).relations == found.relations
