@@ -16,7 +16,7 @@ from memory_fabric import ids
 from memory_fabric.models import Provenance
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import inbox, outbox, space
+from memory_fabric.store.team import heads, inbox, outbox, space
 from memory_fabric.store.team.heads import Head
 from memory_fabric.store.team.inbox import Merged
 from memory_fabric.store.team.wire import PURGE, SEALED, Position, TeamOperation
@@ -68,7 +68,7 @@ class Exchange:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Exchange everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         again = self.look()
-        if space.counts(self._database).unread:
+        if space.number_of(self._database, heads.UNREAD):
             inbox.read_again(self._memory, self._database, self._verified)
         first = self._pull(progress) if self._is_new() else Outcome()
         return first.plus(self.round(progress))._replace(again=again)
@@ -158,7 +158,7 @@ class Exchange:
 
     def _push(self, progress: Progress | None) -> Outcome:
         sent = refused = 0
-        todo = space.counts(self._database).waiting if progress is not None else 0
+        todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
         while operations := outbox.waiting(self._database, PUSH_AT_ONCE):
             done, wrong = self._append([o for o in operations if o.kind != PURGE])
             purges = [o for o in operations if o.kind == PURGE]
