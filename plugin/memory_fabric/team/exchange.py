@@ -54,7 +54,7 @@ class Exchange:
 
         Raises TeamError, StoreUnavailable, OSError.
         """
-        if tie.key == USER and key is None:
+        if (tie.me or tie.key == USER) and key is None:
             raise NoKey(
                 "The key of your machines is missing here.",
                 remedy="Run memory-fabric team join DSN --me, and give its words.",
