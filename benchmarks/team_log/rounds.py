@@ -458,11 +458,14 @@ class Rounds:
     def _compare(self) -> Found:
         with closing(self._server.superuser()) as connection:
             rows = connection.execute(
-                "SELECT space, op_id::text, base::text[], superseded FROM memory_fabric.operations "
-                "WHERE kind <> 'purge' AND key NOT LIKE 'machine:%'"
+                "SELECT space, op_id::text, base::text[], superseded, key LIKE 'machine:%' "
+                "FROM memory_fabric.operations WHERE kind <> 'purge'"
             ).fetchall()
+        # Announcements of machines are sent, too, but belong to no memory.
+        announced = {row[1] for row in rows if row[4]}
+        rows = [row[:4] for row in rows if not row[4]]
         replaced = {id_ for row in rows for id_ in row[2]}
-        missing = self._acknowledged - {row[1] for row in rows} - replaced
+        missing = self._acknowledged - {row[1] for row in rows} - replaced - announced
         # Sent again after the server was set back, one may come after another that replaced it.
         current = [(space, id_) for space, id_, _, gone in rows if not gone and id_ not in replaced]
         differing = [text for machine in self.machines for text in self._against(machine, current)]
