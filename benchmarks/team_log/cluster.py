@@ -25,10 +25,13 @@ def own_space(member: str) -> str:
 
 
 class Server:
-    """A cluster with the space SPACE. `moves` counts how often it went to another cluster."""
+    """A cluster with the space SPACE. `moves` counts how often it went to another cluster.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
+    `settings` replace those of the tests, in which a crash may lose the last commits.
+    """
+
+    def __init__(self, names: Sequence[str], **settings: str) -> None:
+        self._names, self._settings = names, settings
         self.cluster = self._new_cluster()
         self.moves = 0
         self._execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER} TEMPLATE template0")
@@ -56,7 +59,7 @@ class Server:
         self.cluster.stop()
         shutil.rmtree(self._saved, ignore_errors=True)
         self._copy(self.cluster.data_folder, self._saved)
-        self.cluster.start()
+        self.cluster.start(**self._settings)
 
     def set_back(self) -> bool:
         """Put the copy in the place of the server; return False if there is none."""
@@ -65,13 +68,13 @@ class Server:
         self.cluster.stop("immediate")
         shutil.rmtree(self.cluster.data_folder)
         self._copy(self._saved, self.cluster.data_folder)
-        self.cluster.start()
+        self.cluster.start(**self._settings)
         return True
 
     def crash(self) -> None:
         """Stop the server as a power failure does, and start it again."""
         self.cluster.stop("immediate")
-        self.cluster.start()
+        self.cluster.start(**self._settings)
 
     def move(self) -> None:
         """Restore a dump into a new cluster and give up the old one."""
@@ -102,7 +105,7 @@ class Server:
     def _new_cluster(self) -> Cluster:
         cluster = Cluster()
         try:
-            cluster.start()
+            cluster.start(**self._settings)
             cluster.make_roles()
             with closing(cluster.connect(SUPERUSER)) as connection:
                 known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles")}
@@ -126,9 +129,9 @@ class Server:
 
 
 @contextmanager
-def server_of(names: Sequence[str]) -> Iterator[Server]:
+def server_of(names: Sequence[str], **settings: str) -> Iterator[Server]:
     """Run a server for these members."""
-    server = Server(names)
+    server = Server(names, **settings)
     try:
         yield server
     finally:

@@ -22,7 +22,7 @@ from memory_fabric.team.exchange import Exchange
 from memory_fabric.team.keys import Key
 from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import PULL_BYTES, SharedLog
+from memory_fabric.team.server.log import SharedLog
 from memory_fabric.team.ties import USER, Tie
 from team_log.cluster import SPACE, Server, own_space
 
@@ -75,11 +75,11 @@ class Interruptible(SharedLog):
         return held
 
     def pull(
-        self, position: Position, limit: int = AT_ONCE, max_bytes: int = PULL_BYTES
+        self, position: Position, limit: int = AT_ONCE
     ) -> tuple[list[TeamOperation], Position]:
         """Pull few operations."""
         self._steps.step()
-        found = super().pull(position, min(limit, AT_ONCE), max_bytes)
+        found = super().pull(position, min(limit, AT_ONCE))
         self._steps.step()
         return found
 
@@ -117,7 +117,7 @@ class Machine:
             "MEMORY_FABRIC_HOME": os.path.join(self.home, "memory-fabric"),
         }
         self.connection: Connection | None = None
-        self.memory = self._opened()
+        self.memory = self.opened()
         self.ties = [Tie("project", "", SPACE, member, me=key is not None)]
         self.ties += [Tie(USER, "", own_space(member), member, me=True)] if key else []
 
@@ -130,7 +130,7 @@ class Machine:
     def restart(self) -> None:
         """End the process, as far as its files show: everything is opened again."""
         self.close()
-        self.memory = self._opened()
+        self.memory = self.opened()
 
     def close(self) -> None:
         """Close memory and connection."""
@@ -200,7 +200,8 @@ class Machine:
         finally:
             time.time, time.time_ns = now, now_ns
 
-    def _opened(self) -> Memory:
+    def opened(self) -> Memory:
+        """Open the memory of this machine."""
         return Memory.open(read_settings(self.environ, {}))
 
 

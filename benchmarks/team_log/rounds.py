@@ -6,7 +6,6 @@ acknowledged must be in it or replaced by something that is.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections import Counter
@@ -28,6 +27,7 @@ from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
 from team.postgres import OWNER
 from team_log.cluster import SPACE, Server
+from team_log.comparison import Found, Truth, compare, single_of
 from team_log.machines import Interrupted, Interruptible, Machine, Steps, is_of_others
 
 DAY_S = 24 * 3600.0
@@ -42,29 +42,13 @@ MACHINES = {
     "dora": ("dora", 0.0),
 }
 MEMBERS = tuple(dict.fromkeys(member for member, _ in MACHINES.values()))
-# Members with one machine: what they said last is what all must hold.
-SINGLE = ("bob", "carl", "dora")
 # The member who is removed and let in again.
 REMOVED = "dora"
 # An exchange ends at one of its first steps.
 STEPS = 30
 # Rounds between two events of a server: saved, set back, moved.
-SERVER_EVERY = 40
+SERVER_EVERY = 30
 NAMES = tuple(f"service-{number}" for number in range(40))
-
-
-class Found(NamedTuple):
-    """The result of all rounds. `missing` were acknowledged and are nowhere; `differing` are
-    sentences about machines that do not hold what the others do.
-    """
-
-    rounds: int
-    counts: Mapping[str, int]
-    acknowledged: int
-    on_server: int
-    records: int
-    missing: tuple[str, ...]
-    differing: tuple[str, ...]
 
 
 class Late(NamedTuple):
@@ -74,20 +58,6 @@ class Late(NamedTuple):
     connection: Connection
     steps: Steps
     until: int
-
-
-class Truth:
-    """Every record that was said: its last text, unless it was ever forgotten."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-        self.reasons: dict[str, str] = {}
-        self.by: dict[str, str] = {}
-        self.forgotten: set[str] = set()
-        # Members by text that they forgot: nobody else's record of that text comes back to them.
-        self.unwanted: dict[str, set[str]] = {}
-        # Closed by another member, who alone sees it so.
-        self.closed_by_others: set[str] = set()
 
 
 class Rounds:
@@ -144,7 +114,9 @@ class Rounds:
             for machine in self.machines:
                 with machine.clock():
                     self._exchange(machine, Steps())
-        return self._compare()
+        return compare(
+            self._server, self.machines, self.truth, self._acknowledged, self._number, self.counts
+        )
 
     def close(self) -> None:
         """Close all machines."""
@@ -359,7 +331,7 @@ class Rounds:
 
     def _begin_late(self, machine: Machine) -> None:
         """Push within a transaction that commits, or not, some rounds later."""
-        if self._late is not None or machine.member not in SINGLE:
+        if self._late is not None or machine.member not in single_of(self.machines):
             return
         self._exchange(machine, Steps())
         self._say(machine)
@@ -393,6 +365,8 @@ class Rounds:
     def _compacted(self, _: Machine) -> None:
         """What was replaced is blanked, as after thirty days."""
         with closing(self._server.superuser()) as connection:
+            # Nobody may change this; only a superuser can go round the trigger.
+            connection.execute("SET session_replication_role = 'replica'")
             connection.execute(
                 "UPDATE memory_fabric.operations SET stored_at = stored_at - interval '40 days' "
                 "WHERE superseded AND stored_at > now() - interval '30 days'"
@@ -452,96 +426,6 @@ class Rounds:
         self._server.move()
         for machine in self.machines:
             machine.disconnect()
-
-    # The comparison.
-
-    def _compare(self) -> Found:
-        with closing(self._server.superuser()) as connection:
-            rows = connection.execute(
-                "SELECT space, op_id::text, base::text[], superseded, key LIKE 'machine:%' "
-                "FROM memory_fabric.operations WHERE kind <> 'purge'"
-            ).fetchall()
-        # Announcements of machines are sent, too, but belong to no memory.
-        announced = {row[1] for row in rows if row[4]}
-        rows = [row[:4] for row in rows if not row[4]]
-        replaced = {id_ for row in rows for id_ in row[2]}
-        missing = self._acknowledged - {row[1] for row in rows} - replaced - announced
-        # Sent again after the server was set back, one may come after another that replaced it.
-        current = [(space, id_) for space, id_, _, gone in rows if not gone and id_ not in replaced]
-        differing = [text for machine in self.machines for text in self._against(machine, current)]
-        views = [self._view(machine) for machine in self.machines]
-        for machine, view in zip(self.machines, views, strict=True):
-            differing += self._unlike(machine, view, views[0])
-            differing += self._against_truth(machine, view)
-        private = [machine.records("user") for machine in self.machines[:2]]
-        told = [{id_: (one.what, one.why) for id_, one in found.items()} for found in private]
-        if told[0] != told[1]:
-            differing.append(f"own memories differ: {told[0].items() ^ told[1].items()}")
-        return Found(
-            rounds=self._number,
-            counts=dict(sorted(self.counts.items())),
-            acknowledged=len(self._acknowledged),
-            on_server=len(rows),
-            records=len(views[0]) + len(private[0]),
-            missing=tuple(sorted(missing)),
-            differing=tuple(differing),
-        )
-
-    def _against(self, machine: Machine, current: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """Yield what a machine has that the server has not, the reverse, and what still waits."""
-        for tie in machine.ties:
-            there = {id_ for space, id_ in current if space == tie.space}
-            here = set(machine.heads(tie.kind))
-            for id_ in sorted(here ^ there):
-                where = "here" if id_ in here else "on the server"
-                yield f"{machine.name}: operation {id_} only {where}"
-        with machine.clock():
-            connection = machine.connect(self._server)
-            assert connection is not None
-            if any((moved := machine.exchange(connection, Steps()))[:3]):
-                yield f"{machine.name}: there was still something to exchange: {moved}"
-
-    def _view(self, machine: Machine) -> dict[str, tuple[str, ...]]:
-        """Return what is told of each record."""
-        found: dict[str, tuple[str, ...]] = {}
-        for id_, record in machine.records().items():
-            author = record.author if is_of_others(record) else machine.member
-            closed = "" if id_ in self.truth.closed_by_others else record.superseded_by
-            names = json.dumps(sorted(entity.name for entity in record.entities))
-            found[id_] = (author, record.what, record.why, names, closed)
-        return found
-
-    def _unlike(
-        self,
-        machine: Machine,
-        view: Mapping[str, tuple[str, ...]],
-        first: Mapping[str, tuple[str, ...]],
-    ) -> Iterator[str]:
-        """Yield the records that a machine shows otherwise than the first one does."""
-        for id_ in sorted(view.keys() | first.keys()):
-            here, there = view.get(id_), first.get(id_)
-            if here == there:
-                continue
-            text = (here or there or ("", ""))[1]
-            if not {machine.member, self.machines[0].member} & self.truth.unwanted.get(text, set()):
-                yield f"{machine.name}: record {id_} is {here}, and {there} on the first machine"
-
-    def _against_truth(
-        self, machine: Machine, view: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[str]:
-        """Yield what was said and is not told here as it was said."""
-        for id_, text in self.truth.texts.items():
-            if machine.member in self.truth.unwanted.get(text, ()):
-                continue
-            by, reason = self.truth.by[id_], self.truth.reasons[id_]
-            author, what, why = view.get(id_, ("", "", ""))[:3]
-            if id_ in self.truth.forgotten:
-                if what and by in SINGLE:
-                    yield f"{machine.name}: forgotten by {by} and still there: {text}"
-            elif (author, what) != (by, text):
-                yield f"{machine.name}: said by {by} and not there: {text}"
-            elif by in SINGLE and why != reason:
-                yield f"{machine.name}: {text}: the last reason was {reason}, not {why}"
 
 
 def run(folder: str, server: Server, rounds: int, seed: int) -> Found:
