@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.store.team.wire import Position, TeamOperation
 from memory_fabric.team.server.log import SharedLog
-from team.conftest import OpenConnection, OpenLog, Place
+from team.conftest import OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
@@ -151,16 +151,14 @@ def test_how_long_is_told_of_transactions_that_the_role_may_see(open_log: OpenLo
 
 
 @pytest.mark.parametrize("size", [1000, 100_000])
-def test_an_answer_is_limited_in_bytes_and_still_goes_on(
-    size: int, open_connection: OpenConnection, space: str
-) -> None:
-    log = SharedLog(open_connection(ANN), space, max_bytes=size)
+def test_an_answer_is_limited_in_bytes_and_still_goes_on(size: int, open_log: OpenLog) -> None:
+    log = open_log(ANN)
     said = [operation("x" * size) for _ in range(5)]
     log.push(said)
 
     position, parts = START, []
     while True:
-        found, position = log.pull(position)
+        found, position = log.pull(position, max_bytes=size)
         if not found:
             break
         parts.append(found)

@@ -120,16 +120,11 @@ class SharedLog:
     """The operations of one space over one connection."""
 
     def __init__(
-        self,
-        connection: Connection,
-        space: str,
-        *,
-        limit_s: float = STATEMENT_LIMIT_S,
-        max_bytes: int = PULL_BYTES,
+        self, connection: Connection, space: str, *, limit_s: float = STATEMENT_LIMIT_S
     ) -> None:
         self.connection = connection
         self.space = space
-        self._limit_s, self._max_bytes = limit_s, max_bytes
+        self._limit_s = limit_s
         self._seen = False
 
     def state(self) -> SpaceState:
@@ -175,14 +170,14 @@ class SharedLog:
         return held
 
     def pull(
-        self, position: Position, limit: int = PULL_LIMIT
+        self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
         """Return the operations after a position, oldest first, and the position behind them.
 
         Left out are replaced and blanked ones, so the beginning of the log is a snapshot of the
         space. A position of another epoch counts as the beginning. `limit` counts rows, and none
-        begins after the log's `max_bytes` of payloads. Rows that hold no operation are passed over:
-        there are no more if the position did not move, not if there is no operation.
+        begins after `max_bytes` of payload. Rows that hold no operation are passed over: there are
+        no more if the position did not move, not if there is no operation.
         """
         with self._translated("Cannot read the shared log"), self._transaction():
             row = self.connection.execute(EPOCH, (self.space,)).fetchone()
@@ -190,7 +185,7 @@ class SharedLog:
                 raise _not_a_member(self.connection, self.space)
             after = position if position.epoch == row[0] else Position(row[0])
             rows = self.connection.execute(
-                PULL, (self.space, after.tx, after.seq, limit, self._max_bytes)
+                PULL, (self.space, after.tx, after.seq, limit, max_bytes)
             ).fetchall()
         self._mark_seen()
         found = [payloads.decode(*row[:6]) for row in rows]
