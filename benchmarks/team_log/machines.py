@@ -22,7 +22,7 @@ from memory_fabric.team.exchange import Exchange
 from memory_fabric.team.keys import Key
 from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.team.server.log import PULL_BYTES, SharedLog
 from memory_fabric.team.ties import USER, Tie
 from team_log.cluster import SPACE, Server, own_space
 
@@ -75,11 +75,11 @@ class Interruptible(SharedLog):
         return held
 
     def pull(
-        self, position: Position, limit: int = AT_ONCE
+        self, position: Position, limit: int = AT_ONCE, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
         """Pull few operations."""
         self._steps.step()
-        found = super().pull(position, min(limit, AT_ONCE))
+        found = super().pull(position, min(limit, AT_ONCE), max_bytes)
         self._steps.step()
         return found
 
