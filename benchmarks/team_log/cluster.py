@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 
 from psycopg import sql
 
+from memory_fabric.team import joining
 from memory_fabric.team.server import members, migrate
 from memory_fabric.team.server.connect import Connection, connect
 from team.postgres import OWNER, SUPERUSER, Cluster
@@ -18,11 +19,19 @@ SPACE = "shop"
 DATABASE = "memories"
 
 
-class Server:
-    """A cluster with the space SPACE. `moves` counts how often it went to another cluster."""
+def own_space(member: str) -> str:
+    """Return the space of a member's own machines."""
+    return joining.OWN + member
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
+
+class Server:
+    """A cluster with the space SPACE. `moves` counts how often it went to another cluster.
+
+    `settings` replace those of the tests, in which a crash may lose the last commits.
+    """
+
+    def __init__(self, names: Sequence[str], **settings: str) -> None:
+        self._names, self._settings = names, settings
         self.cluster = self._new_cluster()
         self.moves = 0
         self._execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER} TEMPLATE template0")
@@ -30,6 +39,8 @@ class Server:
             migrate.init(connection, SPACE)
             for name in names:
                 members.add(connection, SPACE, name)
+                migrate.init(connection, own_space(name))
+                members.add(connection, own_space(name), name, role="owner")
 
     def dsn(self, member: str) -> str:
         """Return a connection string for this member."""
@@ -48,7 +59,7 @@ class Server:
         self.cluster.stop()
         shutil.rmtree(self._saved, ignore_errors=True)
         self._copy(self.cluster.data_folder, self._saved)
-        self.cluster.start()
+        self.cluster.start(**self._settings)
 
     def set_back(self) -> bool:
         """Put the copy in the place of the server; return False if there is none."""
@@ -57,13 +68,13 @@ class Server:
         self.cluster.stop("immediate")
         shutil.rmtree(self.cluster.data_folder)
         self._copy(self._saved, self.cluster.data_folder)
-        self.cluster.start()
+        self.cluster.start(**self._settings)
         return True
 
     def crash(self) -> None:
         """Stop the server as a power failure does, and start it again."""
         self.cluster.stop("immediate")
-        self.cluster.start()
+        self.cluster.start(**self._settings)
 
     def move(self) -> None:
         """Restore a dump into a new cluster and give up the old one."""
@@ -94,7 +105,7 @@ class Server:
     def _new_cluster(self) -> Cluster:
         cluster = Cluster()
         try:
-            cluster.start()
+            cluster.start(**self._settings)
             cluster.make_roles()
             with closing(cluster.connect(SUPERUSER)) as connection:
                 known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles")}
@@ -118,9 +129,9 @@ class Server:
 
 
 @contextmanager
-def server_of(names: Sequence[str]) -> Iterator[Server]:
+def server_of(names: Sequence[str], **settings: str) -> Iterator[Server]:
     """Run a server for these members."""
-    server = Server(names)
+    server = Server(names, **settings)
     try:
         yield server
     finally:

@@ -11,8 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from team_log import rounds
+from processes import quantile
+from team_log import homes, kills, latency, rounds, speed
 from team_log.cluster import server_of
+from team_log.comparison import Found
+from team_log.speed import DURABLE
 
 
 class Line(NamedTuple):
@@ -31,8 +34,77 @@ def random_rounds(options: argparse.Namespace) -> Lines:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, server_of(rounds.MEMBERS) as server:
         found = rounds.run(folder, server, options.rounds, options.seed)
-    spent_s = time.perf_counter() - began
-    told = ", ".join(f"{count} {name}" for name, count in found.counts.items())
+    return _of_rounds(found, time.perf_counter() - began)
+
+
+def rounds_with_kills(options: argparse.Namespace) -> Lines:
+    """Rounds in which processes and the server are killed, and the network is cut."""
+    began = time.perf_counter()
+    made = server_of(rounds.MEMBERS, synchronous_commit="on")
+    with tempfile.TemporaryDirectory() as folder, made as server:
+        found = kills.run(folder, server, options.kills, options.seed)
+    return _of_rounds(found, time.perf_counter() - began)
+
+
+def many_homes(options: argparse.Namespace) -> Lines:
+    """Homes on one server: five work, the others follow."""
+    members = homes.names(options.homes)
+    busy, others = members[:5], members[5:]
+    lines = []
+    with tempfile.TemporaryDirectory() as folder, server_of(members, **DURABLE) as server:
+        cost = homes.idle(os.path.join(folder, "idle"), server, others, options.seconds)
+        hours = [f"{cost.client_s_per_hour:.1f} s", f"{cost.server_s_per_hour:.1f} s"]
+        lines.append(Line("an idle home, processor time an hour", hours[0]))
+        lines.append(Line("the same on the server", hours[1]))
+        place = os.path.join(folder, "working")
+        found = homes.working(place, server, busy, others, options.seconds)
+    return [
+        Line("homes, of which five work", str(found.homes)),
+        Line("operations pushed a second", f"{found.pushed_per_s:.0f}"),
+        Line("until the others had read them", f"{found.caught_up_s:.1f} s after the last push"),
+        *lines,
+    ]
+
+
+def raw_speed(options: argparse.Namespace) -> Lines:
+    """Push and pull with one connection and nothing else."""
+    with server_of(rounds.MEMBERS, **DURABLE) as server:
+        found = speed.raw(server, options.operations)
+    return [
+        Line("operations pushed a second", f"{found.pushed_per_s:.0f}"),
+        Line("operations pulled a second", f"{found.pulled_per_s:.0f}"),
+        Line("push of one operation, median", f"{found.push_of_one_ms:.1f} ms"),
+        Line("pull of nothing, median", f"{found.pull_of_nothing_ms:.1f} ms"),
+    ]
+
+
+def new_machine(options: argparse.Namespace) -> Lines:
+    """A new machine reads a long log."""
+    made = server_of((*rounds.MEMBERS, "eve"), **DURABLE)
+    with tempfile.TemporaryDirectory() as folder, made as server:
+        found = speed.bulk(folder, server, options.operations)
+    return [
+        Line("operations pulled into a new machine", str(found.operations)),
+        Line("seconds", f"{found.seconds:.1f}, of processor {found.cpu_seconds:.1f}"),
+        Line("bytes an operation on the server", f"{found.server_bytes:.0f}"),
+        Line("bytes an operation on the machine", f"{found.local_bytes:.0f}"),
+    ]
+
+
+def statement_to_prompt(options: argparse.Namespace) -> Lines:
+    """From a statement on one machine to a prompt on another."""
+    with tempfile.TemporaryDirectory() as folder:
+        followed, detached = latency.measured(folder, options.samples)
+    return [
+        Line("told while an MCP server runs there, median", f"{quantile(followed, 0.5):.1f} s"),
+        Line("the same, longest", f"{max(followed):.1f} s", max(followed) > latency.MOST_S),
+        Line("without: from a start until pulled, median", f"{quantile(detached, 0.5):.1f} s"),
+        Line("the same, longest", f"{max(detached):.1f} s"),
+    ]
+
+
+def _of_rounds(found: Found, spent_s: float) -> Lines:
+    told = ", ".join(f"{name} {count}" for name, count in found.counts.items())
     return [
         Line("rounds over 5 machines", f"{found.rounds} in {spent_s:.0f} s"),
         Line("of which", told),
@@ -44,7 +116,14 @@ def random_rounds(options: argparse.Namespace) -> Lines:
     ]
 
 
-PARTS: Mapping[str, Callable[[argparse.Namespace], Lines]] = {"rounds": random_rounds}
+PARTS: Mapping[str, Callable[[argparse.Namespace], Lines]] = {
+    "rounds": random_rounds,
+    "kills": rounds_with_kills,
+    "raw": raw_speed,
+    "homes": many_homes,
+    "latency": statement_to_prompt,
+    "bulk": new_machine,
+}
 
 
 def main(description: str, arguments: Sequence[str] | None = None) -> int:
@@ -84,6 +163,11 @@ def _options(description: str, arguments: Sequence[str] | None) -> argparse.Name
     )
     parser.add_argument("--only", type=_parts, default=list(PARTS), metavar="PART,…")
     parser.add_argument("--rounds", type=int, default=1000, help="random rounds (1000)")
+    parser.add_argument("--kills", type=int, default=100, help="rounds with kills (100)")
+    parser.add_argument("--homes", type=int, default=50, help="homes on one server (50)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for homes (20)")
+    parser.add_argument("--samples", type=int, default=5, help="statements for latency (5)")
+    parser.add_argument("--operations", type=int, default=10_000, help="for raw and bulk (10,000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail when something is wrong")

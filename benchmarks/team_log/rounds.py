@@ -6,18 +6,20 @@ acknowledged must be in it or replaced by something that is.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
+
+import psycopg
 
 from memory_fabric.models import OTHERS, Entity, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.history import undo
 from memory_fabric.store.team import outbox
+from memory_fabric.store.team.wire import TeamOperation
 from memory_fabric.team.errors import NoAnswer, NotAMember, ServerReadOnly
 from memory_fabric.team.keys import Key
 from memory_fabric.team.server import members
@@ -25,7 +27,8 @@ from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
 from team.postgres import OWNER
 from team_log.cluster import SPACE, Server
-from team_log.machines import STEPS, Interrupted, Interruptible, Machine
+from team_log.comparison import Found, Truth, compare, single_of
+from team_log.machines import Interrupted, Interruptible, Machine, Steps, is_of_others
 
 DAY_S = 24 * 3600.0
 USER = Provenance("prompt", trust="user", session="s1")
@@ -39,27 +42,13 @@ MACHINES = {
     "dora": ("dora", 0.0),
 }
 MEMBERS = tuple(dict.fromkeys(member for member, _ in MACHINES.values()))
-# Members with one machine: what they said last is what all must hold.
-SINGLE = ("bob", "carl", "dora")
 # The member who is removed and let in again.
 REMOVED = "dora"
+# An exchange ends at one of its first steps.
+STEPS = 30
 # Rounds between two events of a server: saved, set back, moved.
-SERVER_EVERY = 40
+SERVER_EVERY = 30
 NAMES = tuple(f"service-{number}" for number in range(40))
-
-
-class Found(NamedTuple):
-    """The result of all rounds. `missing` were acknowledged and are nowhere; `differing` are
-    sentences about machines that do not hold what the others do.
-    """
-
-    rounds: int
-    counts: Mapping[str, int]
-    acknowledged: int
-    on_server: int
-    records: int
-    missing: tuple[str, ...]
-    differing: tuple[str, ...]
 
 
 class Late(NamedTuple):
@@ -67,22 +56,8 @@ class Late(NamedTuple):
 
     machine: Machine
     connection: Connection
-    log: Interruptible
+    steps: Steps
     until: int
-
-
-class Truth:
-    """Every record that was said: its last text, unless it was ever forgotten."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-        self.reasons: dict[str, str] = {}
-        self.by: dict[str, str] = {}
-        self.forgotten: set[str] = set()
-        # Members by text that they forgot: nobody else's record of that text comes back to them.
-        self.unwanted: dict[str, set[str]] = {}
-        # Closed by another member, who alone sees it so.
-        self.closed_by_others: set[str] = set()
 
 
 class Rounds:
@@ -109,6 +84,7 @@ class Rounds:
             self._graph: 6,
             self._graph_delete: 2,
             self._undo: 2,
+            self._private: 2,
         }
         self._exchanges: dict[Callable[[Machine], None], int] = {
             self._whole: 8,
@@ -137,8 +113,10 @@ class Rounds:
         for _ in range(3):
             for machine in self.machines:
                 with machine.clock():
-                    self._exchange(machine, machine.log(self._server))
-        return self._compare()
+                    self._exchange(machine, Steps())
+        return compare(
+            self._server, self.machines, self.truth, self._acknowledged, self._number, self.counts
+        )
 
     def close(self) -> None:
         """Close all machines."""
@@ -186,7 +164,7 @@ class Rounds:
         old = self._some(machine, "superseded_by = ''")
         if old is None:
             return
-        if old.source == OTHERS:
+        if is_of_others(old):
             self.truth.closed_by_others.add(old.id)
         text = f"Use port {self._number} now instead of {old.what[:40].strip()}"
         self._remember(machine, Record("decision", text, confidence=0.9), [old.id])
@@ -195,6 +173,22 @@ class Rounds:
         record = self._own(machine)
         if record is not None:
             self._drop(machine, record)
+
+    def _private(self, machine: Machine) -> None:
+        """Say, change or forget a memory of scope user, which only Ann's machines exchange."""
+        if machine.key is None:
+            return
+        known = list(machine.records("user").values())
+        record = self._random.choice(known) if known and self._random.random() < 0.5 else None
+        if record is None:
+            text = f"I prefer editor {self._number}"
+            machine.memory.remember(Record("preference", text, confidence=0.9, scope="user"), USER)
+        elif self._random.random() < 0.7:
+            changed = records.as_object(record._replace(why=f"since ticket {self._number}"))
+            payload = {"record": changed, "seen_in": []}
+            machine.memory.write("put_record", payload, USER, store="user")
+        else:
+            machine.memory.forget([record.id], USER)
 
     def _undo(self, machine: Machine) -> None:
         """Say something and take it back at once."""
@@ -216,7 +210,7 @@ class Rounds:
         machine.memory.write("add_observations", {"observations": added}, TOOL, store="project")
 
     def _graph_delete(self, machine: Machine) -> None:
-        row = machine.database.row(
+        row = machine.database().row(
             "SELECT e.name, o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
             "WHERE o.record = '' ORDER BY random() LIMIT 1"
         )
@@ -232,7 +226,7 @@ class Rounds:
     def _remember(self, machine: Machine, record: Record, closed: list[str] | None = None) -> None:
         stored = machine.memory.remember(record, USER, closed or [])
         assert stored is not None
-        if stored.source != OTHERS:
+        if not is_of_others(stored):
             self.truth.texts[stored.id] = stored.what
             self.truth.reasons.setdefault(stored.id, stored.why)
             self.truth.by[stored.id] = machine.member
@@ -253,23 +247,25 @@ class Rounds:
 
     def _some(self, machine: Machine, condition: str) -> Record | None:
         """Return a random record that meets the condition."""
-        rows = machine.database.rows(
+        rows = machine.database().rows(
             "SELECT id FROM records WHERE status = 'active' AND scope = 'team' AND "
             f"type = 'decision' AND {condition} ORDER BY id"
         )
         if not rows:
             return None
-        found = records.find(machine.database.connection, "id = ?", (self._random.choice(rows)[0],))
+        found = records.find(
+            machine.database().connection, "id = ?", (self._random.choice(rows)[0],)
+        )
         return found[0][0]
 
     # Exchanges.
 
     def _whole(self, machine: Machine) -> None:
-        self._exchange(machine, machine.log_or_none(self._server))
+        self._exchange(machine, Steps())
 
     def _interrupted(self, machine: Machine) -> None:
-        log = machine.log_or_none(self._server, self._random.randrange(1, STEPS))
-        if self._exchange(machine, log) or self._random.random() < 0.5:
+        self._exchange(machine, Steps(self._random.randrange(1, STEPS)))
+        if self._random.random() < 0.5:
             machine.restart()
 
     def _cut(self, machine: Machine) -> None:
@@ -279,18 +275,17 @@ class Rounds:
             if machine.connection is not None:
                 self._terminate(machine.connection.info.backend_pid)
 
-        log = machine.log_or_none(self._server, self._random.randrange(1, STEPS), cut)
-        self._exchange(machine, log)
+        self._exchange(machine, Steps(self._random.randrange(1, STEPS), cut))
 
     def _read_only(self, machine: Machine) -> None:
-        log = machine.log_or_none(self._server)
-        if log is None:
+        connection = machine.connect(self._server)
+        if connection is None:
             return
         try:
-            log.connection.execute("SET default_transaction_read_only = on")
-        except Exception:  # noqa: BLE001 - the server is away: the exchange says so
-            pass
-        self._exchange(machine, log)
+            connection.execute("SET default_transaction_read_only = on")
+        except psycopg.Error:
+            pass  # the server is away, as the exchange will find
+        self._exchange(machine, Steps())
         machine.disconnect()
 
     def _removed(self, _: Machine) -> None:
@@ -308,8 +303,7 @@ class Rounds:
                     members.remove(connection, SPACE, REMOVED)
 
         self._say(machine)
-        log = machine.log_or_none(self._server, self._random.randrange(1, 8), remove)
-        self._exchange(machine, log)
+        self._exchange(machine, Steps(self._random.randrange(1, 8), remove))
         if self._random.random() < 0.7:
             self._let_in()
 
@@ -319,7 +313,7 @@ class Rounds:
         record = self._own(first)
         if record is None:
             return
-        known = records.find(second.database.connection, "id = ?", (record.id,))
+        known = records.find(second.database().connection, "id = ?", (record.id,))
         if not known:
             return
         self._change(first, record, f"yes, since {self._number}")
@@ -332,31 +326,25 @@ class Rounds:
         """The same operations come from two machines, as after a home was copied."""
         first, second = self.machines[:2]
         self._say(first)
-        outbox.settle(first.memory, first.database)
-        same = [first.outgoing(one) for one in outbox.waiting(first.database, 50)]
-        log = second.log_or_none(self._server)
-        if log is not None:
-            with self._expected(second):
-                log.push(same)
-            self._note(log)
-        self._exchange(first, first.log_or_none(self._server))
+        self._push_for(second, first.waiting())
+        self._exchange(first, Steps())
 
     def _begin_late(self, machine: Machine) -> None:
         """Push within a transaction that commits, or not, some rounds later."""
-        if self._late is not None or machine.member not in SINGLE:
+        if self._late is not None or machine.member not in single_of(self.machines):
             return
+        self._exchange(machine, Steps())
         self._say(machine)
-        outbox.settle(machine.memory, machine.database)
         try:
             connection = self._server.connect(machine.member)
         except NoAnswer:
             return
         connection.autocommit = False
-        log = Interruptible(connection, SPACE)
+        steps = Steps()
         until = self._number + self._random.randrange(1, 12)
-        self._late = Late(machine, connection, log, until)
+        self._late = Late(machine, connection, steps, until)
         with self._expected(machine):
-            log.push([machine.outgoing(one) for one in outbox.waiting(machine.database, 50)])
+            Interruptible(connection, SPACE, steps).push(machine.waiting())
 
     def _end_late(self, *, commit: bool) -> None:
         if self._late is None:
@@ -365,18 +353,20 @@ class Rounds:
         try:
             if commit:
                 late.connection.commit()
-                outbox.acknowledge(late.machine.database, late.log.held)
-                self._note(late.log)
+                outbox.acknowledge(late.machine.database(), list(late.steps.held))
+                self._acknowledged |= late.steps.held
                 self.counts["late commits"] += 1
             else:
                 late.connection.rollback()
-        except Exception:  # noqa: BLE001 - the server was stopped meanwhile: nothing is acknowledged
+        except psycopg.Error:  # the server was stopped meanwhile: nothing is acknowledged
             self.counts["late commits lost"] += 1
         late.connection.close()
 
     def _compacted(self, _: Machine) -> None:
         """What was replaced is blanked, as after thirty days."""
         with closing(self._server.superuser()) as connection:
+            # Nobody may change this; only a superuser can go round the trigger.
+            connection.execute("SET session_replication_role = 'replica'")
             connection.execute(
                 "UPDATE memory_fabric.operations SET stored_at = stored_at - interval '40 days' "
                 "WHERE superseded AND stored_at > now() - interval '30 days'"
@@ -384,28 +374,30 @@ class Rounds:
         with closing(self._server.connect(OWNER)) as owner:
             SharedLog(owner, SPACE).compact()
 
-    def _exchange(self, machine: Machine, log: Interruptible | None) -> bool:
-        """Exchange; return True if it went through."""
-        if log is None:
-            return False
-        with self._expected(machine) as went:
-            machine.exchange(log)
-            went.append(True)
-        self._note(log)
-        return bool(went)
+    def _push_for(self, machine: Machine, operations: Sequence[TeamOperation]) -> None:
+        connection, steps = machine.connect(self._server), Steps()
+        if connection is not None:
+            with self._expected(machine):
+                Interruptible(connection, SPACE, steps).push(operations)
+            self._acknowledged |= steps.held
+
+    def _exchange(self, machine: Machine, steps: Steps) -> None:
+        connection = machine.connect(self._server)
+        if connection is None:
+            return
+        with self._expected(machine):
+            machine.exchange(connection, steps)
+            self.counts["exchanges that went through"] += 1
+        self._acknowledged |= steps.held
 
     @contextmanager
-    def _expected(self, machine: Machine) -> Iterator[list[bool]]:
+    def _expected(self, machine: Machine) -> Iterator[None]:
         """Go on after what may befall an exchange, with a new connection."""
-        went: list[bool] = []
         try:
-            yield went
+            yield
         except (Interrupted, NoAnswer, NotAMember, ServerReadOnly) as error:
             self.counts[f"ended by {type(error).__name__}"] += 1
             machine.disconnect()
-
-    def _note(self, log: Interruptible) -> None:
-        self._acknowledged.update(log.held)
 
     def _terminate(self, pid: int) -> None:
         with closing(self._server.superuser()) as connection:
@@ -434,85 +426,6 @@ class Rounds:
         self._server.move()
         for machine in self.machines:
             machine.disconnect()
-
-    # The comparison.
-
-    def _compare(self) -> Found:
-        with closing(self._server.superuser()) as connection:
-            rows = connection.execute(
-                "SELECT op_id::text, base::text[], superseded FROM memory_fabric.operations "
-                "WHERE kind <> 'purge'"
-            ).fetchall()
-        replaced = {id_ for _, base, _ in rows for id_ in base}
-        missing = self._acknowledged - {row[0] for row in rows} - replaced
-        # Sent again after the server was set back, one may come after another that replaced it.
-        current = {row[0] for row in rows if not row[2]} - replaced
-        differing = [text for m in self.machines for text in self._against(m, current)]
-        views = [self._view(machine) for machine in self.machines]
-        for machine, view in zip(self.machines, views, strict=True):
-            differing += self._unlike(machine, view, views[0])
-            differing += self._against_truth(machine, view)
-        return Found(
-            rounds=self._number,
-            counts=dict(sorted(self.counts.items())),
-            acknowledged=len(self._acknowledged),
-            on_server=len(rows),
-            records=len(views[0]),
-            missing=tuple(sorted(missing)),
-            differing=tuple(differing),
-        )
-
-    def _against(self, machine: Machine, current: set[str]) -> Iterator[str]:
-        """Yield what a machine has that the server has not, the reverse, and what still waits."""
-        own = set(machine.heads())
-        for id_ in sorted(own ^ current):
-            where = "here" if id_ in own else "on the server"
-            yield f"{machine.name}: operation {id_} only {where}"
-        with machine.clock():
-            if moved := machine.exchange(machine.log(self._server)):
-                yield f"{machine.name}: {moved} operations were still to exchange"
-
-    def _view(self, machine: Machine) -> dict[str, tuple[str, ...]]:
-        """Return what is told of each record."""
-        found: dict[str, tuple[str, ...]] = {}
-        for id_, record in machine.records().items():
-            author = record.author if record.source == OTHERS else machine.member
-            closed = "" if id_ in self.truth.closed_by_others else str(bool(record.valid_to))
-            names = json.dumps(sorted(entity.name for entity in record.entities))
-            found[id_] = (author, record.what, record.why, names, closed)
-        return found
-
-    def _unlike(
-        self,
-        machine: Machine,
-        view: Mapping[str, tuple[str, ...]],
-        first: Mapping[str, tuple[str, ...]],
-    ) -> Iterator[str]:
-        """Yield the records that a machine shows otherwise than the first one does."""
-        for id_ in sorted(view.keys() | first.keys()):
-            here, there = view.get(id_), first.get(id_)
-            if here == there:
-                continue
-            text = (here or there or ("", ""))[1]
-            if not {machine.member, self.machines[0].member} & self.truth.unwanted.get(text, set()):
-                yield f"{machine.name}: record {id_} is {here}, and {there} on the first machine"
-
-    def _against_truth(
-        self, machine: Machine, view: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[str]:
-        """Yield what was said and is not told here as it was said."""
-        for id_, text in self.truth.texts.items():
-            if machine.member in self.truth.unwanted.get(text, ()):
-                continue
-            by, reason = self.truth.by[id_], self.truth.reasons[id_]
-            author, what, why = view.get(id_, ("", "", ""))[:3]
-            if id_ in self.truth.forgotten:
-                if what and by in SINGLE:
-                    yield f"{machine.name}: forgotten by {by} and still there: {text}"
-            elif (author, what) != (by, text):
-                yield f"{machine.name}: said by {by} and not there: {text}"
-            elif by in SINGLE and why != reason:
-                yield f"{machine.name}: {text}: the last reason was {reason}, not {why}"
 
 
 def run(folder: str, server: Server, rounds: int, seed: int) -> Found:

@@ -91,9 +91,9 @@ class Home:
 
     def push(self) -> int:
         made = outbox.settle(self.memory, self.database)
-        found = outbox.waiting(self.database, 10_000)
-        sent = [self._proved(one) for one in found]
-        outbox.acknowledge(self.database, self.log.push(self.member, sent))
+        while found := outbox.waiting(self.database, 10_000):
+            sent = [self._proved(one) for one in found]
+            outbox.acknowledge(self.database, self.log.push(self.member, sent))
         return made
 
     def pull(self) -> inbox.Merged:

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +15,12 @@ from memory_fabric.team.server.connect import Connection, connect
 from memory_fabric.team.server.log import SharedLog
 from memory_fabric.team.server.members import add
 from memory_fabric.values import Value
+from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "app"
+OpenConnection = Callable[[str], Connection]
+OpenLog = Callable[[str], SharedLog]
 
 
 class Place(Value):
@@ -108,6 +112,28 @@ def open_log(
 ) -> Callable[[str], SharedLog]:
     """Return the log of `place` as a role sees it."""
     return lambda user: SharedLog(open_connection(user), place.space)
+
+
+@pytest.fixture
+def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
+    """Make a database with a space by the command line; connection strings by role."""
+    return made(postgres, empty_database, tmp_path)
+
+
+@pytest.fixture
+def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """Make a home of ANN that joined the space."""
+    home = Home(tmp_path, "ann", ANN)
+    home.join(dsn[ANN])
+    return home
+
+
+@pytest.fixture
+def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """Make a home of BOB that joined the space."""
+    home = Home(tmp_path, "bob", BOB)
+    home.join(dsn[BOB])
+    return home
 
 
 def make_space(postgres: Cluster, database: str, space: str) -> None:

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from typing import Any
 
 import psycopg
 
@@ -33,6 +34,7 @@ PLACES = (
 )
 PROGRAMS = ("initdb", "pg_ctl", "postgres")
 REMEDY = "run scripts/prepare postgres, or install PostgreSQL 14 or newer (Debian: postgresql)"
+GUARD = 'read -r _; "$1" -D "$2" -m immediate stop; rm -rf "$3"'
 HBA = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
 # Nothing in a test survives a power failure.
 SETTINGS = {
@@ -78,6 +80,16 @@ class Cluster:
             os.chown(self.folder, self.account.pw_uid, self.account.pw_gid)
         os.chmod(self.folder, 0o755)
         self.data_folder = os.path.join(self.folder, "data")
+        # Ends the server if this process is killed: the pipe then closes.
+        self._guard = subprocess.Popen(
+            ["sh", "-c", GUARD, "sh", program("pg_ctl"), self.data_folder, self.folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            **self._account(),
+        )
         self.port = _free_port()
         self.run("initdb", "-D", self.data_folder, "-U", SUPERUSER, "--no-sync", "-A", "trust",
                  "--encoding=UTF8", "--locale=C")  # fmt: skip
@@ -101,18 +113,13 @@ class Cluster:
 
     def remove(self) -> None:
         """Stop the server if it runs, and delete its folder."""
-        if os.path.exists(os.path.join(self.data_folder, "postmaster.pid")):
-            self.stop("immediate")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._guard.communicate(timeout=60)
 
     def run(self, name: str, *arguments: str) -> str:
         """Run a program of PostgreSQL as the cluster's account; return its output."""
-        account = self.account
-        done = subprocess.run(
+        done: subprocess.CompletedProcess[str] = subprocess.run(
             [program(name), *arguments],
-            user=account.pw_uid if account else None,
-            group=account.pw_gid if account else None,
-            extra_groups=[] if account else None,
+            **self._account(),
             cwd=self.folder,
             env={"PATH": os.environ.get("PATH", os.defpath), "HOME": self.folder},
             stdin=subprocess.DEVNULL,
@@ -124,6 +131,12 @@ class Cluster:
         )
         assert done.returncode == 0, f"{name} {' '.join(arguments)}: {done.stdout}\n{self.log()}"
         return done.stdout
+
+    def _account(self) -> dict[str, Any]:
+        account = self.account
+        if account is None:
+            return {}
+        return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
     def log(self) -> str:
         """Return the end of the server's log."""

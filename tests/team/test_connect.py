@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -23,14 +22,12 @@ from memory_fabric.team.errors import (
     Unencrypted,
 )
 from memory_fabric.team.server import address, migrate
-from memory_fabric.team.server.connect import Connection, connect, expect_version
+from memory_fabric.team.server.connect import connect, expect_version
 from memory_fabric.team.server.log import SharedLog
-from team.conftest import SPACE, Place
+from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
-OpenConnection = Callable[[str], Connection]
-OpenLog = Callable[[str], SharedLog]
 START = Position()
 # No secret: a word that only these tests' cluster knows.
 WORD = "-".join(("open", "sesame", "two"))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 from memory_fabric.store.team.wire import FORM, MAX_PAYLOAD_BYTES, PURGE, Position
 from memory_fabric.team.errors import NotAMember
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import PUSH_BATCH, SharedLog
+from memory_fabric.team.server.log import PUSH_BATCH
+from team.conftest import OpenConnection, OpenLog, Place
 from team.operations import operation, texts
-from team.postgres import ANN, BOB, EVE, OWNER
+from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
 
-OpenLog = Callable[[str], SharedLog]
-OpenConnection = Callable[[str], Connection]
 START = Position()
 INSERT = (
     "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
@@ -255,3 +253,30 @@ def test_the_state_names_what_holds_readers_back(
     assert (held.pid, held.user) == (writer.info.backend_pid, ANN)
     assert held.application == "memory-fabric"
     assert open_log(BOB).state().horizon_held_by is None
+
+
+def test_what_was_replaced_a_month_ago_is_blanked(
+    open_log: OpenLog, place: Place, postgres: Cluster
+) -> None:
+    log = open_log(ANN)
+    old, recent = operation("old", key="o:1"), operation("recent", key="o:2")
+    log.push([old, recent])
+    log.push([operation("new", key=said.key, base=[said.op_id]) for said in (old, recent)])
+    with closing(postgres.connect(SUPERUSER, place.database)) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute(
+            "UPDATE memory_fabric.operations SET stored_at = now() - interval '31 days'"
+            " WHERE op_id = %s",
+            (old.op_id,),
+        )
+
+    blanked = log.compact(older_than_days=0)
+
+    rows = log.connection.execute(
+        "SELECT payload #>> '{value,text}' FROM memory_fabric.operations WHERE space = %s"
+        " ORDER BY seq",
+        (place.space,),
+    ).fetchall()
+    assert blanked == 1
+    assert [row[0] for row in rows] == [None, "recent", "new", "new"]
+    assert texts(log.pull(START)[0]) == ["new", "new"]

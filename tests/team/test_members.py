@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -13,14 +12,12 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.team.wire import Position
 from memory_fabric.team.errors import LoginFailed, NotAllowed, NotAMember, UnknownRole
 from memory_fabric.team.server import members, migrate
-from memory_fabric.team.server.connect import Connection, connect
+from memory_fabric.team.server.connect import connect
 from memory_fabric.team.server.log import SharedLog
-from team.conftest import SPACE, Place
+from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
 
-OpenConnection = Callable[[str], Connection]
-OpenLog = Callable[[str], SharedLog]
 START = Position()
 
 

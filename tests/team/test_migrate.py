@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -19,14 +18,12 @@ from memory_fabric.team.errors import (
     ServerMoved,
 )
 from memory_fabric.team.server import migrate
-from memory_fabric.team.server.connect import Connection, connect
+from memory_fabric.team.server.connect import connect
 from memory_fabric.team.server.log import SharedLog
-from team.conftest import SPACE, Place
+from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
-OpenLog = Callable[[str], SharedLog]
-OpenConnection = Callable[[str], Connection]
 START = Position()
 # Each one is a transaction with an id of its own.
 MANY_TRANSACTIONS = """

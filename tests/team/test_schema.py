@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -11,12 +11,10 @@ from memory_fabric.store.team.wire import Position
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
 from team.breaches import ATTEMPTS, FORGED, GIVEN, INSERT, OTHER, fill, forges
-from team.conftest import SPACE, Place, make_space
+from team.conftest import SPACE, OpenConnection, OpenLog, Place, make_space
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
 
-OpenConnection = Callable[[str], Connection]
-OpenLog = Callable[[str], SharedLog]
 TABLE = "memory_fabric.operations"
 # What is taken away, and the attempt that then succeeds.
 WEAKENED = [

@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from memory_fabric.team import ties
-from team.homes import SPACE, Home, made, until
+from team.homes import SPACE, Home, until
 from team.postgres import ANN, BOB, Cluster
 
 KAFKA = "We use Kafka for the order events because they are replayed"
-
-
-@pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    """Connection strings by role, of a database with the space of the tests."""
-    return made(postgres, empty_database, tmp_path)
-
-
-@pytest.fixture
-def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "ann", ANN)
-    home.join(dsn[ANN])
-    return home
-
-
-@pytest.fixture
-def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "bob", BOB)
-    home.join(dsn[BOB])
-    return home
 
 
 def test_what_one_remembers_the_other_recalls_attributed(ann: Home, bob: Home) -> None:

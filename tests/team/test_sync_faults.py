@@ -54,25 +54,6 @@ def decisions(home: Home) -> list[str]:
     return sorted(record.what for record in found)
 
 
-@pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    return made(postgres, empty_database, tmp_path)
-
-
-@pytest.fixture
-def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "ann", ANN)
-    home.join(dsn[ANN])
-    return home
-
-
-@pytest.fixture
-def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "bob", BOB)
-    home.join(dsn[BOB])
-    return home
-
-
 def fails_again(home: Home) -> Callable[[], bool]:
     """A condition: the exchange is tried and fails, unless another process is at work."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from memory_fabric.setup import packages
 from team.homes import Home, made, until
 from team.postgres import ANN, BOB, Cluster
@@ -37,25 +35,6 @@ def serving(home: Home) -> Iterator[subprocess.Popen[bytes]]:
         assert server.stdin is not None
         server.stdin.close()
         assert server.wait(30) == 0
-
-
-@pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    return made(postgres, empty_database, tmp_path)
-
-
-@pytest.fixture
-def ann(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "ann", ANN)
-    home.join(dsn[ANN])
-    return home
-
-
-@pytest.fixture
-def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
-    home = Home(tmp_path, "bob", BOB)
-    home.join(dsn[BOB])
-    return home
 
 
 def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home, bob: Home) -> None:
@@ -125,6 +104,20 @@ def test_a_server_that_goes_away_is_followed_again(
             ann.remember("The order events use Kafka", "--type", "decision")
             ann.sync()
             until(lambda: bob.texts("Kafka") != [], "bob's server reads on")
+
+
+def test_a_tie_that_is_made_while_the_server_runs_is_followed_from_the_next_request(
+    ann: Home, tmp_path: Path, dsn: dict[str, str]
+) -> None:
+    bob = Home(tmp_path, "bob", BOB)
+    with serving(bob) as server:
+        bob.join(dsn[BOB])
+        assert server.stdin is not None
+        server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.flush()
+        ann.remember("The order events use Kafka", "--type", "decision")
+        ann.sync()
+        until(lambda: bob.texts("Kafka") != [], "bob's server follows")
 
 
 def test_without_a_tie_the_server_loads_nothing_of_it(tmp_path: Path) -> None:

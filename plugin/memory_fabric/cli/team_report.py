@@ -6,21 +6,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from memory_fabric.cli import show
 from memory_fabric.cli.forwarding_report import ago
 from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import space
+from memory_fabric.store.team import questions, space
+from memory_fabric.store.team.questions import Asked, Conflict
 from memory_fabric.store.team.space import Counts
 from memory_fabric.team import state, ties
 from memory_fabric.team.ties import USER, Tie
-from memory_fabric.text import many
+from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
+    from memory_fabric.team.joining import Joined
     from memory_fabric.team.outcome import Outcome
     from memory_fabric.team.server.log import Horizon, SpaceState
     from memory_fabric.team.server.members import Member
+    from memory_fabric.team.sync import Result
 
 WEEK_S = 7 * 24 * 3600.0
+MAX_TEXT_CHARS = 100
 BUSY = "another process exchanges it now."
 
 
@@ -98,7 +103,27 @@ def whole(memory: Memory, tie: Tie, answer: Answer) -> list[str]:
     if found.records:
         theirs = ", ".join(f"{name} {number}" for name, number in found.records)
         told.append(f"Records of other members here: {theirs}.")
-    return told + [f"{t.text} {t.remedy}".rstrip() for t in troubles(memory, tie, now_s)]
+    told += [f"{t.text} {t.remedy}".rstrip() for t in troubles(memory, tie, now_s)]
+    for demand in demands(memory, tie):
+        told.append(
+            f"  {demand.by} demands since {demand.at[:10]}, {demand.key}: {_cut(demand.text)}"
+        )
+    for one in differences(memory, tie):
+        rest = "; ".join(_cut(text) or "withdrawn" for text in one.others)
+        told.append(f"  {one.key}: {_cut(one.shown) or 'withdrawn'} | elsewhere: {rest}")
+    return told
+
+
+def demands(memory: Memory, tie: Tie) -> list[Asked]:
+    """Return the demands of others to erase what this user said."""
+    database = memory.database(tie.kind, create=False)
+    return questions.asked(database) if database is not None else []
+
+
+def differences(memory: Memory, tie: Tie) -> list[Conflict]:
+    """Return what machines of this user state differently."""
+    database = memory.database(tie.kind, create=False)
+    return questions.conflicts(database) if database is not None else []
 
 
 def troubles(memory: Memory, tie: Tie, now_s: float) -> list[Trouble]:
@@ -133,7 +158,16 @@ def troubles(memory: Memory, tie: Tie, now_s: float) -> list[Trouble]:
             Trouble(
                 f"{many(found.asked, 'demand')} of {tie.space} to erase what you said: nothing "
                 "was erased.",
-                "memory-fabric forget QUERY --purge erases it here and there.",
+                "memory-fabric forget QUERY --purge erases it; memory-fabric team decline KEY "
+                "keeps it.",
+            )
+        )
+    if found.conflicts:
+        told.append(
+            Trouble(
+                f"Your machines state {many(found.conflicts, 'thing')} differently"
+                "; the later state is shown.",
+                "A change of it, or forgetting it, settles that.",
             )
         )
     if noted.silent:
@@ -192,6 +226,9 @@ def as_json(memory: Memory, tie: Tie, answer: Answer | None = None) -> dict[str,
         "records": dict(found.records),
     }
     if answer is not None:
+        value["demands"] = [one._asdict() for one in demands(memory, tie)]
+        value["differences"] = [one._asdict() for one in differences(memory, tie)]
+    if answer is not None:
         value["server"] = _server_as_json(answer)
     return value
 
@@ -212,6 +249,56 @@ def member_as_json(one: Member) -> dict[str, Any]:
         "added_at": _iso(one.added_at),
         "removed_at": _iso(one.removed_at),
         "seen_at": _iso(one.seen_at),
+    }
+
+
+def say_key(found: Joined) -> None:
+    """Print the key of the user's machines to the first one, its mark to the others."""
+    if found.key is None:
+        return
+    if found.is_new_key:
+        show.line("The key of your machines, as words. The server never has them; keep them safe:")
+        show.line(found.key.words, "bold")
+        show.line(
+            "On each of your other machines run memory-fabric team join DSN --me and give them."
+        )
+    else:
+        show.line(
+            f"This machine has the key of your other machines (mark {found.key.mark}); memories "
+            "of scope user are exchanged with them, encrypted."
+        )
+
+
+def say_results(results: list[Result]) -> None:
+    """Print a sentence about each exchange."""
+    for result in results:
+        if result.failure is not None:
+            show.warn(f"{result.tie.space}: {result.failure}")
+        else:
+            show.line(exchanged(result.tie, result.outcome))
+
+
+def results_as_json(results: list[Result]) -> list[dict[str, Any]]:
+    """Return the exchanges as JSON objects."""
+    return [
+        {
+            "space": result.tie.space,
+            "error": str(result.failure) if result.failure else "",
+            **(result.outcome._asdict() if result.outcome else {}),
+        }
+        for result in results
+    ]
+
+
+def joined_as_json(found: Joined) -> dict[str, Any]:
+    """Return a tie that was made as a JSON object."""
+    return {
+        "space": found.tie.space,
+        "member": found.tie.member,
+        "members": found.members,
+        "known": found.known,
+        "me": found.key is not None,
+        "words": found.key.words if found.key and found.is_new_key else "",
     }
 
 
@@ -258,6 +345,10 @@ def _server_as_json(answer: Answer) -> dict[str, Any]:
         "members": found.members,
         "horizon_held_by": held._asdict() if held else None,
     }
+
+
+def _cut(text: str) -> str:
+    return cut(one_line(text), MAX_TEXT_CHARS)
 
 
 def _iso(at: datetime | None) -> str:

@@ -10,6 +10,7 @@ own project. Domains are not filtered here: see store.domains.views.
 
 from __future__ import annotations
 
+from memory_fabric.models import HAS_OTHERS, OTHERS
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -25,6 +26,8 @@ TURNS_SCOPE = "team"
 # Records that the session of the bound value may be told: others' local ones are not its own.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
+# Words that others shared: a fourth of the limit, in addition to it.
+SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (
     "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
@@ -47,6 +50,17 @@ class Condition(Value):
         if not wanted:
             return self
         return self.also(f"AND {expression} IN ({marks(wanted)})", wanted)
+
+
+def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
+    """Return the condition with its limit; if there are words of others, one for each part.
+
+    These, however many, do not displace the user's own.
+    """
+    if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
+        return [(wanted, limit)]
+    ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
+    return [(ours, limit), (theirs, max(1, limit // SHARE_OF_OTHERS))]
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.models import OTHERS, Entity, Graph, Relation
 from memory_fabric.store.conditions import Condition, marks
 from memory_fabric.text import name_key
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 CHUNK = 500
 ENDS = ("source", "target")
 EVERY = Condition()
+# Statements of other members of a team say so themselves: nothing else in a graph could.
+_CLAIMED = "' (from ' || {by} || ', unverified)'"
+_TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
+_TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
 # Largest graph, in entities, that is read at once and kept; a larger one is read in parts.
 MAX_SMALL_ENTITIES = 500
 
@@ -28,10 +32,10 @@ def read_graph(db: Database) -> Graph:
     # Two domains may have the same observation of an entity, each in its own row: it is listed
     # once.
     said: dict[int, dict[str, None]] = {}
-    for entity, text in db.rows("SELECT entity, text FROM observations ORDER BY id"):
+    for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         said.setdefault(entity, {})[text] = None
     relations = db.rows(
-        "SELECT s.name, r.type, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
+        f"SELECT s.name, {_TYPE}, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
         "JOIN entities AS t ON t.id = r.target ORDER BY r.id"
     )
     return Graph(
@@ -104,7 +108,8 @@ def opened(
     said: dict[int, dict[str, None]] = {}
     for chunk in _chunks(ids):
         for entity, text in db.rows(
-            f"SELECT entity, text FROM observations WHERE entity IN ({marks(chunk)}) ORDER BY id",
+            f"SELECT entity, {_TEXT} FROM observations WHERE entity IN ({marks(chunk)}) "
+            "ORDER BY id",
             chunk,
         ):
             said.setdefault(entity, {})[text] = None
@@ -251,7 +256,7 @@ def _numbered(
             f"SELECT id FROM relations WHERE {end} IN ({marks(chunk)})" for end in ends
         )
         for id_, source, kind, target in db.rows(
-            "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
+            f"SELECT r.id, s.name, {_TYPE}, t.name FROM relations AS r "
             "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
             f"WHERE r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
             [*(chunk * len(ends)), *times, *only.values, limit],

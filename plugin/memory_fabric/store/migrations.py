@@ -323,7 +323,10 @@ _TEAM = (
         made_at TEXT NOT NULL, state TEXT NOT NULL, form INTEGER NOT NULL,
         payload TEXT NOT NULL DEFAULT '', seen INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     "CREATE INDEX team_heads_by_key ON team_heads (key, author)",
-    "CREATE INDEX team_heads_waiting ON team_heads (clock) WHERE state = 'waiting'",
+    "CREATE INDEX team_heads_by_state ON team_heads (state, clock)",
+    # Which records of members another one closes: the one that closes them may come later.
+    "CREATE INDEX team_heads_closed ON team_heads (json_extract(value, '$.superseded_by')) "
+    "WHERE state = 'theirs' AND kind = 'record' AND value <> ''",
     # Rows of this user that changed since they were sent; keys hold names and texts.
     "CREATE TABLE team_due (kind TEXT, key TEXT, PRIMARY KEY (kind, key)) WITHOUT ROWID",
     # The members who state a row that this user does not state; empty for this user's own rows.
@@ -341,7 +344,7 @@ _TEAM = (
         "observations",
         "observation",
         "text, record, source, domain, created_at",
-        "{row}.record = '' AND {row}.source <> 'journal'",
+        "{row}.source <> 'journal'",
         _team_due(
             "observation",
             "",
@@ -352,7 +355,7 @@ _TEAM = (
         "relations",
         "relation",
         "type, record, said_by, domain, created_at",
-        "{row}.record = '' AND {row}.said_by = ''",
+        "{row}.said_by = ''",
         _team_due(
             "relation",
             "",
@@ -364,7 +367,7 @@ _TEAM = (
         "entities",
         "entity",
         "name, type, record, said_by, domain, created_at",
-        "{row}.record = '' AND {row}.said_by = ''",
+        "{row}.said_by = ''",
         _team_due("entity", "json_array({row}.name)"),
     ),
     *(

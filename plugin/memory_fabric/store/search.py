@@ -8,7 +8,7 @@ memory limited to some domains shows no others (store.domains.views).
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import CONFIRMED, CONTRADICTS, HAS_OTHERS, INGEST, OTHERS, Filters
+from memory_fabric.models import CONFIRMED, CONTRADICTS, INGEST, OTHERS, SHARED_LOG, Filters
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 EVERYTHING = Filters()
-# Records that others shared: a fourth of the limit, in addition to it.
-SHARE_OF_OTHERS = 4
 # To rank whole sessions: the best turns that are looked at, then the turns that are read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
@@ -31,8 +29,7 @@ TURN_CHARS, SESSION_CHARS = 2500, 16_000
 class Candidate(Value):
     """A row that matched. `id` is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`.
 
-    `before` and `after` are the texts of a turn's neighbours; a turn that was only added as a
-    neighbour of a match has a `bm25` of 0.
+    `before` and `after` are texts of a turn's neighbours; one only added as such has a `bm25` of 0.
     """
 
     id: str
@@ -55,7 +52,8 @@ def observations(
     """Return matching observations of the graph, best first."""
     if not match:
         return []
-    rows = _ranked(db, _OBSERVATIONS, match, conditions.of_observations(db, filters), limit)
+    wanted = conditions.of_observations(db, filters)
+    rows = _ranked_in_shares(db, _OBSERVATIONS, match, wanted, limit, "o")
     return [_observation_candidate(db, row) for row in rows]
 
 
@@ -66,12 +64,16 @@ def observations_of(
     if not entities:
         return []
     wanted = conditions.of_observations(db, filters)
-    rows = db.rows(
-        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
-        f"ON e.id = o.entity WHERE o.entity IN ({marks(entities)}) AND o.record = '' {wanted.sql} "
-        "ORDER BY o.id DESC LIMIT ?",
-        [*entities, *wanted.values, limit],
-    )
+    rows = [
+        row
+        for part, most in conditions.shares(db, wanted, limit, "o")
+        for row in db.rows(
+            f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
+            f"ON e.id = o.entity WHERE o.entity IN ({marks(entities)}) AND o.record = '' "
+            f"{part.sql} ORDER BY o.id DESC LIMIT ?",
+            [*entities, *part.values, most],
+        )
+    ]
     return [_observation_candidate(db, row) for row in rows]
 
 
@@ -82,12 +84,7 @@ def records(
     if not match:
         return []
     wanted = conditions.of_records(db, filters, session)
-    if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
-        rows = _ranked(db, _RECORDS, match, wanted, limit)
-    else:  # others' records, however many, do not displace the user's own
-        theirs = max(1, limit // SHARE_OF_OTHERS)
-        rows = _ranked(db, _RECORDS, match, wanted.also(_OURS), limit)
-        rows += _ranked(db, _RECORDS, match, wanted.also(_THEIRS), theirs)
+    rows = _ranked_in_shares(db, _RECORDS, match, wanted, limit, "r")
     return [_record_candidate(db, row[:-1], -row[-1]) for row in rows]
 
 
@@ -288,10 +285,11 @@ def entities_named(
                 "domain": domain,
                 "scope": scope or conditions.scope_of(db),
                 "whole_entity": True,
-            },
+            }
+            | ({"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}),
             store=db.kind,
         )
-        for id_, name, kind, domain, at, scope, score in rows
+        for id_, name, kind, domain, at, said_by, scope, score in rows
     ]
 
 
@@ -315,7 +313,6 @@ def recent(
     return found
 
 
-_OURS, _THEIRS = (f"AND r.source {sign} '{OTHERS}'" for sign in ("<>", "="))
 _RECORD_FIELDS = (
     "r.id, r.type, r.what, r.why, r.confidence, r.trust, r.source, r.scope, r.domain, r.session, "
     "r.agent, r.pinned, r.created_at, r.valid_to, r.superseded_by, r.promoted_at, r.body"
@@ -363,7 +360,7 @@ _ENTITIES = _Source(
     "entities_fts",
     "1.0, 0.3, 0.5",
     "JOIN entities AS e ON e.id = {id}",
-    "e.id, e.name, e.type, e.domain, e.updated_at, "
+    "e.id, e.name, e.type, e.domain, e.updated_at, e.said_by, "
     "(SELECT x.scope FROM records AS x WHERE x.id = e.record)",
 )
 
@@ -388,6 +385,14 @@ def _ranked(
         found = db.rows(whole, (match, *wanted.values, limit))
         rows = _fetched(db, found, source, conditions.Condition(), limit)
     return rows
+
+
+def _ranked_in_shares(
+    db: Database, source: _Source, match: str, wanted: conditions.Condition, limit: int, alias: str
+) -> list[tuple[Any, ...]]:
+    """Return rows as `_ranked`, this user's first; `alias` is that of the table."""
+    parts = conditions.shares(db, wanted, limit, alias)
+    return [row for part, most in parts for row in _ranked(db, source, match, part, most)]
 
 
 def _fetched(
@@ -428,6 +433,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "outcome": body["outcome"],
             "category": body.get("category", ""),
             "author": body["author"],
+            "is_member": body.get("origin") == SHARED_LOG,
             "project": body["project"],
         }
         | kept,
@@ -468,7 +474,8 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
             "record": record,
             "superseded_by": (link or "").partition(" ")[0],
             "valid_to": (link or "").partition(" ")[2],
-        },
+        }
+        | ({"author": agent, "is_member": True} if source == OTHERS else {}),
         store=db.kind,
     )
 
@@ -476,17 +483,16 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
 def _first_observations(
     db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """Return the newest observations of entities, as of the filters' time, joined to one text each.
-
-    Observations that had been replaced, or that the filters exclude, are left out.
+    """Return the newest observations of entities, as of the filters' time, joined to one text each,
+    without those that had been replaced, that the filters exclude, or that others state.
     """
     said: dict[int, list[str]] = {}
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     for id_ in ids:
         rows = db.rows(
-            "SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.created_at <= ? "
-            "AND NOT EXISTS (SELECT 1 FROM records AS x WHERE x.id = o.record "
+            f"SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.source <> '{OTHERS}' "
+            "AND o.created_at <= ? AND NOT EXISTS (SELECT 1 FROM records x WHERE x.id = o.record "
             f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT ?",
             (id_, then, then, *wanted.values, each),
         )

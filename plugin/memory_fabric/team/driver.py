@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KIND = "team"
 PACKAGES = ("psycopg", "cryptography", "mnemonic")
 BY_PIP = "pip install 'memory-fabric[team]'"
-SIZE_MB = 15
+SIZE_MB = 35
 
 
 class DriverMissing(TeamError):

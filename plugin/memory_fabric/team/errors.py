@@ -1,7 +1,8 @@
 """Errors of the exchange with a shared log, each with a remedy.
 
 TeamError
-├── BadAddress          a connection string that cannot be used (DsnHoldsPassword, Unencrypted)
+├── BadAddress          a connection string that cannot be used (DsnHoldsPassword, Unencrypted,
+│                       Untrusted)
 ├── NoAnswer            the server cannot be reached, or went away
 ├── LoginFailed         the server refuses the role or its password
 ├── ServerTooOld        PostgreSQL before the oldest release that the schema needs
@@ -37,6 +38,10 @@ class DsnHoldsPassword(BadAddress):
 
 class Unencrypted(BadAddress):
     """The connection to another host would not have to be encrypted."""
+
+
+class Untrusted(BadAddress):
+    """The server's certificate cannot be verified, or names another host."""
 
 
 class NoAnswer(TeamError):

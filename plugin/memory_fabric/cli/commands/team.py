@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memory_fabric.cli import environment, progress, show, team_report
 from memory_fabric.config import in_client
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.memory import Memory
 from memory_fabric.team import driver, ties
 from memory_fabric.team.ties import USER, Tie
@@ -19,14 +19,13 @@ from memory_fabric.text import many
 from memory_fabric.values import Value
 
 if TYPE_CHECKING:
-    from memory_fabric.team.joining import Joined
     from memory_fabric.team.sync import Result
 
-ACTIONS = ("init", "join", "add", "remove", "members", "status", "sync", "leave")
+ACTIONS = ("init", "join", "add", "remove", "members", "status", "sync", "decline", "leave")
 # What one argument more is, for the actions that take it.
-TAKES = {"init": "DSN", "join": "DSN", "add": "MEMBER", "remove": "MEMBER"}
+TAKES = {"init": "DSN", "join": "DSN", "add": "MEMBER", "remove": "MEMBER", "decline": "KEY"}
 # A model may have been made to write these: they send memories away, or take them from others.
-FOR_THE_USER = ("init", "join", "add", "remove", "leave")
+FOR_THE_USER = ("init", "join", "add", "remove", "decline", "leave")
 # Longer than a round of another process takes, unless it reads a whole log.
 WAIT_S = 30.0
 
@@ -50,17 +49,18 @@ def team(
     action: Annotated[
         str,
         typer.Argument(
-            metavar="[init|join|add|remove|members|status|sync|leave]",
+            metavar="[init|join|add|remove|members|status|sync|decline|leave]",
             help="Make a space, join one, add or remove a member, list them, show the state, "
-            "exchange now, or leave.",
+            "exchange now, keep what another wants erased, or leave.",
         ),
     ] = "status",
     what: Annotated[
         str,
         typer.Argument(
-            metavar="[DSN|MEMBER]",
+            metavar="[DSN|MEMBER|KEY]",
             help="With init and join: the address, as postgresql://ROLE@HOST/DATABASE, without a "
-            "password. With add and remove: a role of the server.",
+            "password. With add and remove: a role of the server. With decline: what `team status` "
+            "shows.",
         ),
     ] = "",
     space: Annotated[
@@ -176,7 +176,9 @@ def _join(memory: Memory, dsn: str, stated: Options) -> int:
     )
     results = _exchange(memory, stated)
     if stated.as_json:
-        show.json_out(_joined_as_json(found) | {"exchanged": _results_as_json(results)})
+        show.json_out(
+            team_report.joined_as_json(found) | {"exchanged": team_report.results_as_json(results)}
+        )
         return _code(results)
     tie = found.tie
     before = "was tied to it already" if found.known else "is tied to it now"
@@ -185,8 +187,8 @@ def _join(memory: Memory, dsn: str, stated: Options) -> int:
         f"project {before}. Its records of scope team and its graph are sent there, earlier ones "
         "too; local records, conversations and isolated domains stay here."
     )
-    _say_key(found, dsn)
-    _say_results(results)
+    team_report.say_key(found)
+    team_report.say_results(results)
     show.line(
         "Next: nothing. Hooks exchange in the background; memory-fabric team status shows how it "
         "goes."
@@ -270,10 +272,26 @@ def _sync(memory: Memory, _what: str, stated: Options) -> int:
         _tie(memory)
     results = _exchange(memory, stated)
     if stated.as_json:
-        show.json_out(_results_as_json(results))
+        show.json_out(team_report.results_as_json(results))
     else:
-        _say_results(results)
+        team_report.say_results(results)
     return _code(results)
+
+
+def _decline(memory: Memory, key: str, stated: Options) -> int:
+    from memory_fabric.store.team import questions
+
+    for tie in team_report.ties_here(memory):
+        database = memory.database(tie.kind, create=False)
+        if database is not None and questions.decline(database, key):
+            if stated.as_json:
+                show.json_out({"space": tie.space, "key": key})
+            else:
+                show.line(f"{key} stays here as it is. On the server it is erased already.")
+            return 0
+    raise NotFound(
+        key, f"Nobody demands to erase {key}.", remedy="memory-fabric team status lists demands."
+    )
 
 
 def _leave(memory: Memory, _what: str, stated: Options) -> int:
@@ -320,6 +338,7 @@ _RUN: dict[str, Callable[[Memory, str, Options], int]] = {
     "members": _members,
     "status": _status,
     "sync": _sync,
+    "decline": _decline,
     "leave": _leave,
 }
 
@@ -387,49 +406,3 @@ def _exchange(memory: Memory, stated: Options) -> list[Result]:
 
 def _code(results: list[Result]) -> int:
     return 1 if any(result.failure or not result.outcome for result in results) else 0
-
-
-def _say_key(found: Joined, dsn: str) -> None:
-    if found.key is None:
-        return
-    if found.is_new_key:
-        show.line("The key of your machines, as words. The server never has them; keep them safe:")
-        show.line(found.key.words, "bold")
-        show.line(
-            "On each of your other machines run memory-fabric team join DSN --me and give them."
-        )
-    else:
-        show.line(
-            f"This machine has the key of your other machines (mark {found.key.mark}); memories "
-            "of scope user are exchanged with them, encrypted."
-        )
-
-
-def _say_results(results: list[Result]) -> None:
-    for result in results:
-        if result.failure is not None:
-            show.warn(f"{result.tie.space}: {result.failure}")
-        else:
-            show.line(team_report.exchanged(result.tie, result.outcome))
-
-
-def _results_as_json(results: list[Result]) -> list[dict[str, Any]]:
-    return [
-        {
-            "space": result.tie.space,
-            "error": str(result.failure) if result.failure else "",
-            **(result.outcome._asdict() if result.outcome else {}),
-        }
-        for result in results
-    ]
-
-
-def _joined_as_json(found: Joined) -> dict[str, Any]:
-    return {
-        "space": found.tie.space,
-        "member": found.tie.member,
-        "members": found.members,
-        "known": found.known,
-        "me": found.key is not None,
-        "words": found.key.words if found.key and found.is_new_key else "",
-    }

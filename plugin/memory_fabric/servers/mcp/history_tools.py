@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import ids
+from memory_fabric.models import SHARED_LOG
 from memory_fabric.servers.mcp.result import Outcome, within
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -92,7 +93,8 @@ def _of_entity(origin: EntityTrace) -> Iterator[str]:
     also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
     yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
     for said in origin.statements:
-        by = _by({"trust": said.trust, "source": said.source, "session": said.session}, said.at)
+        known = {"trust": said.trust, "source": said.source, "session": said.session}
+        by = _by(known | {"author": said.agent, "origin": SHARED_LOG}, said.at)
         yield f"- {_short(said.text)} (said by {by})"
     yield from _deletion(origin.deletion)
 
@@ -120,8 +122,12 @@ def _change_line(described: DescribedChange) -> str:
 def _by(known: Mapping[str, Any], at: str) -> str:
     """Describe the speaker, source, session and time."""
     session = str(known.get("session") or "")
+    who, author = str(known.get("trust") or "unknown"), str(known.get("author") or "")
+    if who == "foreign" and author:
+        is_member = known.get("origin") == SHARED_LOG
+        who = f"{cut(author, MAX_NAME_CHARS)}, {'' if is_member else 'as claimed, '}unverified,"
     parts = [
-        str(known.get("trust") or "unknown"),
+        who,
         f"through {known['source']}" if known.get("source") else "",
         f"in session {cut(session, MAX_NAME_CHARS)}" if session else "",
         f"on {at[:10]}" if at else "",

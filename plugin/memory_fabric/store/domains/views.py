@@ -26,7 +26,7 @@ _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
-    CASE WHEN t.domain {these} THEN t.record ELSE '' END AS record,
+    CASE WHEN t.domain {these} THEN t.record ELSE '' END AS record, t.said_by,
     CASE WHEN t.domain {these} THEN t.created_at ELSE coalesce({earliest}, '') END
         AS created_at,
     coalesce((SELECT max(o.created_at) FROM main.observations AS o

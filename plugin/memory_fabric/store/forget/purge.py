@@ -166,6 +166,11 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
             "The memories that this means have changed meanwhile; nothing was erased.",
             remedy="Look at a new preview.",
         )
+    return purge_exactly(memory, found, provenance)
+
+
+def purge_exactly(memory: Memory, found: Found, provenance: Provenance) -> Purged:
+    """Erase what was found, as `purge`, though nobody looked at a preview of it."""
     home = memory.settings.home
     with _locked(home):
         plan = planned(memory, found)

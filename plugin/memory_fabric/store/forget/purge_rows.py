@@ -15,7 +15,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import records, write
 from memory_fabric.store.database import Database, as_address, translated
-from memory_fabric.store.forget import scrub_log
+from memory_fabric.store.forget import purge_team, scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.health import repair
@@ -52,9 +52,12 @@ def scrub(
             _turns(c, target),
             _delete(c, "tasks", "id", tasks(c, target)),
             _delete(c, "prompts", "seq", prompts(c, target)),
+            purge_team.scrub(c, target),
         )
     )
-    return changed + _cells(c, target), target
+    changed += _cells(c, target)
+    purge_team.clear_due(c, target)
+    return changed, target
 
 
 def with_remaining(database: Database, target: PurgeTarget) -> PurgeTarget:

@@ -56,6 +56,7 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
             added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, guard), by)
             created.append({"name": name, "entityType": item["entityType"], "observations": added})
         else:
+            rows.take_over(c, id_, item["entityType"], by)
             _detach(c, detached, id_, texts, only)
             lacking = _lacking(c, id_, name, texts, guard)
             added = rows.add_texts(c, id_, lacking, by, apart=apart)

@@ -6,6 +6,7 @@ The graph tools match names exactly; capture and recall also find an entity by i
 from __future__ import annotations
 
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.models import OTHERS
 from memory_fabric.store.operations import restore, rows, tombstones
 from memory_fabric.text import name_key
 
@@ -133,8 +134,10 @@ def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> resto
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
     record = "" if any(not row["record"] for row in out) else out[0]["record"]
+    said_by = "" if any(not row["said_by"] for row in out) else out[0]["said_by"]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    return restore.group("entities", out, [out[0] | {"record": record, "aliases": unique}])
+    one = out[0] | {"record": record, "said_by": said_by, "aliases": unique}
+    return restore.group("entities", out, [one])
 
 
 def _observations(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
@@ -173,13 +176,19 @@ def _moved(
     groups = []
     for same in alike.values():
         # The row that the entity had already keeps its number.
-        first = next((row for row in same if moved(row) == row), same[0])
+        same.sort(key=_is_of_others)  # one's own statement comes first
+        own = [row for row in same if not _is_of_others(row)] or same
+        first = next((row for row in own if moved(row) == row), own[0])
         record = "" if any(not row["record"] for row in same) else first["record"]
         claims = sorted({id_ for row in same for id_ in row["claims"]})
         one = moved(first) | {"record": record, "claims": claims}
         if same != [one]:
             groups.append(restore.group(table, same, [one]))
     return groups
+
+
+def _is_of_others(row: Row) -> bool:
+    return row.get("source") == OTHERS or bool(row.get("said_by"))
 
 
 def _lift_tombstones(

@@ -104,8 +104,13 @@ def claimed_record(
     project: str,
     by: Provenance,
     old: Record | None,
+    *,
+    any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another's claim as `as_others_record`, where the stored record `old` is known."""
+    """Return another's claim as `as_others_record`, where the stored record `old` is known.
+
+    Without `any_forgotten` there is no tombstone in this database.
+    """
     claimed = records.from_object(value)._replace(project=project)
     record = Record(
         **{name: getattr(claimed, name) for name in _CLAIMED},
@@ -115,7 +120,7 @@ def claimed_record(
     )
     if old is not None and not is_of_others(old):
         return None
-    if record_effects.is_forgotten(c, record):
+    if any_forgotten and record_effects.is_forgotten(c, record):
         return None
     if old is None:
         return record

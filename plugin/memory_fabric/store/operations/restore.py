@@ -157,6 +157,9 @@ def _add_names(
         if now["record"] == expected.get("record", ""):
             given = _stamped(c, row, by)
             rows.hand_to(c, rows.nothing() | {"entities": [now]}, given["record"] if given else "")
+        said_by = row.get("said_by", "")
+        if isinstance(said_by, str) and said_by != now["said_by"]:
+            c.execute("UPDATE entities SET said_by = ? WHERE id = ?", (said_by, now["id"]))
         rows.add_aliases(c, now["id"], _pairs(row.get("aliases")))
         new["entities"].append(row)
     there = [found for row in new["entities"] for found in _like(c, "entities", row, ())]

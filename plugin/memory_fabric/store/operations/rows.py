@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.models import OTHERS
 from memory_fabric.text import index_extra, name_key
 
 TYPE_CHECKING = False
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 # The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
 
-_ENTITY = "id name type domain record created_at updated_at".split()
+_ENTITY = "id name type domain record said_by created_at updated_at".split()
 _OBSERVATION = "id entity text record trust source session agent domain created_at".split()
-_RELATION = "id from relationType to record domain created_at".split()
+_RELATION = "id from relationType to record said_by domain created_at".split()
 _IS_ORPHAN = (
     "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
     "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
@@ -91,10 +92,11 @@ def add_texts(
 ) -> list[str]:
     """Add the texts that the entity lacks, each once and in order, and return them.
 
-    With `apart` only the caller's own domain counts: a text of another domain is no repeat.
+    With `apart` only the caller's own domain counts: a text of another domain is no repeat. Neither
+    is one that only other members of a team state.
     """
     where = by.domain if apart else ""
-    added = [text for text in dict.fromkeys(texts) if text_id(c, entity, text, where) is None]
+    added = [text for text in dict.fromkeys(texts) if _is_new(c, entity, text, where, by)]
     said = {"trust": by.trust, "source": by.source, "session": by.session, "agent": by.agent}
     said |= {"domain": by.domain, "created_at": by.at, "record": record}
     for text in added:
@@ -102,6 +104,26 @@ def add_texts(
     if added:
         c.execute("UPDATE entities SET updated_at = ? WHERE id = ?", (by.at, entity))
     return added
+
+
+def _is_new(c: sqlite3.Connection, entity: int, text: str, domain: str, by: Provenance) -> bool:
+    """True if the text is to be added; the row of another member who states it is removed."""
+    id_ = text_id(c, entity, text, domain)
+    if id_ is None:
+        return True
+    if by.source == OTHERS:
+        return False
+    theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
+    return c.execute(theirs, (id_, OTHERS)).rowcount > 0
+
+
+def take_over(c: sqlite3.Connection, entity: int, kind: str, by: Provenance) -> None:
+    """Make an entity this user's own that only other members of a team stated so far."""
+    c.execute(
+        "UPDATE entities SET said_by = '', type = ?, domain = ?, created_at = ? "
+        "WHERE id = ? AND said_by <> ''",
+        (kind, by.domain, by.at, entity),
+    )
 
 
 def add_relation(
@@ -154,7 +176,7 @@ def observations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> li
 def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
     """Return whole relation rows (alias `r`, ends `s` and `t`) that meet the condition."""
     found = c.execute(
-        "SELECT r.id, s.name, r.type, t.name, r.record, r.domain, r.created_at "
+        "SELECT r.id, s.name, r.type, t.name, r.record, r.said_by, r.domain, r.created_at "
         "FROM relations AS r JOIN entities AS s ON s.id = r.source "
         f"JOIN entities AS t ON t.id = r.target WHERE {where} ORDER BY r.id",
         values,
@@ -220,8 +242,8 @@ def unclaim(c: sqlite3.Connection, record: str) -> None:
 def insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]) -> int:
     """Insert an entity's row with its aliases, under the given number if any; return its number."""
     cursor = c.execute(
-        "INSERT INTO entities (id, name, key, type, extra, domain, record, created_at, updated_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO entities (id, name, key, type, extra, domain, record, said_by, created_at, "
+        "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             id_,
             row["name"],
@@ -230,6 +252,7 @@ def insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]
             index_extra(row["name"]),
             row["domain"],
             row["record"],
+            row.get("said_by", ""),
             row["created_at"],
             row["updated_at"],
         ),
@@ -302,19 +325,22 @@ def insert_observation(
 def insert_relation(
     c: sqlite3.Connection, id_: int | None, source: int, target: int, row: Mapping[str, Any]
 ) -> bool:
-    """Insert a relation's row, under the given number if any; return True if it was added."""
+    """Insert a relation's row, under the given number if any; return True if it was added.
+
+    One that only other members of a team stated becomes this user's own.
+    """
+    said_by, stated = row.get("said_by", ""), (row["record"], row["domain"], row["created_at"])
     cursor = c.execute(
-        "INSERT OR IGNORE INTO relations (id, source, type, target, record, domain, created_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            id_,
-            source,
-            row["relationType"],
-            target,
-            row["record"],
-            row["domain"],
-            row["created_at"],
-        ),
+        "INSERT OR IGNORE INTO relations (id, source, type, target, said_by, record, domain, "
+        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (id_, source, row["relationType"], target, said_by, *stated),
+    )
+    if cursor.rowcount > 0 or said_by:
+        return cursor.rowcount > 0
+    cursor = c.execute(
+        "UPDATE relations SET said_by = '', record = ?, domain = ?, created_at = ? "
+        "WHERE source = ? AND type = ? AND target = ? AND said_by <> ''",
+        (*stated, source, row["relationType"], target),
     )
     return cursor.rowcount > 0
 

@@ -73,9 +73,9 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         payload = {"record": records.as_object(record), "seen_in": seen}
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
     whole = {
-        "entities": rows.entities(c, "1", ()),
-        "observations": rows.observations(c, "1", ()),
-        "relations": rows.relations(c, "1", ()),
+        "entities": rows.entities(c, "e.said_by = ''", ()),
+        "observations": rows.observations(c, "o.source <> ?", (OTHERS,)),
+        "relations": rows.relations(c, "r.said_by = ''", ()),
     }
     copied = {record.id for record, _ in known}
     for table, every in whole.items():

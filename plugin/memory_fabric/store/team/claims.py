@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
+from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.store import write
 from memory_fabric.store.sharing import claims_read
 from memory_fabric.store.team import clock, wire
+from memory_fabric.text import encodable, unfenced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from memory_fabric.store.team.wire import TeamOperation
@@ -22,6 +24,8 @@ MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
 _DIGEST_CHARS = 64
+# Fields whose form was checked: beside the name of a secret, an id would look like one.
+_CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
 _PREFIXES = {wire.RECORD: "r", wire.ENTITY: "e", wire.OBSERVATION: "o", wire.RELATION: "l"}
 
 
@@ -52,7 +56,7 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
     found = _READERS[kind](value)
     if found is None or _key_of(kind, value) != key:
         return None
-    return write.cleaned(found)
+    return _cleaned(found)
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
@@ -70,6 +74,40 @@ def from_text(text: str) -> TeamOperation:
     """Return the operation in such a text."""
     whole = jsontext.loads(text)
     return wire.TeamOperation(**whole | {"base": tuple(whole["base"])})
+
+
+def _cleaned(found: Fields) -> Fields:
+    """Return the fields as `write.cleaned`.
+
+    A sign of a secret or of a fence in one of the texts is one in all of them together; most have
+    none, and one look is enough.
+    """
+    free = (part for name, part in found.items() if name not in _CHECKED)
+    if not _is_doubtful("\n".join(_texts(free))):
+        return found
+    return {
+        name: write.cleaned({name: part})[name] if _is_doubtful_part(part) else part
+        for name, part in found.items()
+    }
+
+
+def _is_doubtful_part(part: Any) -> bool:
+    if not isinstance(part, list):
+        return isinstance(part, str) and _is_doubtful(part)
+    texts = list(_texts(part))  # which may be the words of one command line
+    return _is_doubtful("\n".join(texts)) or _is_doubtful(" ".join(texts))
+
+
+def _is_doubtful(text: str) -> bool:
+    return may_hold_secret(text) or encodable(unfenced(text)) != text
+
+
+def _texts(parts: Iterable[Any]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            yield from _texts(part)
 
 
 def _as_team(value: Mapping[str, Any]) -> Mapping[str, Any]:

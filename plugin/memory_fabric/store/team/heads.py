@@ -24,9 +24,9 @@ OWN = (WAITING, SENT, MINE)
 PAST, UNSENT = "past", "unsent"
 # Operations of other members: in use, kept for a later release or a key, unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
-# Demands to erase an own key, which the user is asked about.
-ASKED = "asked"
-PURGING = PURGE
+# Demands to erase a key: own ones that the server has, and those of another for an own key, which
+# the user is asked about.
+DEMANDED, ASKED = "demanded", "asked"
 
 _COLUMNS = ("op_id key author origin kind base clock value made_at state form payload seen").split()
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM team_heads"
@@ -62,7 +62,7 @@ class Head(Value):
     @property
     def is_own(self) -> bool:
         """True for a head of this user's own register."""
-        return self.state in OWN or self.state == UNSENT
+        return self.kind != PURGE and (self.state in OWN or self.state == UNSENT)
 
     @property
     def order(self) -> tuple[str, str]:

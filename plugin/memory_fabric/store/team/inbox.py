@@ -51,20 +51,26 @@ def merge(
     verified: Verified,
     *,
     owner: str = "",
+    erase: Callable[[Sequence[Head]], object] | None = None,
 ) -> Merged:
     """Merge operations in the order of the log, and note how far it was read, all or nothing.
 
     `verified` returns an operation, unsealed, if its proof shows that it is this user's own, else
     None. `owner` is the member who may have others' operations erased. Without a `position` none
-    is noted. Raises StoreUnavailable, DeadlinePassed.
+    is noted. `erase` is called before with heads of others that were erased in the log, to remove
+    their traces (`store.forget.purge_foreign`). Raises StoreUnavailable, DeadlinePassed, and what
+    `erase` raises.
     """
     memory = memory.whole
+    gone = _to_erase(database, operations, owner) if erase is not None else []
+    if erase is not None and gone:
+        erase(gone)
     read = [_Read(one, _own(one, verified)) for one in operations]
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
             return Merged()
-        if any(one.own for one in read):
+        if any(one.own or one.came.author == tie.member for one in read):
             outbox.settle_within(memory, database.kind, c)
         batch = _Batch(memory, database.kind, c, tie, owner)
         for start in range(0, len(read), SOME):
@@ -77,7 +83,7 @@ def merge(
         asked=batch.asked,
         unread=batch.unread,
         refused=batch.refused,
-        erased=tuple(batch.erased),
+        erased=tuple(dict.fromkeys((*(head.key for head in gone), *batch.erased))),
     )
 
 
@@ -94,6 +100,24 @@ def read_again(
     if not able:
         return Merged()
     return merge(memory, database, able, None, verified, owner=owner)
+
+
+def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: str) -> list[Head]:
+    """Return what is stored here of others and is to be erased by the demands among these."""
+    demands = [one for one in operations if one.kind == wire.PURGE]
+    if not demands:
+        return []
+    found: dict[str, Head] = {}
+    known = heads.of_keys(database.connection, [one.key for one in demands])
+    for one in demands:
+        here = known.get(one.key, [])
+        if any(head.op_id == one.op_id for head in here):
+            continue  # it was met before
+        for head in here:
+            by = (head.author, owner) if owner else (head.author,)
+            if head.state == heads.THEIRS and head.value and one.author in by:
+                found[head.op_id] = head
+    return list(found.values())
 
 
 class _Read(Value):
@@ -116,8 +140,10 @@ class _Batch:
         self._ids: dict[str, Head] = {}
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Keys whose shown state may have changed: of others, and of this user with the head before.
+        # Keys whose shown state may have changed: of others, with values that were replaced, and of
+        # this user with the head before.
         self._theirs: dict[str, None] = {}
+        self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
         self.applied = self.asked = self.unread = self.refused = 0
         self.conflicts: set[str] = set()
@@ -128,6 +154,7 @@ class _Batch:
         self._load(read)
         for one in read:
             self._take(one)
+        self._replace_unread(read)
         heads.remove(self._c, self._gone)
         heads.put(self._c, self._put.values())
         self._show()
@@ -139,7 +166,22 @@ class _Batch:
             for key, found in heads.of_keys(self._c, keys).items()
         }
         self._ids = {id_: head for found in self._known.values() for id_, head in found.items()}
-        self._put, self._gone, self._theirs, self._mine = {}, {}, {}, {}
+        self._put, self._gone, self._theirs, self._was, self._mine = {}, {}, {}, {}, {}
+
+    def _replace_unread(self, read: Sequence[_Read]) -> None:
+        """Remove operations that could not be read and that their author replaced since."""
+        stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
+        unread = {head.op_id: head for head in (*stored, *self._put.values())}
+        unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
+        if not unread:
+            return
+        for one in read:
+            if one.came.op_id in unread:
+                continue
+            for id_ in one.came.base:
+                if id_ in unread and unread[id_].author == one.came.author:
+                    self._put.pop(id_, None)
+                    self._gone[id_] = None
 
     def _take(self, one: _Read) -> None:
         operation = one.own or one.came
@@ -163,6 +205,9 @@ class _Batch:
             self._take_theirs(operation)
 
     def _take_theirs(self, operation: TeamOperation) -> None:
+        if self._kind == "user":
+            self._refuse(operation, "It has no proof, and this space is one user's own.")
+            return
         value = None
         if operation.value is not None:
             value = claims.fields(operation.kind, operation.key, operation.value)
@@ -172,7 +217,9 @@ class _Batch:
             if value["domain"] in self._isolated:
                 self._refuse(operation, f"The domain {value['domain']} is isolated here.")
                 return
-        if operation.author == self._tie.member and self._repeats_own(operation):
+        if operation.author == self._tie.member and (
+            self._is_replaced(operation) or self._repeats_own(operation)
+        ):
             return
         head = _head(operation, heads.THEIRS, heads.text_of(value))
         register = [
@@ -213,6 +260,12 @@ class _Batch:
         if self._add(head, register):
             self._mine.setdefault(head.key, before)
 
+    def _is_replaced(self, operation: TeamOperation) -> bool:
+        """True for an own operation whose answer was lost, if it was replaced here since."""
+        return any(
+            other.is_own and operation.op_id in other.base for other in self._at(operation.key)
+        )
+
     def _repeats_own(self, operation: TeamOperation) -> bool:
         """Take an unproved operation under this user's name as own if it says what is said here.
 
@@ -229,7 +282,8 @@ class _Batch:
         ]
         if not value or not same:
             return False
-        for other in same:
+        before = [o for o in self._at(operation.key) if not o.is_own and o.op_id in operation.base]
+        for other in (*same, *before):
             self._drop(other)
         self._keep(_head(operation, heads.SENT, value))
         return True
@@ -262,16 +316,21 @@ class _Batch:
     def _erase(self, operation: TeamOperation) -> None:
         """Take the demand to erase a key: of its author, or of the owner for all but this user."""
         stub = _head(operation, heads.PAST, "")
+        here = self._at(stub.key)
         self._keep(stub)
-        for other in self._at(operation.key):
-            by_author = operation.author in (other.author, self._owner)
-            if other.state == heads.THEIRS and other.value and by_author:
+        if operation.author == self._tie.member and any(o.state == heads.DEMANDED for o in here):
+            return
+        for other in here:
+            may = operation.author in (other.author, self._owner)
+            if other.state == heads.THEIRS and other.value and may:
+                self._was[other.key] = other
                 self._keep(other._replace(value=""))
                 self._theirs[other.key] = None
                 self.erased[other.key] = None
-            elif other.is_own and other.value:
-                self._keep(stub._replace(state=heads.ASKED))
-                self.asked += 1
+        may = operation.author in (self._tie.member, self._owner)
+        if may and any(other.is_own for other in here):
+            self._keep(stub._replace(state=heads.ASKED))
+            self.asked += 1
 
     def _keep_unread(self, operation: TeamOperation) -> None:
         if operation.op_id in self._ids:
@@ -294,6 +353,8 @@ class _Batch:
         self._gone.pop(head.op_id, None)
 
     def _drop(self, head: Head) -> None:
+        if head.state == heads.THEIRS and head.value:
+            self._was[head.key] = head
         self._known[head.key].pop(head.op_id, None)
         self._ids.pop(head.op_id, None)
         self._put.pop(head.op_id, None)
@@ -309,10 +370,10 @@ class _Batch:
         if self._theirs:
             project = self._memory.project.name if self._memory.project else ""
             changed = {key: self._at(key) for key in self._theirs}
-            others.show(self._c, changed, project, self._by)
+            others.show(self._c, changed, self._was, project, self._by)
         for key, before in self._mine.items():
             register = [head for head in self._at(key) if head.is_own]
-            own.show(self._c, key, before, heads.current(register), self._by.at)
+            own.show(self._c, before, heads.current(register), self._by.at)
             if len({head.value for head in register}) > 1:
                 self.conflicts.add(key)
             else:

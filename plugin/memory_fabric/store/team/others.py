@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, SHARED_LOG
 from memory_fabric.store import records
 from memory_fabric.store.operations import others_effects
-from memory_fabric.store.team import heads, wire
+from memory_fabric.store.team import heads, others_graph, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +18,32 @@ if TYPE_CHECKING:
     from memory_fabric.store.team.heads import Head
 
 SOURCE, TRUST = OTHERS, others_effects.TRUST
+# How the keys of records begin.
+_OF_RECORDS = wire.key_of_record("")
+# Served by the index `team_heads_closed`.
+_CLOSED = (
+    "SELECT key FROM team_heads WHERE state = 'theirs' AND kind = 'record' AND value <> '' "
+    "AND json_extract(value, '$.superseded_by')"
+)
 
 
 def show(
-    c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
+    c: sqlite3.Connection,
+    changed: Mapping[str, Sequence[Head]],
+    was: Mapping[str, Head],
+    project: str,
+    by: Provenance,
 ) -> None:
-    """Store what the heads of these keys say, and drop what nobody says any more."""
-    said = {key: found for key, found in changed.items() if _kind_of(found) == wire.RECORD}
-    _show_records(c, said, project, by)
+    """Store what the heads of these keys say, and drop what nobody says any more.
+
+    `was` are heads of these keys, with their values, that were replaced.
+    """
+    said = {key: found for key, found in changed.items() if key.startswith(_OF_RECORDS)}
+    if said:
+        _show_records(c, said, project, by)
+    if len(said) < len(changed):
+        graph = {key: found for key, found in changed.items() if key not in said}
+        _show_graph(c, graph, was, by)
 
 
 def remove_all(c: sqlite3.Connection) -> None:
@@ -38,9 +56,10 @@ def remove_all(c: sqlite3.Connection) -> None:
         )
     ]
     _drop(c, theirs)
+    others_graph.remove_all(c)
 
 
-def refuse_domains(c: sqlite3.Connection, isolated: Collection[str]) -> None:
+def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provenance) -> None:
     """Remove what members said in domains that are isolated now."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
@@ -48,16 +67,34 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str]) -> None:
             heads.put(c, [head._replace(state=heads.REFUSED, value="", payload=reason)])
             if head.kind == wire.RECORD:
                 _drop(c, [head.key[2:]])
+            else:
+                others_graph.Rows(c, by).drop(head.kind, jsontext.loads(head.value))
 
 
-def _kind_of(found: Sequence[Head]) -> str:
-    return next((head.kind for head in found if head.kind != wire.PURGE), "")
+def _show_graph(
+    c: sqlite3.Connection,
+    changed: Mapping[str, Sequence[Head]],
+    was: Mapping[str, Head],
+    by: Provenance,
+) -> None:
+    table = others_graph.Rows(c, by)
+    is_any = False
+    for key, found in changed.items():
+        head = _shown(found, "")
+        if head is not None:
+            table.show(head)
+            is_any = True
+        elif key in was:
+            table.drop(was[key].kind, jsontext.loads(was[key].value))
+    if is_any:
+        others_effects.note_any(c)
 
 
 def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> None:
     known = _stored(c, changed)
+    graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     shown: list[tuple[Record, str]] = []
     gone = []
     for key, found in changed.items():
@@ -67,17 +104,38 @@ def _show_records(
         if head is None:
             gone.append(id_)
             continue
-        value: dict[str, Any] = jsontext.loads(head.value) | {"author": head.author, "origin": ""}
-        record = others_effects.claimed_record(c, value, project, by, old)
+        value: dict[str, Any] = jsontext.loads(head.value) | {
+            "author": head.author,
+            "origin": SHARED_LOG,
+        }
+        record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             records.put(c, record, [])
             shown.append((record, value.get("superseded_by", "")))
-    for record, successor in shown:
+    new = [record.id for record, _ in shown if record.id not in known]
+    for record, successor in (*shown, *_closed_by(c, new)):
         if successor:
             others_effects.set_successor(c, record, successor)
     _drop(c, [id_ for id_ in gone if id_ in known and others_effects.is_of_others(known[id_])])
     if shown:
         others_effects.note_any(c)
+
+
+def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
+    """Return records that came before the ones that close them, each with the id of that one."""
+    keys: list[str] = []
+    for start in range(0, len(successors), heads.SOME):
+        some = successors[start : start + heads.SOME]
+        marks = ", ".join("?" * len(some))
+        keys += [key for (key,) in c.execute(f"{_CLOSED} IN ({marks})", some)]
+    known = _stored(c, keys)
+    found = []
+    for key, here in heads.of_keys(c, keys).items():
+        old = known.get(key.partition(":")[2])
+        head = _shown(here, old.author) if old and others_effects.is_of_others(old) else None
+        if old is not None and head is not None:
+            found.append((old, str(jsontext.loads(head.value).get("superseded_by", ""))))
+    return found
 
 
 def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:

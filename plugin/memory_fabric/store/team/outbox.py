@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 from memory_fabric import ids, jsontext
+from memory_fabric.models import OTHERS, Provenance
+from memory_fabric.store.operations.others_effects import TRUST as FOREIGN
 from memory_fabric.store.team import clock, heads, space
 from memory_fabric.store.team.wire import MAX_PAYLOAD_BYTES, PURGE, TeamOperation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.store.database import Database
@@ -56,17 +59,21 @@ def settle_within(
     if tie is None:
         return 0, 0
     _follow_isolation(memory, c)
-    # Newer records first: what closes another is then known before the other is closed.
+    # Newer records first: what closes another is then known before the other is closed. Entities
+    # before what is said of them.
     due = c.execute(
-        "SELECT kind, key FROM team_due ORDER BY kind DESC, key DESC LIMIT ?", (limit,)
+        "SELECT kind, key FROM team_due ORDER BY kind, key DESC LIMIT ?", (limit,)
     ).fetchall()
     said = _said(c, Outgoing(memory.whole, kind), due)
     known = heads.of_keys(c, [key for _, key, _ in said])
     reading = space.value(c, space.CLOCK)
     made: list[heads.Head] = []
+    left: dict[str, list[heads.Head]] = {}
     for row, key, value in said:
         here = [head for head in known.get(key, ()) if head.kind != PURGE]
         own = [head for head in here if head.is_own]
+        if not value and any(head.state == heads.THEIRS and head.value for head in here):
+            left[key] = here
         if _says_already(own, value):
             continue
         reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
@@ -76,6 +83,8 @@ def settle_within(
     if made:
         space.note(c, space.CLOCK, reading)
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
+    if left:
+        _show_left(memory, c, left)
     return len(made), len(due)
 
 
@@ -83,10 +92,14 @@ def waiting(database: Database, limit: int) -> list[TeamOperation]:
     """Return operations that the server has not acknowledged, oldest first.
 
     One of kind `purge` demands that the server erases its key: it is not appended, but given to the
-    server's function for that, and then acknowledged like the others.
+    server's function for that, and then acknowledged like the others. Such demands come alone:
+    what follows them must not be erased, too.
     """
     found = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
-    return [heads.as_operation(head) for head in found]
+    alike = itertools.takewhile(
+        lambda head: (head.kind == PURGE) == (found[0].kind == PURGE), found
+    )
+    return [heads.as_operation(head) for head in alike]
 
 
 def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
@@ -94,7 +107,9 @@ def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
     ids_ = [(id_,) for id_ in op_ids]
     with database.transaction() as c:
         c.executemany(
-            "DELETE FROM team_heads WHERE op_id = ? AND kind = 'purge' AND state = 'waiting'", ids_
+            "UPDATE team_heads SET state = 'demanded' "
+            "WHERE op_id = ? AND kind = 'purge' AND state = 'waiting'",
+            ids_,
         )
         c.executemany(
             "UPDATE team_heads SET state = 'sent', payload = '' "
@@ -116,35 +131,31 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
-    """Have the server erase what it holds of these own keys; return how many it may hold.
+    """Have the server erase what it holds of these own keys; return how many these are.
 
-    What was said under them is withdrawn first (`settle_within`), and their values are blanked.
+    They are withdrawn, too, for the other machines of this user. A row that is still there, as
+    without some words, is said again by `settle`. The demand comes first: other members erase by it
+    what they hold.
     """
     tie = space.tie_of(c)
     if tie is None:
         return 0
-    known = heads.of_keys(c, keys)
     reading, made = space.value(c, space.CLOCK), []
-    for key, found in known.items():
-        if not any(head.is_own for head in found):
+    for key, found in heads.of_keys(c, keys).items():
+        own = [head for head in found if head.is_own]
+        if not own:
             continue
         reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
-        made.append(
-            heads.Head(
-                ids.new_id(),
-                key,
-                tie.member,
-                tie.origin,
-                PURGE,
-                clock=reading,
-                made_at=ids.timestamp(),
-                state=heads.WAITING,
-            )
-        )
+        demand = heads.Head(ids.new_id(), key, tie.member, tie.origin, PURGE, clock=reading)
+        made.append(demand._replace(made_at=ids.timestamp(), state=heads.WAITING))
+        reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
+        made.append(_operation(tie, own[0].kind, key, "", reading, found))
+        _replace(c, own)
+        heads.remove(c, [head.op_id for head in found if head.state == heads.ASKED])
     heads.put(c, made)
     if made:
         space.note(c, space.CLOCK, reading)
-    return len(made)
+    return len(made) // 2
 
 
 def _said(
@@ -205,6 +216,20 @@ def _replace(c: sqlite3.Connection, own: Iterable[heads.Head]) -> None:
     heads.put(c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
 
 
+def _show_left(
+    memory: Memory, c: sqlite3.Connection, left: Mapping[str, Sequence[heads.Head]]
+) -> None:
+    """Show what others say where this user says nothing any more."""
+    from memory_fabric.store.team import others  # rare
+
+    project = memory.project.name if memory.project else ""
+    others.show(c, left, {}, project, _by_others())
+
+
+def _by_others() -> Provenance:
+    return Provenance(OTHERS, trust=FOREIGN, at=ids.timestamp())
+
+
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     """Look at every row again if other domains are isolated than before.
 
@@ -218,4 +243,4 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
     space.note(c, space.ISOLATED, now)
     space.mark_all(c)
-    others.refuse_domains(c, memory.settings.domains.isolated)
+    others.refuse_domains(c, memory.settings.domains.isolated, _by_others())

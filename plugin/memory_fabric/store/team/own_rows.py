@@ -93,7 +93,9 @@ class Outgoing:
         found = rows.observations(c, own, (name, text, OTHERS))
         fields = ("entity", "text", "created_at", "domain")
         return wire.key_of_observation(self._plain(name), self._plain(text)), self._first(
-            {field: row[field] for field in fields} for row in found
+            {field: row[field] for field in fields}
+            | {"own": {"trust": row["trust"], "source": row["source"]}}
+            for row in found
         )
 
     def _relation(self, c: sqlite3.Connection, key: str) -> tuple[str, Value | None]:

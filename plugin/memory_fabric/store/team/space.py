@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric import ids, jsontext
 from memory_fabric.models import OTHERS
 from memory_fabric.store.migrations import TEAM_SPACE
-from memory_fabric.store.team import heads
+from memory_fabric.store.team import heads, wire
 from memory_fabric.store.team.wire import Position
 from memory_fabric.values import Value
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED)
+# Keys with several operations: only on these can machines differ.
+SEVERAL = "SELECT key FROM team_heads GROUP BY key HAVING count(*) > 1"
 # Rows that may travel, as (kind, key of `team_due`); `settle` looks at each of them.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
@@ -128,10 +130,10 @@ def forget_position(database: Database, epoch: int) -> None:
     """
     with database.transaction() as c:
         set_position(c, Position(epoch))
-        c.execute("DELETE FROM team_heads WHERE state = ?", (heads.PAST,))
+        c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
         c.execute(
-            "UPDATE team_heads SET state = ?, seen = 0 WHERE state IN (?, ?)",
-            (heads.WAITING, heads.SENT, heads.UNSENT),
+            "UPDATE team_heads SET state = ?, seen = 0 WHERE state IN (?, ?, ?)",
+            (heads.WAITING, heads.SENT, heads.UNSENT, heads.DEMANDED),
         )
 
 
@@ -147,8 +149,8 @@ def counts(database: Database) -> Counts:
     )
     (conflicts,) = database.rows(
         "SELECT count(*) FROM (SELECT 1 FROM team_heads WHERE state IN (?, ?, ?) AND kind <> ? "
-        "GROUP BY key HAVING count(DISTINCT value) > 1)",
-        (*heads.OWN, heads.PURGING),
+        f"AND key IN ({SEVERAL}) GROUP BY key HAVING count(DISTINCT value) > 1)",
+        (*heads.OWN, wire.PURGE),
     )[0]
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
@@ -167,6 +169,15 @@ def counts(database: Database) -> Counts:
         records=tuple((str(author or ""), number) for author, number in records),
         oldest=oldest or "",
     )
+
+
+def number_of(database: Database, state: str) -> int:
+    """Return the number of operations in a state of `heads`; cheaper than `counts`.
+
+    Raises StoreUnavailable, DeadlinePassed.
+    """
+    row = database.row("SELECT count(*) FROM team_heads WHERE state = ?", (state,))
+    return int(row[0]) if row else 0
 
 
 def mark_all(c: sqlite3.Connection) -> None:

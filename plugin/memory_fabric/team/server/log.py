@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import LiteralString
+from typing import LiteralString, TypeAlias
 
 import psycopg
 
@@ -18,8 +18,9 @@ from memory_fabric.values import Value
 STATEMENT_LIMIT_S = 30
 # A purge or a compaction may read a whole space.
 LONG_LIMIT_S = 600
-PUSH_BATCH = 500
-PULL_LIMIT = 5000
+# What one statement sends, and one answer holds, at most.
+PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
+PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 # How often a batch is tried that met a deadlock or another machine's same rows.
 ATTEMPTS = 3
 COMPACT_AFTER_DAYS = 30
@@ -47,10 +48,15 @@ PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
         o.tx::text::bigint, o.seq
-    FROM memory_fabric.operations o
-    WHERE space = %s AND NOT superseded AND (o.tx, o.seq) > (%s::text::xid8, %s)
-        AND o.tx < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY o.tx, o.seq LIMIT %s
+    FROM (
+        SELECT *, sum(pg_column_size(payload)) OVER (ORDER BY tx, seq ROWS UNBOUNDED PRECEDING)
+            - pg_column_size(payload) AS bytes_before
+        FROM memory_fabric.operations
+        WHERE space = %s AND NOT superseded AND (tx, seq) > (%s::text::xid8, %s)
+            AND tx < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY tx, seq LIMIT %s
+    ) o
+    WHERE bytes_before < %s ORDER BY o.tx, o.seq
 """
 EPOCH = "SELECT epoch FROM memory_fabric.spaces WHERE space = %s"
 HOLDS = """
@@ -82,6 +88,10 @@ HORIZON = """
     WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted
         AND l.transactionid = pg_snapshot_xmin(pg_current_snapshot())::xid
 """
+
+
+# An operation with its payload as JSON.
+Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class Horizon(Value):
@@ -151,22 +161,23 @@ class SharedLog:
         for operation in operations:
             try:
                 rows.append((operation, payloads.encode(operation)))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, RecursionError) as error:
                 tell(operation.op_id, str(error))
         held: list[str] = []
         with self._translated("Cannot append to the shared log"):
-            for start in range(0, len(rows), PUSH_BATCH):
-                held += self._push_batch(rows[start : start + PUSH_BATCH], tell)
+            for batch in _batches(rows):
+                held += self._push_batch(batch, tell)
         return held
 
     def pull(
-        self, position: Position, limit: int = PULL_LIMIT
+        self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
         """Return the operations after a position, oldest first, and the position behind them.
 
         Left out are replaced and blanked ones, so the beginning of the log is a snapshot of the
-        space. A position of another epoch counts as the beginning. `limit` counts rows; the
-        position did not move if there are no more. Rows that hold no operation are passed over.
+        space. A position of another epoch counts as the beginning. `limit` counts rows, and none
+        begins after `max_bytes` of payload. Rows that hold no operation are passed over: there are
+        no more if the position did not move, not if there is no operation.
         """
         with self._translated("Cannot read the shared log"), self._transaction():
             row = self.connection.execute(EPOCH, (self.space,)).fetchone()
@@ -174,7 +185,7 @@ class SharedLog:
                 raise _not_a_member(self.connection, self.space)
             after = position if position.epoch == row[0] else Position(row[0])
             rows = self.connection.execute(
-                PULL, (self.space, after.tx, after.seq, limit)
+                PULL, (self.space, after.tx, after.seq, limit, max_bytes)
             ).fetchall()
         self._mark_seen()
         found = [payloads.decode(*row[:6]) for row in rows]
@@ -223,20 +234,24 @@ class SharedLog:
             row = self.connection.execute(statement, (self.space, argument)).fetchone()
         return int(row[0]) if row else 0
 
-    def _push_batch(
-        self, rows: Sequence[tuple[TeamOperation, str]], refused: Callable[[str, str], object]
-    ) -> list[str]:
+    def _push_batch(self, rows: Sequence[Row], refused: Callable[[str, str], object]) -> list[str]:
         """Append one batch; halve it where an operation is bad, until that one is found."""
         try:
-            return self._append(rows)
+            held = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             if len(rows) == 1:
                 refused(rows[0][0].op_id, error.diag.message_primary or str(error))
                 return []
-        half = len(rows) // 2
-        return self._push_batch(rows[:half], refused) + self._push_batch(rows[half:], refused)
+            half = len(rows) // 2
+            first = self._push_batch(rows[:half], refused)
+            return first + self._push_batch(rows[half:], refused)
+        ids = [operation.op_id for operation, _ in rows]
+        for id_ in ids:
+            if id_ not in held:
+                refused(id_, "another member's operation has this id")
+        return [id_ for id_ in ids if id_ in held]
 
-    def _append(self, rows: Sequence[tuple[TeamOperation, str]]) -> list[str]:
+    def _append(self, rows: Sequence[Row]) -> set[str]:
         ids = [operation.op_id for operation, _ in rows]
         columns = (
             ids,
@@ -251,11 +266,11 @@ class SharedLog:
                     self.connection.execute(DURABLE)
                     self.connection.execute(PUSH, (self.space, *columns))
                     found = self.connection.execute(ACKNOWLEDGED, (self.space, ids)).fetchall()
-                return [row[0] for row in found]
+                return {row[0] for row in found}
             except psycopg.errors.TransactionRollback:
                 if attempt == ATTEMPTS:
                     raise
-        return []
+        return set()
 
     def _mark_seen(self) -> None:
         if self._seen:
@@ -282,6 +297,18 @@ class SharedLog:
         with self.connection.transaction():
             self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (limit,))
             yield
+
+
+def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Yield the rows in parts of at most PUSH_BATCH rows and about PUSH_BYTES."""
+    begin = size = 0
+    for place, (_, payload) in enumerate(rows):
+        if place - begin == PUSH_BATCH or size > PUSH_BYTES:
+            yield rows[begin:place]
+            begin, size = place, 0
+        size += len(payload)
+    if rows:
+        yield rows[begin:]
 
 
 def _not_a_member(connection: Connection, space: str) -> NotAMember:

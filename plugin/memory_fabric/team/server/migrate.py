@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.errors import BadInput
 from memory_fabric.team.errors import BadAddress, NotAllowed
 from memory_fabric.team.server import versions
 from memory_fabric.team.server.connect import Connection
@@ -10,6 +11,7 @@ from memory_fabric.team.server.translate import translated
 
 # Taken by every migration, of whatever database (the number is arbitrary, but must stay).
 ADVISORY_LOCK = 5_417_201_120
+MAX_SPACE_CHARS = 200
 
 
 def init(connection: Connection, space: str) -> SpaceState:
@@ -17,7 +19,14 @@ def init(connection: Connection, space: str) -> SpaceState:
 
     A database that was restored into another cluster begins a new epoch: its transaction ids are
     renewed. Needs the role that owns the schema, or may create one. Doing it again changes nothing.
+    Raises BadInput for a name that is none, TeamError.
     """
+    if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
+        raise BadInput(
+            "space",
+            f"{space!r} cannot be the name of a space.",
+            remedy=f"Use 1 to {MAX_SPACE_CHARS} characters.",
+        )
     with translated("Cannot prepare the shared log"):
         _expect_utf8(connection)
         with connection.transaction():
@@ -45,9 +54,9 @@ def _migrate(connection: Connection) -> None:
         )
     else:
         _expect_schema_owner(connection)
-    missing = {number: sql for number, sql in versions.steps().items() if number not in there}
-    for number, sql in missing.items():
-        connection.execute(sql)
+    missing = {number: file for number, file in versions.steps().items() if number not in there}
+    for number, file in missing.items():
+        connection.execute(file.read_bytes())
         connection.execute(
             "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (number,)
         )

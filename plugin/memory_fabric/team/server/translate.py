@@ -55,6 +55,18 @@ STATES: dict[str, tuple[type[TeamError], str, str]] = {
     "57014": (errors.TooSlow, "the server took too long for an answer", LATER),
     "57P": (errors.NoAnswer, "the server is shutting down or starting", LATER),
 }
+TLS = {
+    "does not support SSL": (
+        errors.Unencrypted,
+        "the server offers no encryption",
+        "Switch ssl on there; or, in a network that you trust, say --insecure on purpose.",
+    ),
+    "certificate": (
+        errors.Untrusted,
+        "the server's certificate is not trusted",
+        "Put the one that signed it into ~/.postgresql/root.crt, or name it by sslrootcert=.",
+    ),
+}
 # What libpq says where a login fails: it does not pass the SQLSTATE on.
 SAID = (
     ("password authentication failed", "28"),
@@ -84,12 +96,14 @@ def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError
     if not state and isinstance(error, psycopg.OperationalError):
         state = "08"
     found = next((STATES[state[:n]] for n in (5, 3, 2) if state[:n] in STATES), None)
+    if state == "08":
+        found = next((TLS[part] for part in TLS if part in said), found)
     kind, wrong, remedy = found or (TeamError, f"the server reports {state or 'an error'}", "")
     detail = (error.diag.message_primary or said)[:MAX_DETAIL_CHARS]
     return kind(f"{doing}: {wrong} ({detail}).", remedy=remedy)
 
 
 def _state_said(text: str) -> str:
-    if "does not exist" in text:
-        return "28" if "role " in text else "3D"
+    if "FATAL:" in text and "does not exist" in text:
+        return "28" if 'FATAL: role "' in text else "3D"
     return next((state for part, state in SAID if part in text), "")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from memory_fabric.team.errors import NoSchema, SchemaNewer, SchemaOlder
 from memory_fabric.team.server.connect import Connection
 
 
-def steps() -> dict[int, bytes]:
-    """Return the SQL of each step of the schema by its number, oldest first."""
+def steps() -> dict[int, Traversable]:
+    """Return the files of the steps of the schema by their numbers, oldest first."""
     folder = resources.files("memory_fabric.team.server") / "schema"
     files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
-    return {number: files[number].read_bytes() for number in sorted(files)}
+    return dict(sorted(files.items()))
 
 
 def applied(connection: Connection) -> set[int]:

@@ -66,6 +66,9 @@ CREATE TABLE memory_fabric.operations (
     PRIMARY KEY (space, op_id)
 ) PARTITION BY HASH (space);
 
+-- Kept as it is, so that a reader can limit what it asks for by pg_column_size.
+ALTER TABLE memory_fabric.operations ALTER payload SET STORAGE EXTERNAL;
+
 CREATE INDEX operations_pull ON memory_fabric.operations (space, tx, seq) WHERE NOT superseded;
 
 DO $$
@@ -160,9 +163,11 @@ CREATE TRIGGER stamp BEFORE INSERT ON memory_fabric.operations
 FOR EACH ROW EXECUTE FUNCTION memory_fabric.stamp();
 
 -- Mark what the inserted operations replace. Rows are locked in the order of their ids, so that two
--- machines of one member that replace the same rows wait for each other instead of deadlocking.
+-- machines of one member that replace the same rows wait for each other instead of deadlocking. The
+-- plan of a session that saw a small log must not scan a large one.
 CREATE FUNCTION memory_fabric.supersede() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     WITH replaced AS (
         SELECT DISTINCT i.space, i.author, i.key, b.op_id FROM inserted i, unnest(i.base) b (op_id)

@@ -1,0 +1,163 @@
+"""The comparison of machines at the end: with each other, with the server, with what was said."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from team_log.cluster import Server
+from team_log.machines import Machine, Steps, is_of_others
+
+View = dict[str, tuple[str, ...]]
+
+
+class Found(NamedTuple):
+    """The result of all rounds. `missing` were acknowledged and are nowhere; `differing` are
+    sentences about machines that do not hold what the others do, or what was said.
+    """
+
+    rounds: int
+    counts: Mapping[str, int]
+    acknowledged: int
+    on_server: int
+    records: int
+    missing: tuple[str, ...]
+    differing: tuple[str, ...]
+
+
+class Truth:
+    """Every record that was said, by id: its text, last reason and member."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
+        self.by: dict[str, str] = {}
+        # Ever forgotten, even if another machine of the same user then said it again.
+        self.forgotten: set[str] = set()
+        # Members by text that they forgot: nobody else's record of that text comes back to them.
+        self.unwanted: dict[str, set[str]] = {}
+        # Closed by another member, who alone sees it so.
+        self.closed_by_others: set[str] = set()
+
+
+def single_of(machines: Sequence[Machine]) -> set[str]:
+    """Return the members with one machine: all must hold what that one holds."""
+    counted = Counter(machine.member for machine in machines)
+    return {member for member, count in counted.items() if count == 1}
+
+
+def compare(
+    server: Server,
+    machines: Sequence[Machine],
+    truth: Truth,
+    acknowledged: Collection[str],
+    rounds: int,
+    counts: Mapping[str, int],
+) -> Found:
+    """Compare machines that have exchanged everything."""
+    with closing(server.superuser()) as connection:
+        rows = connection.execute(
+            "SELECT space, op_id::text, base::text[], superseded OR key LIKE 'machine:%' "
+            "FROM memory_fabric.operations WHERE kind <> 'purge'"
+        ).fetchall()
+    replaced = {id_ for row in rows for id_ in row[2]}
+    missing = set(acknowledged) - {row[1] for row in rows} - replaced
+    # Sent again after the server was set back, one may come after another that replaced it.
+    current = [
+        (space, id_) for space, id_, _, no_head in rows if not no_head and id_ not in replaced
+    ]
+    single = single_of(machines)
+    views = [_view(machine, truth) for machine in machines]
+    differing: list[str] = []
+    for machine, view in zip(machines, views, strict=True):
+        differing += _against_server(machine, current)
+        differing += _left_over(machine, server)
+        differing += _unlike(machine, view, machines[0], views[0], truth)
+        differing += _against_truth(machine, view, truth, single)
+    differing += _own_unlike(machines)
+    return Found(
+        rounds=rounds,
+        counts=dict(sorted(counts.items())),
+        acknowledged=len(acknowledged),
+        on_server=len(rows),
+        records=len(views[0]),
+        missing=tuple(sorted(missing)),
+        differing=tuple(differing),
+    )
+
+
+def _against_server(machine: Machine, current: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield what a machine has that the server has not, and the reverse."""
+    for tie in machine.ties:
+        there = {id_ for space, id_ in current if space == tie.space}
+        here = set(machine.heads(tie.kind))
+        for id_ in sorted(here ^ there):
+            where = "here" if id_ in here else "on the server"
+            yield f"{machine.name}: operation {id_} only {where}"
+
+
+def _left_over(machine: Machine, server: Server) -> Iterator[str]:
+    """Yield what is still exchanged, though nothing was said."""
+    connection = machine.connect(server)
+    assert connection is not None
+    with machine.clock():
+        outcome = machine.exchange(connection, Steps())
+    if outcome.sent or outcome.read or outcome.refused:
+        yield f"{machine.name}: there was still something to exchange: {outcome}"
+
+
+def _view(machine: Machine, truth: Truth) -> View:
+    """Return what is told of each record."""
+    found: View = {}
+    for id_, record in machine.records().items():
+        author = record.author if is_of_others(record) else machine.member
+        closed = "" if id_ in truth.closed_by_others else record.superseded_by
+        names = json.dumps(sorted(entity.name for entity in record.entities))
+        found[id_] = (author, record.what, record.why, names, closed)
+    return found
+
+
+def _unlike(
+    machine: Machine, view: View, other: Machine, first: View, truth: Truth
+) -> Iterator[str]:
+    """Yield the records that a machine shows otherwise than the first one does."""
+    for id_ in sorted(view.keys() | first.keys()):
+        here, there = view.get(id_), first.get(id_)
+        if here == there:
+            continue
+        text = (here or there or ("", ""))[1]
+        if not {machine.member, other.member} & truth.unwanted.get(text, set()):
+            yield f"{machine.name}: record {id_} is {here}, and {there} on {other.name}"
+
+
+def _against_truth(
+    machine: Machine, view: View, truth: Truth, single: Collection[str]
+) -> Iterator[str]:
+    """Yield what was said and is not told here as it was said."""
+    for id_, text in truth.texts.items():
+        if machine.member in truth.unwanted.get(text, ()):
+            continue
+        by, reason = truth.by[id_], truth.reasons[id_]
+        author, what, why = view.get(id_, ("", "", ""))[:3]
+        if id_ in truth.forgotten:
+            if what and by in single:
+                yield f"{machine.name}: forgotten by {by} and still there: {text}"
+        elif (author, what) != (by, text):
+            yield f"{machine.name}: said by {by} and not there: {text}"
+        elif by in single and why != reason:
+            yield f"{machine.name}: {text}: the last reason was {reason}, not {why}"
+
+
+def _own_unlike(machines: Sequence[Machine]) -> Iterator[str]:
+    """Yield what machines of one user hold differently of what is for this user alone."""
+    seen: dict[str, tuple[str, set[tuple[str, str, str]]]] = {}
+    for machine in machines:
+        if machine.key is None:
+            continue
+        private = {(id_, one.what, one.why) for id_, one in machine.records("user").items()}
+        name, first = seen.setdefault(machine.member, (machine.name, private))
+        if private != first:
+            yield f"{machine.name}: {private ^ first} differ from {name}"

@@ -1,0 +1,48 @@
+"""Purge of what other members said, when they had it erased from the shared log.
+
+It is the same purge as that of this user's words: they are gone from this machine's journals,
+backups and session notes, too. What this user said stays, whatever it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from memory_fabric import jsontext
+from memory_fabric.models import OTHERS, Provenance
+from memory_fabric.store.forget import purge
+from memory_fabric.store.forget.plan import Found, FoundText
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.team import wire
+from memory_fabric.store.team.heads import Head
+
+
+def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
+    """Purge what these operations of others state; return how many memories that were.
+
+    Raises what `purge.purge` raises.
+    """
+    meant = Found(", ".join(head.key for head in found))
+    for head in found:
+        value = jsontext.loads(head.value)
+        if head.kind == wire.RECORD:
+            theirs = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
+            meant = replace(meant, records=(*meant.records, *theirs))
+        elif head.kind == wire.OBSERVATION and _is_of_others(memory, value):
+            said = FoundText(value["entity"], value["text"], "project")
+            meant = replace(meant, observations=(*meant.observations, said))
+    if meant:
+        purge.purge_exactly(memory, meant, provenance)
+    return len(meant)
+
+
+def _is_of_others(memory: Memory, value: Mapping[str, str]) -> bool:
+    """True unless this user says the same."""
+    database = memory.database("project", create=False)
+    stated = (
+        "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+        "WHERE e.name = ? AND o.text = ? AND o.source = ?"
+    )
+    values = (value["entity"], value["text"], OTHERS)
+    return database is not None and database.row(stated, values) is not None

@@ -1,0 +1,63 @@
+"""Purge of the operations of a shared log that a database keeps.
+
+The words are blanked in them, and the server is to erase them, too (`outbox.demand_purge`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from memory_fabric import jsontext
+from memory_fabric.store.forget import scrub_log
+from memory_fabric.store.forget.scrub_log import PurgeTarget
+from memory_fabric.store.team import heads, outbox, wire
+from memory_fabric.store.team.heads import Head
+
+# The reason in the place of an operation that could not be read and was purged.
+PURGED = "It was purged."
+
+
+def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
+    """Blank purged words in operations, and demand the same of the server; return how many rows."""
+    keys = _keys(target)
+    held = heads.where(c, "value <> '' OR payload <> ''")
+    found = [head for head in held if head.key in keys or _holds(head, target)]
+    heads.put(c, map(_blank, found))
+    outbox.demand_purge(c, [head.key for head in found if head.is_own])
+    return len(found)
+
+
+def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
+    """Remove the notes of changed rows that hold purged words: `scrub` has withdrawn these rows."""
+    held = [
+        (kind, key)
+        for kind, key in c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,))
+        if any(target.is_in(part) or target.is_name(part) for part in jsontext.loads(key))
+    ]
+    c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", held)
+
+
+def _keys(target: PurgeTarget) -> set[str]:
+    keys = {wire.key_of_record(id_) for id_ in target.ids}
+    keys |= {wire.key_of_entity(name) for name in target.names}
+    return keys | {wire.key_of_observation(*pair) for pair in target.said}
+
+
+def _holds(head: Head, target: PurgeTarget) -> bool:
+    """True if the operation has purged words or names a purged entity."""
+    if head.payload and target.is_in(head.payload):
+        return True
+    if not head.value:
+        return False
+    value = jsontext.loads(head.value)
+    if scrub_log.marked(value, target.sought) != value:
+        return True
+    named = [value.get(name) for name in ("name", "entity", "from", "to")]
+    named += [pair[0] for pair in value.get("entities") or ()]
+    return any(isinstance(name, str) and target.is_name(name) for name in named)
+
+
+def _blank(head: Head) -> Head:
+    if head.state == heads.UNREAD:
+        return head._replace(state=heads.REFUSED, payload=PURGED)
+    return head._replace(value="", payload="")

@@ -1,0 +1,178 @@
+"""The graph through a shared log: a set of statements, each with the member who makes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store import graph
+from store.support import TOOL, create, entity, observations_of, relation
+from store.team_support import Home, Log, synced
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def ann(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "ann", log)
+
+
+@pytest.fixture
+def bob(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "bob", log)
+
+
+def said(home: Home) -> list[tuple[str, str, str, str]]:
+    return home.database.rows(
+        "SELECT e.name, o.text, o.source, o.agent FROM observations AS o "
+        "JOIN entities AS e ON e.id = o.entity ORDER BY e.name, o.text"
+    )
+
+
+def names(home: Home) -> dict[str, tuple[str, str]]:
+    rows = home.database.rows("SELECT name, type, said_by FROM entities")
+    return {name: (kind, by) for name, kind, by in rows}
+
+
+def delete(home: Home, name: str, text: str) -> None:
+    payload = {"deletions": [{"entityName": name, "observations": [text]}]}
+    home.memory.write("delete_observations", payload, TOOL)
+
+
+def relate(home: Home, *edge: str) -> None:
+    home.memory.write("create_relations", {"relations": [relation(*edge)]}, TOOL)
+
+
+def test_statements_of_a_member_are_in_the_graph_with_the_name(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("api", "answers within 50 ms", kind="service"))
+    relate(ann, "api", "uses", "Redis")
+    synced(ann, bob)
+    assert said(bob) == [("api", "answers within 50 ms", "journal", "ann")]
+    assert names(bob) == {"api": ("service", "ann"), "Redis": ("unknown", "ann")}
+    assert bob.database.rows("SELECT type, said_by FROM relations") == [("uses", "ann")]
+    assert bob.push() == 0
+
+
+def test_what_both_say_is_there_once_and_stays_until_both_have_withdrawn(
+    ann: Home, bob: Home
+) -> None:
+    create(ann.memory, entity("api", "is old"))
+    synced(ann, bob)
+    create(bob.memory, entity("api", "is old"))
+    assert said(bob) == [("api", "is old", "mcp", "")]
+    synced(bob, ann)
+    assert said(ann) == [("api", "is old", "mcp", "")]
+    delete(ann, "api", "is old")
+    synced(ann, bob)
+    assert said(ann) == [("api", "is old", "journal", "bob")]
+    assert said(bob) == [("api", "is old", "mcp", "")]
+    delete(bob, "api", "is old")
+    synced(bob, ann)
+    assert (said(ann), said(bob)) == ([], [])
+
+
+def test_a_withdrawn_entity_goes_with_its_statements(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("api", "is old", "is slow"))
+    relate(ann, "api", "uses", "Redis")
+    synced(ann, bob)
+    ann.memory.write("delete_entities", {"entityNames": ["api", "Redis"]}, TOOL)
+    synced(ann, bob)
+    assert names(bob) == {}
+    assert graph.read_graph(bob.database).relations == ()
+
+
+def test_own_statements_about_an_entity_of_another_outlive_it(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("api", "is old"))
+    synced(ann, bob)
+    payload = {"observations": [{"entityName": "api", "contents": ["is fast"]}]}
+    bob.memory.write("add_observations", payload, TOOL)
+    synced(bob, ann)
+    ann.memory.write("delete_entities", {"entityNames": ["api"]}, TOOL)
+    synced(ann, bob)
+    assert observations_of(bob.database, "api") == ("is fast",)
+    assert names(bob)["api"] == ("component", "")
+
+
+def test_merged_entities_move_for_the_others_too(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("Postgres", "holds orders"), entity("PostgreSQL", "is 15"))
+    synced(ann, bob)
+    ann.memory.write("merge", {"into": "PostgreSQL", "names": ["Postgres"]}, TOOL, store="project")
+    synced(ann, bob)
+    assert [row[:2] for row in said(bob)] == [
+        ("PostgreSQL", "holds orders"),
+        ("PostgreSQL", "is 15"),
+    ]
+    assert list(names(bob)) == ["PostgreSQL"]
+
+
+def test_own_words_stay_own_when_entities_with_others_words_are_merged(
+    ann: Home, bob: Home
+) -> None:
+    create(ann.memory, entity("Postgres", "is 15"))
+    synced(ann, bob)
+    create(bob.memory, entity("PostgreSQL", "is 15"))
+    bob.memory.write("merge", {"into": "PostgreSQL", "names": ["Postgres"]}, TOOL, store="project")
+    assert said(bob) == [("PostgreSQL", "is 15", "mcp", "")]
+    synced(bob, ann)
+    assert ("PostgreSQL", "is 15", "journal", "bob") in said(ann)
+
+
+def test_undo_of_an_own_statement_leaves_that_of_another(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("api", "is old"))
+    synced(ann, bob)
+    create(bob.memory, entity("api", "is old"))
+    synced(bob, ann)
+    delete(bob, "api", "is old")
+    bob.push()
+    assert said(bob) == [("api", "is old", "journal", "ann")]
+
+
+def test_a_statement_of_another_that_was_forgotten_here_does_not_return(
+    ann: Home, bob: Home
+) -> None:
+    create(ann.memory, entity("api", "is old"))
+    synced(ann, bob)
+    payload = {
+        "ids": [],
+        "deletions": [{"entityName": "api", "observations": ["is old"]}],
+    }
+    bob.memory.write("forget", payload, TOOL, store="project")
+    delete(ann, "api", "is old")
+    synced(ann, bob)
+    create(ann.memory, entity("api", "is old"))
+    synced(ann, bob)
+    assert said(bob) == []
+
+
+def test_machines_of_one_user_have_the_same_graph(tmp_path: Path, log: Log) -> None:
+    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
+    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
+    create(desk.memory, entity("PostgreSQL", "is 15", kind="technology"))
+    relate(desk, "api", "uses", "PostgreSQL")
+    payload = {"entity": "PostgreSQL", "aliases": ["pg"]}
+    desk.memory.write("alias", payload, TOOL, store="project")
+    synced(desk, laptop)
+    assert said(laptop) == said(desk)
+    assert names(laptop) == names(desk)
+    assert laptop.database.rows("SELECT alias FROM aliases") == [("pg",)]
+    assert laptop.push() == 0
+    delete(laptop, "PostgreSQL", "is 15")
+    laptop.memory.write("delete_entities", {"entityNames": ["api"]}, TOOL)
+    synced(laptop, desk)
+    assert said(desk) == []
+    assert names(desk) == names(laptop) == {"PostgreSQL": ("technology", "")}
+    assert desk.push() == 0
+
+
+def test_places_in_a_statement_leave_as_relative_ones(ann: Home, bob: Home) -> None:
+    text = f"is configured in {ann.world.project}/etc/api.toml"
+    create(ann.memory, entity("api", text))
+    synced(ann, bob)
+    assert observations_of(bob.database, "api") == ("is configured in etc/api.toml",)
+    delete(ann, "api", text)
+    synced(ann, bob)
+    assert observations_of(bob.database, "api") == ()

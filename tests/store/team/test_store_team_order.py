@@ -1,0 +1,59 @@
+"""What is shown follows from the operations read, not from their order or lost answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store.team import others, outbox
+from store.support import USER, decision
+from store.team_support import Home, Log
+
+
+@pytest.fixture
+def ann(tmp_path: Path) -> Home:
+    return Home(tmp_path, "ann", Log())
+
+
+@pytest.fixture
+def bob(tmp_path: Path, ann: Home) -> Home:
+    return Home(tmp_path, "bob", ann.log)
+
+
+def test_an_own_operation_whose_answer_was_lost_does_not_come_back_as_a_claim(ann: Home) -> None:
+    said = ann.say("Use UTC")
+    outbox.settle(ann.memory, ann.database)
+    ann.log.push("ann", outbox.waiting(ann.database, 10))  # the answer is lost
+    ann.memory.forget([said.id], USER)
+    outbox.settle(ann.memory, ann.database)
+
+    ann.pull()
+
+    assert ann.records() == {}
+    assert [head.state for head in ann.heads().values()] == ["waiting"]
+    assert ann.counts().records == ()
+
+
+def test_a_record_is_linked_with_the_one_that_closes_it_also_if_that_comes_later(
+    ann: Home, bob: Home
+) -> None:
+    old = ann.say("Use local time")
+    new = ann.memory.remember(decision("Use UTC"), USER, [old.id])
+    assert new is not None
+    ann.push()
+    closing = [one for one in ann.log.operations if one.key.endswith(new.id)]
+
+    bob.merge([one for one in ann.log.operations if one not in closing])
+    before = bob.records()[old.what]
+    bob.merge(closing)
+
+    assert (before.superseded_by, bool(before.valid_to)) == ("", True)
+    assert bob.records()[old.what].superseded_by == new.id
+    bob.sync()
+    assert ann.records()[old.what].superseded_by == new.id
+
+
+def test_the_links_between_records_of_others_are_found_by_an_index(bob: Home) -> None:
+    plan = bob.database.rows(f"EXPLAIN QUERY PLAN {others._CLOSED} IN (?)", ("1",))
+    assert "team_heads_closed" in str([tuple(row) for row in plan])

@@ -1,0 +1,181 @@
+"""Erasing what a shared log holds: own words everywhere, others' words here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import Entity
+from memory_fabric.store.forget import purge, purge_foreign
+from memory_fabric.store.forget.purge import Purged
+from memory_fabric.store.team import inbox, outbox, questions, space, wire
+from store.support import USER, create, entity
+from store.team_support import Home, Log, synced
+
+WORDS = "the merger with Ostrava Glass"
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def ann(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "ann", log)
+
+
+@pytest.fixture
+def bob(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "bob", log)
+
+
+def erased(home: Home, text: str) -> Purged:
+    return purge.purge(home.memory, purge.find(home.memory, text), USER)
+
+
+def pull_and_erase(home: Home) -> inbox.Merged:
+    operations, to = home.log.pull(space.position(home.database))
+    return inbox.merge(
+        home.memory,
+        home.database,
+        operations,
+        to,
+        home.verified,
+        erase=lambda found: purge_foreign.erase(home.memory, found, USER),
+    )
+
+
+def holds(home: Home, text: str) -> bool:
+    home.memory.flush()
+    home.memory.close()
+    return text.encode() in home.world.all_bytes()
+
+
+def test_a_purge_reaches_the_log_and_the_other_members(ann: Home, bob: Home) -> None:
+    ann.say(f"Prepare {WORDS}", why="it is planned for May")
+    create(ann.memory, entity("Ostrava", f"is about {WORDS}"))
+    ann.say("Use UTC")
+    synced(ann, bob)
+    bob.memory.flush()
+    erased(ann, WORDS)
+    assert ann.push() == 0
+    assert not any(WORDS in repr(one) for one in ann.log.operations)
+    merged = pull_and_erase(bob)
+    assert len(merged.erased) == 2
+    assert list(bob.records()) == ["Use UTC"]
+    synced(ann, bob)
+    assert (bob.counts().asked, ann.counts().asked) == (0, 0)
+    assert not holds(ann, WORDS)
+    assert not holds(bob, WORDS)
+
+
+def test_a_purge_by_id_leaves_no_words_in_the_notes_of_changes(ann: Home, bob: Home) -> None:
+    said = ann.say(f"Prepare {WORDS}", entities=(Entity("Ostrava", "organisation"),))
+    create(ann.memory, entity("Ostrava", "is far away", f"Prepare {WORDS}"))
+    synced(ann, bob)
+    erased(ann, said.id)
+    assert not any(WORDS in repr(one) for one in ann.database.rows("SELECT * FROM team_due"))
+    synced(ann, bob)
+    assert list(ann.records()) == list(bob.records()) == []
+
+
+def test_what_is_left_of_a_record_is_said_again(ann: Home, bob: Home) -> None:
+    said = ann.say("Use UTC", evidence={"also": WORDS})
+    synced(ann, bob)
+    erased(ann, WORDS)
+    assert ann.records()["Use UTC"].id == said.id
+    synced(ann, bob)
+    assert bob.records()["Use UTC"].author == "ann"
+    assert not any(WORDS in repr(one) for one in ann.log.operations)
+
+
+def test_a_purge_of_what_another_said_stays_here_and_is_for_good(ann: Home, bob: Home) -> None:
+    ann.say(f"Prepare {WORDS}")
+    create(ann.memory, entity("Ostrava", f"is about {WORDS}"))
+    synced(ann, bob)
+    erased(bob, WORDS)
+    space.forget_position(bob.database, 0)
+    synced(bob, ann)
+    assert bob.records() == {}
+    assert bob.database.rows("SELECT text FROM observations WHERE source = 'journal'") == []
+    assert list(ann.records()) == [f"Prepare {WORDS}"]
+    assert not holds(bob, WORDS)
+
+
+def test_operations_that_wait_or_cannot_be_read_are_purged_too(ann: Home, bob: Home) -> None:
+    ann.say(f"Prepare {WORDS}")
+    ann.push()
+    [sent] = ann.log.operations
+    ann.log.operations = [sent._replace(form=2)]
+    bob.pull()
+    bob.say(f"Cancel {WORDS}")
+    outbox.settle(bob.memory, bob.database)
+    assert bob.counts().unread == 1
+    erased(bob, WORDS)
+    assert bob.counts().unread == 0
+    assert not holds(bob, WORDS)
+
+
+def test_no_machine_erases_what_its_user_said_because_another_demands_it(
+    ann: Home, bob: Home, log: Log
+) -> None:
+    said = ann.say("Use UTC")
+    synced(ann, bob)
+    key = wire.key_of_record(said.id)
+    log.operations.append(wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="owen"))
+    operations, to = log.pull(space.position(ann.database))
+    merged = inbox.merge(ann.memory, ann.database, operations, to, ann.verified, owner="owen")
+    assert (merged.asked, list(ann.records())) == (1, ["Use UTC"])
+    [demand] = questions.asked(ann.database)
+    assert (demand.key, demand.by, demand.text) == (key, "owen", "Use UTC")
+    assert questions.decline(ann.database, key)
+    assert questions.asked(ann.database) == []
+
+
+def test_only_its_author_and_the_owner_have_a_record_erased(ann: Home, bob: Home, log: Log) -> None:
+    said = ann.say("Use UTC")
+    synced(ann, bob)
+    key = wire.key_of_record(said.id)
+    demand = wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="eve")
+    assert bob.merge([demand]).erased == ()
+    assert list(bob.records()) == ["Use UTC"]
+    by_owner = demand._replace(op_id="p2", author="owen")
+    merged = inbox.merge(bob.memory, bob.database, [by_owner], None, bob.verified, owner="owen")
+    assert merged.erased == (key,)
+    assert bob.records() == {}
+
+
+def test_the_answer_to_a_demand_is_a_purge(ann: Home, log: Log) -> None:
+    said = ann.say(f"Prepare {WORDS}")
+    ann.sync()
+    key = wire.key_of_record(said.id)
+    ann.merge([wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="ann")])
+    assert ann.counts().asked == 1
+    erased(ann, said.id)
+    assert ann.counts().asked == 0
+
+
+def test_demands_are_sent_before_and_apart_from_what_follows(ann: Home) -> None:
+    ann.say("Use UTC", evidence={"also": WORDS})
+    ann.sync()
+    erased(ann, WORDS)
+    outbox.settle(ann.memory, ann.database)
+    kinds = []
+    while waiting := outbox.waiting(ann.database, 100):
+        kinds.append([one.kind for one in waiting])
+        outbox.acknowledge(ann.database, [one.op_id for one in waiting])
+    assert kinds == [[wire.PURGE], [wire.RECORD]]
+
+
+def test_a_demand_is_made_again_to_a_server_that_was_set_back(ann: Home) -> None:
+    said = ann.say(f"Prepare {WORDS}")
+    ann.sync()
+    before = list(ann.log.operations)
+    erased(ann, said.id)
+    ann.sync()
+    ann.log.operations = before
+    space.forget_position(ann.database, 1)
+    ann.sync()
+    assert not any(WORDS in repr(one) for one in ann.log.operations)

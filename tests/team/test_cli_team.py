@@ -1,0 +1,185 @@
+"""memory-fabric team: what each action says, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.team import state, ties
+from team.homes import SPACE, Home
+from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Home:
+    """A home that was tied to nothing yet."""
+    return Home(tmp_path, "new", ANN)
+
+
+@pytest.fixture
+def owner(tmp_path: Path, dsn: dict[str, str]) -> Home:
+    """The home in which the space was made."""
+    home = Home(tmp_path, "olga-too", OWNER)
+    home.json("team", "init", dsn[OWNER], "--space", SPACE)
+    return home
+
+
+def test_each_step_says_what_happened_and_what_is_next(
+    new: Home, owner: Home, dsn: dict[str, str]
+) -> None:
+    steps = (
+        (owner.run("team", "init", dsn[OWNER], "--space", SPACE), "is ready", "team add MEMBER"),
+        (owner.run("team", "add", BOB), "bob is a member of shop now", "team join postgresql://"),
+        (new.run("team", "join", dsn[ANN], "--space", SPACE), "You are ann in", "team status"),
+        (new.run("team", "sync"), "shop: 0 sent", ""),
+        (new.run("team", "status"), "as ann, exchanged", "you are member of shop"),
+        (owner.run("team", "remove", BOB), "bob is no member", "DROP ROLE bob"),
+        (new.run("team", "leave"), "not tied to shop any more", "team join DSN"),
+    )
+
+    for done, said, following in steps:
+        assert done.status == 0, done.err
+        assert said in done.out and following in done.out
+
+
+def test_a_created_role_gets_a_password_that_is_printed_once(
+    owner: Home, dsn: dict[str, str]
+) -> None:
+    name = "dora_" + dsn[OWNER].rpartition("=")[2]
+
+    made = owner.run("team", "add", name, "--create-role")
+    again = owner.run("team", "add", name, "--create-role")
+
+    assert "Its password, shown only now: " in made.out and ".pgpass" in made.out
+    assert "password" not in again.out
+
+
+def test_members_are_listed_with_their_last_reading(ann: Home, bob: Home, owner: Home) -> None:
+    owner.json("team", "remove", BOB)
+
+    table = ann.run("team", "members").out
+    listed = {one["name"]: one for one in ann.json("team", "members")}
+
+    assert "you" in table and "removed" in table
+    assert set(listed) == {ANN, BOB, OWNER}
+    assert listed[OWNER]["role"] == "owner" and listed[ANN]["seen_at"]
+    assert listed[BOB]["removed_at"] and not listed[ANN]["removed_at"]
+
+
+def test_only_an_owner_changes_members(ann: Home) -> None:
+    done = ann.run("team", "add", "eve")
+
+    assert done.status == 1 and "owner" in done.err
+
+
+def test_the_last_owner_stays(owner: Home) -> None:
+    done = owner.run("team", "remove", OWNER)
+
+    assert done.status == 2 and "last owner" in done.err
+
+
+def test_status_names_a_transaction_that_holds_readers_back(
+    ann: Home, postgres: Cluster, empty_database: str
+) -> None:
+    with postgres.connect(BOB, empty_database) as other, other.transaction():
+        other.execute("SELECT pg_current_xact_id()")
+        told = ann.run("team", "status").out
+        [found] = ann.json("team", "status")
+
+    assert "Readers wait for a transaction that is open" in told and BOB in told
+    assert found["server"]["horizon_held_by"]["user"] == BOB
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated(new: Home) -> None:
+    word = "".join(("corr", "ect", "horse"))
+
+    done = new.run("team", "join", f"postgresql://ann:{word}@127.0.0.1/team")
+
+    assert done.status == 1 and "holds a password" in done.err and ".pgpass" in done.err
+    assert word not in done.err + done.out
+    assert not ties.exist(str(new.home))
+
+
+def test_another_host_needs_encryption_unless_said_on_purpose(new: Home) -> None:
+    done = new.run("team", "join", "host=192.0.2.1 dbname=team sslmode=disable")
+
+    assert done.status == 1 and "--insecure" in done.err
+
+
+@pytest.mark.parametrize("action", ["init", "join", "add", "remove", "leave"])
+def test_a_model_in_the_client_cannot_share_or_end_it(ann: Home, action: str) -> None:
+    words = {"leave": ()}.get(action, ("postgresql://evil.example/x",))
+
+    done = ann.run("team", action, *words, CLAUDECODE="1")
+
+    assert done.status == 2 and "only the user" in done.err
+    assert ann.run("team", "status", CLAUDECODE="1").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("joyn",), "no action 'joyn'"),
+        (("join",), "needs a DSN"),
+        (("add",), "needs a MEMBER"),
+        (("sync", "now"), "takes no 'now'"),
+        (("leave", "--me"), "tied to no shared log"),
+    ],
+)
+def test_wrong_use_is_named(new: Home, words: tuple[str, ...], said: str) -> None:
+    done = new.run("team", *words)
+
+    assert done.status == 2 and said in done.err
+
+
+@pytest.mark.parametrize("action", ["sync", "members", "leave"])
+def test_without_a_tie_the_next_step_is_named(new: Home, action: str) -> None:
+    done = new.run("team", action)
+
+    assert done.status == 3 and "team join DSN" in done.err
+
+
+def test_status_without_a_tie_says_so_and_exits_well(new: Home) -> None:
+    done = new.run("team", "status")
+
+    assert done.status == 0 and "tied to no shared log" in done.out
+    assert new.json("team", "status") == [] and new.json("status")["team"] == []
+    checks = {check["name"]: check for check in new.run("doctor", "--json").json}
+    assert checks["shared log"]["state"] == "ok"
+
+
+def test_a_space_for_a_members_own_machines_is_not_made_by_name(
+    new: Home, dsn: dict[str, str]
+) -> None:
+    done = new.run("team", "init", dsn[OWNER], "--space", "~bob")
+
+    assert done.status == 2 and "own machines" in done.err
+
+
+def test_with_as_the_role_of_the_address_is_replaced(
+    new: Home, postgres: Cluster, empty_database: str, dsn: dict[str, str]
+) -> None:
+    address = postgres.dsn(BOB, empty_database)
+
+    joined = new.json("team", "join", address, "--space", SPACE, "--as", ANN)
+
+    assert joined["member"] == ANN
+    assert new.sync()[SPACE]["error"] == ""
+
+
+def test_who_has_not_read_for_a_week_is_named_without_asking_the_server(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str
+) -> None:
+    with postgres.connect(SUPERUSER, empty_database) as connection:
+        connection.execute(
+            "UPDATE memory_fabric.seen SET seen_at = now() - interval '8 days' WHERE member = %s",
+            (BOB,),
+        )
+    state.update(str(ann.home), ann.project_id, asked_at=0.0)
+    ann.sync()
+
+    told = ann.run("status").out
+
+    assert "have not read shop for a week: bob." in told
+    assert ann.json("status")["team"][0]["silent"] == [BOB]

@@ -1,0 +1,84 @@
+"""Erasure across machines: what its author erases goes everywhere, what another wants is asked."""
+
+from __future__ import annotations
+
+from memory_fabric.team.server.connect import connect
+from memory_fabric.team.server.log import SharedLog
+from team.homes import SPACE, Home
+from team.postgres import BOB, OWNER, SUPERUSER, Cluster
+
+KAFKA = "The order events use Kafka because they are replayed"
+
+
+def payloads(postgres: Cluster, database: str) -> str:
+    """Everything that the server holds of operations."""
+    with postgres.connect(SUPERUSER, database) as connection:
+        rows = connection.execute("SELECT payload::text FROM memory_fabric.operations").fetchall()
+    return "\n".join(row[0] for row in rows)
+
+
+def held(home: Home) -> str:
+    """All bytes of a home's databases and files, as text."""
+    places = [home.home, home.hooks.project]
+    found = [p for place in places for p in place.rglob("*") if p.is_file()]
+    return "".join(path.read_bytes().decode("latin-1") for path in found)
+
+
+def test_what_its_author_purges_goes_from_the_server_and_from_the_others(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str
+) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.sync()
+    assert "replayed" in payloads(postgres, empty_database) and bob.texts("Kafka") != []
+
+    done = ann.run("forget", KAFKA, "--purge", "--yes")
+    assert done.status == 0, done.err
+    ann.sync()
+    bob.sync()
+
+    assert "replayed" not in payloads(postgres, empty_database)
+    assert bob.texts("Kafka") == []
+    assert "replayed" not in held(bob) and "replayed" not in held(ann)
+    assert ann.notices == bob.notices == []
+
+
+def test_what_an_owner_has_erased_of_this_user_is_asked_and_may_be_kept(
+    ann: Home, bob: Home, dsn: dict[str, str]
+) -> None:
+    id_ = ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.sync()
+    with connect(dsn[OWNER]) as connection:
+        SharedLog(connection, SPACE).purge([f"r:{id_}"])
+
+    ann.sync()
+    bob.sync()
+
+    assert bob.texts("Kafka") == [] and ann.texts("Kafka") != []
+    [notice] = ann.notices
+    assert "1 demand to erase what you said" in notice and "nothing was erased" in notice
+    told = ann.run("team", "status").out
+    assert f"{OWNER} demands" in told and f"r:{id_}" in told and "Kafka" in told
+    [found] = ann.json("team", "status")
+    assert [demand["key"] for demand in found["demands"]] == [f"r:{id_}"]
+
+    assert ann.json("team", "decline", f"r:{id_}")["space"] == SPACE
+    assert ann.json("team", "status")[0]["demands"] == []
+    assert ann.run("team", "decline", f"r:{id_}").status == 3
+    ann.sync()
+    assert ann.texts("Kafka") != []
+
+
+def test_a_member_cannot_have_anothers_words_erased(
+    ann: Home, bob: Home, dsn: dict[str, str]
+) -> None:
+    id_ = ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    with connect(dsn[BOB]) as connection:
+        assert SharedLog(connection, SPACE).purge([f"r:{id_}"]) == 0
+
+    bob.sync()
+    ann.sync()
+
+    assert bob.texts("Kafka") != [] and ann.notices == []
