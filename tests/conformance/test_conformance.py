@@ -45,10 +45,6 @@ DROPPED = {
         "DROP TRIGGER drop_heads ON memory_fabric.operations",
         checks.a_purge_leaves_no_word,
     ),
-    "trigger supersede": (
-        "DROP TRIGGER supersede ON memory_fabric.operations",
-        checks.what_is_taken_back_is_not_found,
-    ),
 }
 REPLACED = {
     "search in a domain": (
@@ -122,10 +118,11 @@ def test_without_bounds_of_writes_a_domain_is_left(
 ) -> None:
     monkeypatch.setattr(TeamMemory, "domain_of", lambda _, stated: stated)
 
-    # Two walls: the database refuses what the server no longer corrects.
+    # The policies of the database refuse what the server no longer corrects.
     with pytest.raises(FabricError):
         checks.a_domain_is_written_only_to_itself(own_postgres_store)
-    own_postgres_store.alter("DROP POLICY domain_append ON memory_fabric.operations")
+    for policy in ("domain_append", "domain_read"):
+        own_postgres_store.alter(f"DROP POLICY {policy} ON memory_fabric.operations")
     with pytest.raises(AssertionError):
         checks.a_domain_is_written_only_to_itself(own_postgres_store)
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
-from memory_fabric.team.errors import NotAllowed, NotAMember, ServerReadOnly, TeamError, TooSlow
+from memory_fabric.team.errors import (
+    LoginFailed,
+    NoAnswer,
+    NotAllowed,
+    NotAMember,
+    ServerFull,
+    ServerReadOnly,
+    TeamError,
+    TooSlow,
+)
 from memory_fabric.team.server.translate import team_error
 
 if TYPE_CHECKING:
@@ -42,4 +52,10 @@ def of_log(error: TeamError) -> FabricError:
             "The member of this key may not do this in the space.",
             remedy="Ask an owner of the space: memory-fabric team add MEMBER.",
         )
-    return StoreUnavailable("", "The team's database does not answer.", remedy=LATER)
+    if isinstance(error, NoAnswer | ServerFull | LoginFailed):
+        return StoreUnavailable("", "The team's database does not answer.", remedy=LATER)
+    print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
+    return FabricError(
+        "The team's database could not answer this.",
+        remedy="The terminal of memory-fabric serve shows the error.",
+    )

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memory_fabric import ids
-from memory_fabric.errors import NotFound
+from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.models import Entity
 from memory_fabric.servers.team.errors import of_log
 from memory_fabric.store import records
@@ -94,7 +94,7 @@ def append(memory: SpaceOfMember, statements: Iterable[Statement], origin: str =
     except TeamError as error:
         raise of_log(error) from error
     if refused:
-        raise of_log(TeamError(refused[0]))
+        raise FabricError(f"The shared log refuses this: {refused[0]}.")
 
 
 def undo_last(memory: SpaceOfMember) -> int:
