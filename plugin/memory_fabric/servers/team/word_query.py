@@ -25,8 +25,9 @@ COMMON_SHARE = 0.5
 MAX_IN_QUORUM = 4
 # Groups that are scored, and words in each.
 MAX_GROUPS, MAX_WORDS = 8, 24
-# Newest rows that are ranked where all words are frequent, for each row that is wanted.
-SPARE = 2
+# Newest rows that are ranked where all words are frequent, for each row that is wanted: a scan by
+# time costs more than ranking.
+SPARE = 1
 # The rows of a word without statistics, for its weight.
 RARE_SHARE = 0.0005
 

@@ -36,6 +36,10 @@ CREATE UNIQUE INDEX ingested_once ON memory_fabric.ingested (space, member, idem
     WHERE idempotency_key <> '';
 CREATE INDEX ingested_waiting ON memory_fabric.ingested (space, due_at) WHERE state = 'waiting';
 
+-- What was said through `serve --team`, for the undo of a member's last change there.
+CREATE INDEX operations_served ON memory_fabric.operations (space, author, stored_at)
+    WHERE origin = 'serve-team';
+
 -- Return whom a key or a cookie stands for; nothing if it is unknown or its member was removed.
 CREATE FUNCTION memory_fabric.key_holder(in_digest bytea)
 RETURNS TABLE (space text, member text, name text, domain text)
