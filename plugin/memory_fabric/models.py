@@ -25,6 +25,8 @@ SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import 
 # The source of records from a shared journal of others, and the key of `meta` by which a database
 # says that it has any.
 OTHERS, HAS_OTHERS = "journal", "others"
+# The origin of a record that came by a shared log, whose server knows its author.
+SHARED_LOG = "shared log"
 # The source of texts that other programs ingest, and the prefix of their turns' ids.
 INGEST = "ingest"
 OUTCOMES = frozenset(("success", "failed", "neutral"))

@@ -106,6 +106,20 @@ def test_a_server_that_goes_away_is_followed_again(
             until(lambda: bob.texts("Kafka") != [], "bob's server reads on")
 
 
+def test_a_tie_that_is_made_while_the_server_runs_is_followed_from_the_next_request(
+    ann: Home, tmp_path: Path, dsn: dict[str, str]
+) -> None:
+    bob = Home(tmp_path, "bob", BOB)
+    with serving(bob) as server:
+        bob.join(dsn[BOB])
+        assert server.stdin is not None
+        server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.flush()
+        ann.remember("The order events use Kafka", "--type", "decision")
+        ann.sync()
+        until(lambda: bob.texts("Kafka") != [], "bob's server follows")
+
+
 def test_without_a_tie_the_server_loads_nothing_of_it(tmp_path: Path) -> None:
     home = Home(tmp_path, "alone", ANN)
     program = PROGRAM.replace(

@@ -183,6 +183,42 @@ def test_without_a_space_of_ones_own_the_owner_is_named(
     assert not (home.home / "team-key").exists()
 
 
+def test_what_was_sent_before_there_was_a_key_becomes_own_with_it(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    for home in (desk, laptop):
+        home.join(dsn[ANN])
+    desk.remember("The order events use Kafka", "--type", "decision")
+    desk.sync()
+    laptop.sync()
+    [found] = laptop.recalled("order events Kafka")
+    assert found["metadata"]["trust"] == "foreign"
+
+    joined(desk, laptop, dsn)
+    desk.sync()
+    laptop.sync()
+
+    [found] = laptop.recalled("order events Kafka")
+    assert found["metadata"]["trust"] == "user"
+    assert desk.sync()[SPACE]["sent"] == 0
+
+
+def test_a_lost_key_stops_the_exchange_until_its_words_are_given(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
+    words = joined(desk, laptop, dsn)
+    (desk.home / "team-key").unlink()
+    desk.remember(LIKING, "--type", "preference", "--scope", "user")
+
+    done = desk.run("team", "sync")
+    assert done.status == 1 and "key of your machines is missing" in done.err
+    desk.join(dsn[ANN], "--me", "--words", words)
+
+    assert desk.sync()[OWN]["error"] == ""
+    laptop.sync()
+    assert laptop.texts("short commit messages") != []
+
+
 def test_leaving_with_me_ends_only_that(desk: Home, laptop: Home, dsn: dict[str, str]) -> None:
     joined(desk, laptop, dsn)
     desk.remember(LIKING, "--type", "preference", "--scope", "user")

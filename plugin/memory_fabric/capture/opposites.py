@@ -11,7 +11,7 @@ from memory_fabric.capture.polarity import is_denied
 from memory_fabric.capture.subject import key_of, subject
 from memory_fabric.ids import short_id
 from memory_fabric.models import contradict, stated_at, verdict
-from memory_fabric.recall.render import low_trust
+from memory_fabric.recall.render import low_trust_of
 from memory_fabric.text import cut, one_line, words
 from memory_fabric.values import Value
 
@@ -59,7 +59,7 @@ def opposed(record: Record, known: list[Record]) -> list[Record]:
 def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
     """`earlier, 2026-01-03: failed: Offset pagination … (1a2b3c4d)`."""
     what = cut(one_line(record.what), max_chars)
-    claimed = low_trust(record.trust, record.author) if record.trust == "foreign" else ""
+    claimed = low_trust_of(record) if record.trust == "foreign" else ""
     marks = ", ".join(filter(None, (short_id(record.id), claimed)))
     return f"earlier, {stated_at(record)[:10]}: {outcome_of(record)}: {what} ({marks})"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import RULE_TYPES, WHEN, Record
+from memory_fabric.models import RULE_TYPES, SHARED_LOG, WHEN, Record
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store import records
 
@@ -37,7 +37,8 @@ def said_by(record: Record) -> str:
     """Describe the speaker, the source and the date of a record in a phrase."""
     name = record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
-        name = f"{record.author or 'someone else'}, as claimed"
+        name = record.author or "someone else"
+        name += "" if record.origin == SHARED_LOG else ", as claimed"
     agent = f" (agent {record.agent})" if record.agent else ""
     return f"{name}{agent}, by {record.source}, on {when(record.created_at)}"
 

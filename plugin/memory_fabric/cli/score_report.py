@@ -42,7 +42,7 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
     about = [f"holds {', '.join(known.get('matched', ())) or 'none of the words'}"]
     about += [replaced_by(known)] if replaced_by(known) else []
     if known.get("trust") == "foreign":
-        about.append(low_trust("foreign", str(known.get("author") or "")))
+        about.append(low_trust("foreign", known))
     about += [f"replaces {short_id(known['replaces'])}"] if known.get("replaces") else []
     about += ["stale"] if known.get("stale") else []
     about += ["confirmed by two independent sources"] if known.get("cross_validated") else []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from memory_fabric.cli import show
 from memory_fabric.cli.forwarding_report import ago
 from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.store.memory import Memory
@@ -17,9 +18,11 @@ from memory_fabric.team.ties import USER, Tie
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
+    from memory_fabric.team.joining import Joined
     from memory_fabric.team.outcome import Outcome
     from memory_fabric.team.server.log import Horizon, SpaceState
     from memory_fabric.team.server.members import Member
+    from memory_fabric.team.sync import Result
 
 WEEK_S = 7 * 24 * 3600.0
 MAX_TEXT_CHARS = 100
@@ -246,6 +249,56 @@ def member_as_json(one: Member) -> dict[str, Any]:
         "added_at": _iso(one.added_at),
         "removed_at": _iso(one.removed_at),
         "seen_at": _iso(one.seen_at),
+    }
+
+
+def say_key(found: Joined) -> None:
+    """Print the key of the user's machines to the first one, its mark to the others."""
+    if found.key is None:
+        return
+    if found.is_new_key:
+        show.line("The key of your machines, as words. The server never has them; keep them safe:")
+        show.line(found.key.words, "bold")
+        show.line(
+            "On each of your other machines run memory-fabric team join DSN --me and give them."
+        )
+    else:
+        show.line(
+            f"This machine has the key of your other machines (mark {found.key.mark}); memories "
+            "of scope user are exchanged with them, encrypted."
+        )
+
+
+def say_results(results: list[Result]) -> None:
+    """Print a sentence about each exchange."""
+    for result in results:
+        if result.failure is not None:
+            show.warn(f"{result.tie.space}: {result.failure}")
+        else:
+            show.line(exchanged(result.tie, result.outcome))
+
+
+def results_as_json(results: list[Result]) -> list[dict[str, Any]]:
+    """Return the exchanges as JSON objects."""
+    return [
+        {
+            "space": result.tie.space,
+            "error": str(result.failure) if result.failure else "",
+            **(result.outcome._asdict() if result.outcome else {}),
+        }
+        for result in results
+    ]
+
+
+def joined_as_json(found: Joined) -> dict[str, Any]:
+    """Return a tie that was made as a JSON object."""
+    return {
+        "space": found.tie.space,
+        "member": found.tie.member,
+        "members": found.members,
+        "known": found.known,
+        "me": found.key is not None,
+        "words": found.key.words if found.key and found.is_new_key else "",
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
-from memory_fabric.models import CHANGED_FILES, as_reason
+from memory_fabric.models import CHANGED_FILES, SHARED_LOG, as_reason
 from memory_fabric.recall.contradictions import said_before
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.models import Filters, Hit, Relation
+    from memory_fabric.models import Filters, Hit, Record, Relation
 
 # Facts, not orders: the heading names the lines and leaves the decision to the model.
 PROMPT_HEADING = (
@@ -53,7 +53,7 @@ def hit_line(hit: Hit) -> str:
         _kind(hit),
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
-        low_trust(str(about.get("trust")), str(about.get("author") or "")),
+        low_trust(str(about.get("trust")), about),
         replaced_by(about),
         said_before(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
@@ -65,11 +65,23 @@ def hit_line(hit: Hit) -> str:
     return memory_line(marks, hit.text, why, _own_names(hit), limits, about=about)
 
 
-def low_trust(trust: str, author: str = "") -> str:
-    """Return the mark of a low-trust memory; for a shared one with the author that it claims."""
-    if trust == "foreign" and author:
-        return f"from {cut(one_line(author), MAX_NAME_CHARS)} as claimed, unverified"
-    return LOW_TRUST.get(trust, "")
+def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
+    """Return the mark of a low-trust memory; for a shared one with its author.
+
+    `about` is the metadata of a hit. In a file the author is only claimed; a shared log's server
+    knows its members.
+    """
+    author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
+    if trust != "foreign" or not author:
+        return LOW_TRUST.get(trust, "")
+    claimed = "" if (about or {}).get("is_member") else " as claimed"
+    return f"from {author}{claimed}, unverified"
+
+
+def low_trust_of(record: Record) -> str:
+    """Return the mark of a low-trust record."""
+    about = {"author": record.author, "is_member": record.origin == SHARED_LOG}
+    return low_trust(record.trust, about)
 
 
 def replaced_by(about: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
 from memory_fabric.models import CONTRADICTS, stated_at
-from memory_fabric.recall.render import low_trust, memory_line
+from memory_fabric.recall.render import low_trust_of, memory_line
 from memory_fabric.text import (
     CLOSE_FENCE,
     OPEN_FENCE,
@@ -36,7 +36,7 @@ DECISIONS_HEADING = "## Recent Project Decisions"
 OPEN_HEADING = "## Open Questions"
 BY_ASSISTANT = "Noted by the assistant, unconfirmed:"
 # Shared memories follow under their own heading, after own ones, however new they are.
-OTHERS_HEADING = "Written by others into the shared journal (their claims, unverified):"
+OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
@@ -138,7 +138,7 @@ def record_line(
     """Return `- [decision · 1a2b3c4d] text — because why (entities)`."""
     first = [LABELS.get(record.type, record.type)]
     first += [stated_at(record)[:10] or "undated"] if dated else []
-    first += [low_trust(record.trust, record.author), *marks, short_id(record.id)]
+    first += [low_trust_of(record), *marks, short_id(record.id)]
     names = [entity.name for entity in record.entities if entity.type != "project"]
     # The tags of BR-13; elsewhere a name that the text says is not repeated.
     tagged = record.type in DECISION_TYPES

@@ -19,7 +19,7 @@ CHUNK = 500
 ENDS = ("source", "target")
 EVERY = Condition()
 # Statements of other members of a team say so themselves: nothing else in a graph could.
-_CLAIMED = "' (from ' || {by} || ' as claimed, unverified)'"
+_CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
 # Largest graph, in entities, that is read at once and kept; a larger one is read in parts.

@@ -323,7 +323,7 @@ _TEAM = (
         made_at TEXT NOT NULL, state TEXT NOT NULL, form INTEGER NOT NULL,
         payload TEXT NOT NULL DEFAULT '', seen INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     "CREATE INDEX team_heads_by_key ON team_heads (key, author)",
-    "CREATE INDEX team_heads_waiting ON team_heads (clock) WHERE state = 'waiting'",
+    "CREATE INDEX team_heads_by_state ON team_heads (state, clock)",
     # Which records of members another one closes: the one that closes them may come later.
     "CREATE INDEX team_heads_closed ON team_heads (json_extract(value, '$.superseded_by')) "
     "WHERE state = 'theirs' AND kind = 'record' AND value <> ''",

@@ -8,7 +8,7 @@ memory limited to some domains shows no others (store.domains.views).
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import CONFIRMED, CONTRADICTS, INGEST, OTHERS, Filters
+from memory_fabric.models import CONFIRMED, CONTRADICTS, INGEST, OTHERS, SHARED_LOG, Filters
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
@@ -286,7 +286,7 @@ def entities_named(
                 "scope": scope or conditions.scope_of(db),
                 "whole_entity": True,
             }
-            | ({"trust": "foreign", "author": said_by} if said_by else {}),
+            | ({"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}),
             store=db.kind,
         )
         for id_, name, kind, domain, at, said_by, scope, score in rows
@@ -433,6 +433,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "outcome": body["outcome"],
             "category": body.get("category", ""),
             "author": body["author"],
+            "is_member": body.get("origin") == SHARED_LOG,
             "project": body["project"],
         }
         | kept,
@@ -474,7 +475,7 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
             "superseded_by": (link or "").partition(" ")[0],
             "valid_to": (link or "").partition(" ")[2],
         }
-        | ({"author": agent} if source == OTHERS else {}),
+        | ({"author": agent, "is_member": True} if source == OTHERS else {}),
         store=db.kind,
     )
 
@@ -482,9 +483,8 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
 def _first_observations(
     db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """Return the newest observations of entities, as of the filters' time, joined to one text each.
-
-    Those that had been replaced, that the filters exclude, or that others state are left out.
+    """Return the newest observations of entities, as of the filters' time, joined to one text each,
+    without those that had been replaced, that the filters exclude, or that others state.
     """
     said: dict[int, list[str]] = {}
     then = filters.as_of or "9999"

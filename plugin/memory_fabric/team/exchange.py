@@ -16,7 +16,7 @@ from memory_fabric import ids
 from memory_fabric.models import Provenance
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import inbox, outbox, space
+from memory_fabric.store.team import heads, inbox, outbox, space
 from memory_fabric.store.team.heads import Head
 from memory_fabric.store.team.inbox import Merged
 from memory_fabric.store.team.wire import PURGE, SEALED, Position, TeamOperation
@@ -31,7 +31,9 @@ from memory_fabric.team.ties import USER, Tie
 if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
-PUSH_AT_ONCE, PULL_AT_ONCE = 500, 2000
+# Operations in one batch. What is read is merged in one transaction, for which hooks that write
+# wait; a machine that reads the whole log at first is seldom in a session.
+PUSH_AT_ONCE, PULL_AT_ONCE, PULL_AT_FIRST = 500, 500, 2000
 # The key of an operation that says that a machine holds the user's key; it changes no memory.
 MACHINE = "machine:"
 
@@ -52,7 +54,7 @@ class Exchange:
 
         Raises TeamError, StoreUnavailable, OSError.
         """
-        if tie.key == USER and key is None:
+        if (tie.me or tie.key == USER) and key is None:
             raise NoKey(
                 "The key of your machines is missing here.",
                 remedy="Run memory-fabric team join DSN --me, and give its words.",
@@ -66,7 +68,7 @@ class Exchange:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Exchange everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         again = self.look()
-        if space.counts(self._database).unread:
+        if space.number_of(self._database, heads.UNREAD):
             inbox.read_again(self._memory, self._database, self._verified)
         first = self._pull(progress) if self._is_new() else Outcome()
         return first.plus(self.round(progress))._replace(again=again)
@@ -76,6 +78,8 @@ class Exchange:
 
         With `only_due` nothing is written here if no row changed and nothing came.
         """
+        if only_due:
+            self._follow_database()
         if not only_due or self._database.row("SELECT 1 FROM team_due LIMIT 1") is not None:
             outbox.settle(self._memory, self._database)
         try:
@@ -85,11 +89,21 @@ class Exchange:
             raise
         return sent.plus(self._pull(progress))
 
+    def _follow_database(self) -> None:
+        """Use the database that is there now: a long-lived process may outlive a repaired one."""
+        now = self._memory.database(self._tie.kind, create=True)
+        if now is not None and now is not self._database:
+            self._database = now
+            space.begin(
+                now, self._tie.space, self._tie.member, state.origin(self._memory.settings.home)
+            )
+
     def look(self) -> str:
         """Read the state of the space; begin anew if the log is another one or was set back.
 
         Returns the reason for that, empty without one. Raises TeamError.
         """
+        self._follow_database()
         self.server = self._log.state()
         if self.server.member != self._tie.member:
             raise TeamError(
@@ -127,8 +141,8 @@ class Exchange:
 
     def has_work(self) -> bool:
         """True if something waits to be sent."""
-        found = space.counts(self._database)
-        return bool(found.due or found.waiting)
+        row = self._database.row(state.WAITS)
+        return bool(row and row[0])
 
     def _is_new(self) -> bool:
         return space.position(self._database).tx == 0
@@ -144,7 +158,7 @@ class Exchange:
 
     def _push(self, progress: Progress | None) -> Outcome:
         sent = refused = 0
-        todo = space.counts(self._database).waiting if progress is not None else 0
+        todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
         while operations := outbox.waiting(self._database, PUSH_AT_ONCE):
             done, wrong = self._append([o for o in operations if o.kind != PURGE])
             purges = [o for o in operations if o.kind == PURGE]
@@ -172,9 +186,10 @@ class Exchange:
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
+        at_once = PULL_AT_FIRST if self._is_new() else PULL_AT_ONCE
         while True:
             read_to = space.position(self._database)._replace(epoch=self.server.epoch)
-            operations, after = self._log.pull(read_to, PULL_AT_ONCE)
+            operations, after = self._log.pull(read_to, at_once)
             if after == read_to and not operations:
                 return total
             total = total.plus(Outcome(read=len(operations)))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import files, log
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.team import state, sync, ties
 from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.ties import Tie
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from memory_fabric.team.exchange import Exchange  # it needs the driver, which is found later
 
 EVERY_S = 2.0
+# How often this machine's own database is asked for changes, which are sent at once.
+LOCAL_EVERY_S = 0.25
 # How often the state of the space is read, and a success noted, if nothing is exchanged.
 LOOK_S = 60.0
 # How often ties are looked for where there are none.
@@ -41,9 +42,9 @@ def _run(settings: Callable[[], Settings]) -> None:
     while True:
         try:
             _follow(settings)
-        except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+        except Exception as error:  # noqa: BLE001 - the server goes on, and so does this thread
             now = settings()
-            log.note(now.home, now.data_dir, f"team: {error}")
+            log.note(now.home, now.data_dir, f"team: {type(error).__name__}: {error}")
         time.sleep(IDLE_S)
 
 
@@ -59,11 +60,20 @@ def _follow(settings: Callable[[], Settings]) -> None:
                 followed.pop(key).close()
             for tie in known:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            time.sleep(EVERY_S if known else IDLE_S)
+            _wait(followed)
     finally:
         for one in followed.values():
             one.close()
         memory.close()
+
+
+def _wait(followed: Mapping[str, Followed]) -> None:
+    """Wait until the next round: sooner if something is to be sent, longer without a tie."""
+    until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
+    while time.monotonic() < until_s:
+        time.sleep(LOCAL_EVERY_S)
+        if any(one.has_work() for one in followed.values()):
+            return
 
 
 class Followed:
@@ -75,6 +85,8 @@ class Followed:
         self._lock: files.Locked | None = None
         self._exchange: Exchange | None = None
         self._looked_at = 0.0
+        # The last round left something, so the next one is not worth hurrying for.
+        self._is_stuck = False
 
     def step(self, now_s: float) -> None:
         """Exchange once if this process may and the server is not held off."""
@@ -87,11 +99,16 @@ class Followed:
             with files.Locked(state.lock_path(home, key, state.SYNC), 0):
                 if ties.of(home, key) == self.tie:
                     self._round(now_s)
+                    self._is_stuck = self._exchange is None or self._exchange.has_work()
         except TimeoutError:
             return  # a hook's process does it now
         except FabricError as error:
             self.disconnect()
             sync.note_failure(self._memory, self.tie, error)
+
+    def has_work(self) -> bool:
+        """True if something of this machine is to be sent now; asks no server."""
+        return self._exchange is not None and not self._is_stuck and self._exchange.has_work()
 
     def close(self) -> None:
         """Let go of the server and of the tie."""
@@ -114,8 +131,7 @@ class Followed:
             self._note(self._exchange.run(), now_s)
             return
         if not 0 <= now_s - self._looked_at < LOOK_S:
-            again = self._exchange.look()
-            self._note(self._exchange.round()._replace(again=again), now_s)
+            self._note(self._exchange.run(), now_s)
             return
         outcome = self._exchange.round(only_due=True)
         if outcome != Outcome():

@@ -9,6 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.team import again
 from memory_fabric.store.team import space as tied
 from memory_fabric.store.team.wire import Position, TeamOperation
 from memory_fabric.team import driver, exchange, keys, state, ties
@@ -96,6 +97,10 @@ def join(
     made = made._replace(me=me or (known and before is not None and before.me))
     for tie in (made, own) if own else (made,):
         _begin(memory, tie)
+    if known and made.me and before is not None and not before.me:
+        database = memory.database(made.kind, create=True)
+        assert database is not None
+        again.say_again(database)
     return Joined(made, found.members, known, own, key, is_new)
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
 # Uses of a tie that exclude each other: the exchange, and following it all the time.
 SYNC, FOLLOW = "sync", "follow"
+# Asks a tied database if something of it has not been sent.
+WAITS = (
+    "SELECT EXISTS (SELECT 1 FROM team_due) "
+    "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
+)
 # As long as a clock of operations holds (store.team.clock).
 ORIGIN_CHARS = 8
 LOCK_S = 2.0

@@ -72,16 +72,21 @@ def exchange(
 ) -> Result:
     """Exchange one tie until nothing waits; a failure is noted and returned, never raised.
 
-    Waits `wait_s` for another process at work. Raises OSError if home cannot be written.
+    Waits `wait_s` for another process at work. Raises OSError if home cannot be written,
+    TimeoutError where the caller limits the time.
     """
     home = memory.settings.home
+    lock = files.Locked(state.lock_path(home, tie.key, state.SYNC), wait_s)
     try:
-        with files.Locked(state.lock_path(home, tie.key, state.SYNC), wait_s):
-            if ties.of(home, tie.key) != tie:
-                return Result(tie)  # it was ended or changed meanwhile
-            return _exchange(memory, tie, progress)
+        lock.__enter__()
     except TimeoutError:
         return Result(tie)
+    try:
+        if ties.of(home, tie.key) != tie:
+            return Result(tie)  # it was ended or changed meanwhile
+        return _exchange(memory, tie, progress)
+    finally:
+        lock.__exit__()
 
 
 @contextmanager
@@ -92,10 +97,11 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     from memory_fabric.team.exchange import Exchange
     from memory_fabric.team.server.connect import connect
     from memory_fabric.team.server.log import SharedLog
+    from memory_fabric.team.server.translate import translated
 
     key = keys.read(memory.settings.home) if tie.me else None
     connection = connect(tie.dsn, insecure=tie.insecure)
-    with connection:
+    with translated(f"Cannot exchange with {tie.space}"), connection:
         yield Exchange.open(memory, tie, SharedLog(connection, tie.space), key)
 
 

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 # Starting the process costs half a second of CPU time: a turn that says nothing new starts none
 # sooner than this after the last one.
 EVERY_S = 30.0
-_WAITS = (
-    "SELECT EXISTS (SELECT 1 FROM team_due) "
-    "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
-)
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
@@ -75,5 +71,5 @@ def start(settings: Settings) -> int:
 def _waits(memory: Memory, tie: Tie) -> bool:
     """True if something of this database has not been sent."""
     database = memory.database(tie.kind, create=False)
-    row = database.row(_WAITS) if database is not None else None
+    row = database.row(state.WAITS) if database is not None else None
     return bool(row and row[0])

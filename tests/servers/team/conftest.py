@@ -1,5 +1,8 @@
 """A space in a real PostgreSQL, and memories of its members."""
 
+# Fixtures are parameters of others under their names.
+# ruff: noqa: F811
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -14,19 +17,21 @@ from memory_fabric.store.team.wire import TeamOperation
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
 from team.conftest import (  # noqa: F401 - fixtures are found by their names
-    SPACE,
     another_cluster,
     database,
     empty_database,
     no_libpq_variables,
     open_connection,
     open_log,
+    place,
     postgres,
+    shared_database,
+    space,
 )
 
 
 @pytest.fixture
-def say(open_log: Callable[[str], SharedLog]) -> Callable[..., None]:  # noqa: F811
+def say(open_log: Callable[[str], SharedLog]) -> Callable[..., None]:
     """Append operations as a member; the log must take all."""
 
     def say_(member: str, *operations: TeamOperation) -> None:
@@ -36,7 +41,9 @@ def say(open_log: Callable[[str], SharedLog]) -> Callable[..., None]:  # noqa: F
 
 
 @pytest.fixture
-def memory_of(open_connection: Callable[[str], Connection]) -> Iterator[Callable[..., TeamMemory]]:  # noqa: F811
+def memory_of(
+    open_connection: Callable[[str], Connection], space: str
+) -> Iterator[Callable[..., TeamMemory]]:
     """Return the memory of a member, within a transaction that ends with the test."""
     settings = read_settings({"HOME": "/nowhere"}, {})
     with ExitStack() as transactions:
@@ -44,6 +51,6 @@ def memory_of(open_connection: Callable[[str], Connection]) -> Iterator[Callable
         def memory_of_(member: str, *domains: str) -> TeamMemory:
             connection = open_connection(member)
             transactions.enter_context(connection.transaction())
-            return TeamMemory(settings, connection, SPACE, member, Vocabulary(), domains or None)
+            return TeamMemory(settings, connection, space, member, Vocabulary(), domains or None)
 
         yield memory_of_

@@ -13,7 +13,6 @@ from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
 from memory_fabric.team.server.members import remove
-from team.conftest import SPACE
 from team.postgres import ANN, BOB, EVE, OWNER
 from team.statements import entity, observation, record, relation, withdrawal
 
@@ -188,10 +187,10 @@ def test_a_stranger_is_refused(say: Say, memory_of: MemoryOf) -> None:
 
 
 def test_a_removed_member_is_refused(
-    say: Say, memory_of: MemoryOf, open_connection: Callable[[str], Connection]
+    say: Say, memory_of: MemoryOf, open_connection: Callable[[str], Connection], space: str
 ) -> None:
     say(ANN, record("We use PostgreSQL for billing"))
-    remove(open_connection(OWNER), SPACE, BOB)
+    remove(open_connection(OWNER), space, BOB)
     memory = memory_of(BOB)
 
     with pytest.raises(NoMember):

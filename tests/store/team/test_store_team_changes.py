@@ -12,7 +12,7 @@ from memory_fabric.models import Entity, Record
 from memory_fabric.store import backup, journal
 from memory_fabric.store.history import undo
 from memory_fabric.store.team import heads, outbox
-from store.support import TOOL, USER, create, entity, relation
+from store.support import TOOL, USER, create, entity, observations_of, relation
 from store.team_support import Home, Log, synced
 
 
@@ -128,6 +128,22 @@ def test_a_database_built_again_from_its_journal_is_tied_again(ann: Home, bob: H
     assert ann.push() == 0
     assert current(ann, *heads.OWN) == current(bob, "theirs")
     assert ann.counts().conflicts == 0
+
+
+def test_a_rebuilt_database_has_own_words_about_an_entity_of_another(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("api", "is old"))
+    synced(ann, bob)
+    write(bob, "add_observations", observations=[{"entityName": "api", "contents": ["is fast"]}])
+    bob.memory.flush()
+    path = Path(bob.database.path)
+    bob.memory.close()
+    path.unlink()
+    bob.memory = type(bob.memory).open(bob.world.settings(**bob.environ), repair=True)
+    assert observations_of(bob.database, "api") == ("is fast",)
+    bob.begin()
+    synced(ann, bob)
+    assert observations_of(bob.database, "api") == ("is fast", "is old")
+    assert observations_of(ann.database, "api") == ("is old", "is fast")
 
 
 def test_a_restored_backup_takes_what_was_said_after_it_from_the_log(

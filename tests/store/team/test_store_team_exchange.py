@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import HAS_OTHERS, Provenance
+from memory_fabric.recall.render import low_trust_of
 from memory_fabric.store import records
 from memory_fabric.store.team import outbox, space
 from memory_fabric.store.tiers import sync
@@ -35,6 +36,7 @@ def test_what_one_member_says_the_other_has_as_a_claim_by_that_member(ann: Home,
     found = bob.records()[said.what]
     assert (found.id, found.why, found.author) == (said.id, said.why, "ann")
     assert (found.trust, found.source, found.session) == ("foreign", "journal", "")
+    assert low_trust_of(found) == "from ann, unverified"
     assert sync.promotable(bob.memory) == []
     assert bob.counts().records == (("ann", 1),)
     assert space.value(bob.database.connection, HAS_OTHERS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.models import Entity
 from memory_fabric.store.forget import purge, purge_foreign
 from memory_fabric.store.forget.purge import Purged
 from memory_fabric.store.team import inbox, outbox, questions, space, wire
@@ -68,6 +69,16 @@ def test_a_purge_reaches_the_log_and_the_other_members(ann: Home, bob: Home) -> 
     assert (bob.counts().asked, ann.counts().asked) == (0, 0)
     assert not holds(ann, WORDS)
     assert not holds(bob, WORDS)
+
+
+def test_a_purge_by_id_leaves_no_words_in_the_notes_of_changes(ann: Home, bob: Home) -> None:
+    said = ann.say(f"Prepare {WORDS}", entities=(Entity("Ostrava", "organisation"),))
+    create(ann.memory, entity("Ostrava", "is far away", f"Prepare {WORDS}"))
+    synced(ann, bob)
+    erased(ann, said.id)
+    assert not any(WORDS in repr(one) for one in ann.database.rows("SELECT * FROM team_due"))
+    synced(ann, bob)
+    assert list(ann.records()) == list(bob.records()) == []
 
 
 def test_what_is_left_of_a_record_is_said_again(ann: Home, bob: Home) -> None:

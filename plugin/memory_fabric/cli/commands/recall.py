@@ -251,7 +251,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     files = changed_files(known).strip("()")
     marks = ["stale" if known.get("stale") else "", replaced_by(known), files]
     if known.get("trust") == "foreign":
-        marks.insert(0, low_trust("foreign", str(known.get("author") or "")))
+        marks.insert(0, low_trust("foreign", known))
     marks = [mark for mark in marks if mark]
     text = show.styled(cut(one_line(hit.text), MAX_TEXT_CHARS), "")
     why = one_line(str(known.get("why") or ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,7 +19,6 @@ from memory_fabric.text import many
 from memory_fabric.values import Value
 
 if TYPE_CHECKING:
-    from memory_fabric.team.joining import Joined
     from memory_fabric.team.sync import Result
 
 ACTIONS = ("init", "join", "add", "remove", "members", "status", "sync", "decline", "leave")
@@ -177,7 +176,9 @@ def _join(memory: Memory, dsn: str, stated: Options) -> int:
     )
     results = _exchange(memory, stated)
     if stated.as_json:
-        show.json_out(_joined_as_json(found) | {"exchanged": _results_as_json(results)})
+        show.json_out(
+            team_report.joined_as_json(found) | {"exchanged": team_report.results_as_json(results)}
+        )
         return _code(results)
     tie = found.tie
     before = "was tied to it already" if found.known else "is tied to it now"
@@ -186,8 +187,8 @@ def _join(memory: Memory, dsn: str, stated: Options) -> int:
         f"project {before}. Its records of scope team and its graph are sent there, earlier ones "
         "too; local records, conversations and isolated domains stay here."
     )
-    _say_key(found, dsn)
-    _say_results(results)
+    team_report.say_key(found)
+    team_report.say_results(results)
     show.line(
         "Next: nothing. Hooks exchange in the background; memory-fabric team status shows how it "
         "goes."
@@ -271,9 +272,9 @@ def _sync(memory: Memory, _what: str, stated: Options) -> int:
         _tie(memory)
     results = _exchange(memory, stated)
     if stated.as_json:
-        show.json_out(_results_as_json(results))
+        show.json_out(team_report.results_as_json(results))
     else:
-        _say_results(results)
+        team_report.say_results(results)
     return _code(results)
 
 
@@ -405,49 +406,3 @@ def _exchange(memory: Memory, stated: Options) -> list[Result]:
 
 def _code(results: list[Result]) -> int:
     return 1 if any(result.failure or not result.outcome for result in results) else 0
-
-
-def _say_key(found: Joined, dsn: str) -> None:
-    if found.key is None:
-        return
-    if found.is_new_key:
-        show.line("The key of your machines, as words. The server never has them; keep them safe:")
-        show.line(found.key.words, "bold")
-        show.line(
-            "On each of your other machines run memory-fabric team join DSN --me and give them."
-        )
-    else:
-        show.line(
-            f"This machine has the key of your other machines (mark {found.key.mark}); memories "
-            "of scope user are exchanged with them, encrypted."
-        )
-
-
-def _say_results(results: list[Result]) -> None:
-    for result in results:
-        if result.failure is not None:
-            show.warn(f"{result.tie.space}: {result.failure}")
-        else:
-            show.line(team_report.exchanged(result.tie, result.outcome))
-
-
-def _results_as_json(results: list[Result]) -> list[dict[str, Any]]:
-    return [
-        {
-            "space": result.tie.space,
-            "error": str(result.failure) if result.failure else "",
-            **(result.outcome._asdict() if result.outcome else {}),
-        }
-        for result in results
-    ]
-
-
-def _joined_as_json(found: Joined) -> dict[str, Any]:
-    return {
-        "space": found.tie.space,
-        "member": found.tie.member,
-        "members": found.members,
-        "known": found.known,
-        "me": found.key is not None,
-        "words": found.key.words if found.key and found.is_new_key else "",
-    }

@@ -128,7 +128,7 @@ def _reasons(record: Record, origin: RecordTrace) -> tuple[tuple[str, str], ...]
 
 def _speaker(said: Statement) -> str:
     if said.trust == "foreign":
-        return f"{said.agent or 'someone else'}, as claimed, by {said.source}"
+        return f"{said.agent or 'someone else'}, by {said.source}"
     agent = f" (agent {said.agent})" if said.agent else ""
     session = f", session {said.session}" if said.session else ""
     return f"{formatting.speaker(said.source, said.trust)}{agent}, by {said.source}{session}"

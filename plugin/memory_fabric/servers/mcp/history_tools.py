@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import ids
+from memory_fabric.models import SHARED_LOG
 from memory_fabric.servers.mcp.result import Outcome, within
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -93,7 +94,7 @@ def _of_entity(origin: EntityTrace) -> Iterator[str]:
     yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
     for said in origin.statements:
         known = {"trust": said.trust, "source": said.source, "session": said.session}
-        by = _by(known | {"author": said.agent}, said.at)
+        by = _by(known | {"author": said.agent, "origin": SHARED_LOG}, said.at)
         yield f"- {_short(said.text)} (said by {by})"
     yield from _deletion(origin.deletion)
 
@@ -123,7 +124,8 @@ def _by(known: Mapping[str, Any], at: str) -> str:
     session = str(known.get("session") or "")
     who, author = str(known.get("trust") or "unknown"), str(known.get("author") or "")
     if who == "foreign" and author:
-        who = f"{cut(author, MAX_NAME_CHARS)}, as claimed,"
+        is_member = known.get("origin") == SHARED_LOG
+        who = f"{cut(author, MAX_NAME_CHARS)}, {'' if is_member else 'as claimed, '}unverified,"
     parts = [
         who,
         f"through {known['source']}" if known.get("source") else "",

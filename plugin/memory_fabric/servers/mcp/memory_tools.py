@@ -355,7 +355,7 @@ def _hit_line(hit: Hit) -> str:
 def _said_by(known: Mapping[str, Any]) -> str:
     trust = str(known.get("trust") or "")
     if trust == "foreign":
-        return low_trust(trust, str(known.get("author") or ""))
+        return low_trust(trust, known)
     return f"said by {trust}" if trust else ""
 
 

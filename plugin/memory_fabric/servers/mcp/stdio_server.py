@@ -78,15 +78,23 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     gc_tuning.settle()
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
-    if os.path.exists(os.path.join(settings.home, TIES)):
-        from memory_fabric.team import follower  # only where a shared log is: it loads a driver
-
-        follower.start(working_folder.settings)
+    follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(INPUT):
+        follows = follows or _follow_if_tied(settings.home, working_folder)
         session.take(line)
     session.end(ANSWERS_GRACE_S)
     output.wait(ANSWERS_GRACE_S)
     _leave(store, CLOSE_GRACE_S)
+
+
+def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
+    """Exchange with shared logs from now on if this home is tied to one; costs a stat."""
+    if not os.path.exists(os.path.join(home, TIES)):
+        return False
+    from memory_fabric.team import follower  # only where a shared log is: it loads a driver
+
+    follower.start(working_folder.settings)
+    return True
 
 
 def _interrupt() -> None:

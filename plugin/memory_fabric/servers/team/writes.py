@@ -7,7 +7,7 @@ said; what others said stays.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memory_fabric import ids
 from memory_fabric.errors import NotFound
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memory_fabric.models import Operation, Record
-    from memory_fabric.servers.team.memory import TeamMemory
+    from memory_fabric.servers.team.reader import TeamReader
+    from memory_fabric.team.server.connect import Connection
 
     Result = dict[str, Any]
 
@@ -43,7 +44,19 @@ class Statement(Value):
     value: Mapping[str, Any] | None
 
 
-def apply(memory: TeamMemory, operation: Operation) -> Result:
+class SpaceOfMember(Protocol):
+    """The parts of a `TeamMemory` that writing needs."""
+
+    connection: Connection
+    space: str
+    member: str
+    reader: TeamReader
+
+    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query in this transaction."""
+
+
+def apply(memory: SpaceOfMember, operation: Operation) -> Result:
     """Append what a change says, and return its result as the local memory would.
 
     Raises NotFound, StoreUnavailable; then nothing is changed.
@@ -52,7 +65,7 @@ def apply(memory: TeamMemory, operation: Operation) -> Result:
     return _EFFECTS[operation.kind](memory, operation)
 
 
-def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = ORIGIN) -> None:
+def append(memory: SpaceOfMember, statements: Iterable[Statement], origin: str = ORIGIN) -> None:
     """Append statements, each in place of the member's heads of its key."""
     said = {one.key: one for one in statements}
     if not said:
@@ -84,7 +97,7 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
         raise of_log(TeamError(refused[0]))
 
 
-def undo_last(memory: TeamMemory) -> int:
+def undo_last(memory: SpaceOfMember) -> int:
     """Take back the member's last change made here, and return how many statements it had.
 
     What it replaced is said again, and the rest withdrawn. 0 if nothing of it stands any more.
@@ -103,7 +116,7 @@ def undo_last(memory: TeamMemory) -> int:
     return len(last)
 
 
-def _values_before(memory: TeamMemory, op_ids: Sequence[object]) -> dict[str, Any]:
+def _values_before(memory: SpaceOfMember, op_ids: Sequence[object]) -> dict[str, Any]:
     rows = memory.query(
         "SELECT key, payload -> 'value' FROM memory_fabric.operations "
         "WHERE space = %s AND op_id = ANY (%s::uuid[]) ORDER BY payload ->> 'clock', op_id",
@@ -112,7 +125,7 @@ def _values_before(memory: TeamMemory, op_ids: Sequence[object]) -> dict[str, An
     return dict(rows)
 
 
-def _create_entities(memory: TeamMemory, operation: Operation) -> Result:
+def _create_entities(memory: SpaceOfMember, operation: Operation) -> Result:
     stated = operation.payload["entities"]
     known = _entities(memory, [one["name"] for one in stated])
     said: list[Statement] = []
@@ -136,7 +149,7 @@ def _create_entities(memory: TeamMemory, operation: Operation) -> Result:
     return {"entities": list(new.values()), "merged": shown, "variants": {}}
 
 
-def _add_observations(memory: TeamMemory, operation: Operation) -> Result:
+def _add_observations(memory: SpaceOfMember, operation: Operation) -> Result:
     stated = operation.payload["observations"]
     names = [one["entityName"] for one in stated]
     known = _entities(memory, names) | _named(memory, names)
@@ -152,7 +165,7 @@ def _add_observations(memory: TeamMemory, operation: Operation) -> Result:
     return {"results": results}
 
 
-def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
+def _create_relations(memory: SpaceOfMember, operation: Operation) -> Result:
     stated = {
         wire.key_of_relation(one["from"], one["relationType"], one["to"]): one
         for one in operation.payload["relations"]
@@ -168,14 +181,14 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
     return {"relations": list(new.values()), "created_ends": created}
 
 
-def _delete_entities(memory: TeamMemory, operation: Operation) -> Result:
+def _delete_entities(memory: SpaceOfMember, operation: Operation) -> Result:
     names = operation.payload["entityNames"]
     own = memory.reader.own_about(names)
     append(memory, [Statement(row.kind, row.key, None) for row in own])
     return {"deleted": len(own)}
 
 
-def _delete_observations(memory: TeamMemory, operation: Operation) -> Result:
+def _delete_observations(memory: SpaceOfMember, operation: Operation) -> Result:
     said = [
         Statement(wire.OBSERVATION, wire.key_of_observation(one["entityName"], text), None)
         for one in operation.payload["deletions"]
@@ -184,7 +197,7 @@ def _delete_observations(memory: TeamMemory, operation: Operation) -> Result:
     return _withdrawn(memory, said)
 
 
-def _delete_relations(memory: TeamMemory, operation: Operation) -> Result:
+def _delete_relations(memory: SpaceOfMember, operation: Operation) -> Result:
     said = [
         Statement(
             wire.RELATION, wire.key_of_relation(one["from"], one["relationType"], one["to"]), None
@@ -194,21 +207,21 @@ def _delete_relations(memory: TeamMemory, operation: Operation) -> Result:
     return _withdrawn(memory, said)
 
 
-def _withdrawn(memory: TeamMemory, said: Sequence[Statement]) -> Result:
+def _withdrawn(memory: SpaceOfMember, said: Sequence[Statement]) -> Result:
     standing = {row.key for row in memory.reader.own([one.key for one in said])}
     mine = [one for one in said if one.key in standing]
     append(memory, mine)
     return {"deleted": len(mine)}
 
 
-def _forget(memory: TeamMemory, operation: Operation) -> Result:
+def _forget(memory: SpaceOfMember, operation: Operation) -> Result:
     said = [
         Statement(wire.RECORD, wire.key_of_record(id_), None) for id_ in operation.payload["ids"]
     ]
     return _withdrawn(memory, said)
 
 
-def _remember(memory: TeamMemory, operation: Operation) -> Result:
+def _remember(memory: SpaceOfMember, operation: Operation) -> Result:
     """Store a record, unless the member said it before; close those it supersedes."""
     stated = operation.payload["record"]
     record = records.from_object(stated)
@@ -233,7 +246,7 @@ def value_of(record: Record) -> dict[str, Any]:
     return {name: whole[name] for name in CLAIMED} | {"own": own}
 
 
-_EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
+_EFFECTS: dict[str, Callable[[SpaceOfMember, Operation], Result]] = {
     "create_entities": _create_entities,
     "create_relations": _create_relations,
     "add_observations": _add_observations,
@@ -245,7 +258,7 @@ _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
 }
 
 
-def _same_record(memory: TeamMemory, record: Record) -> dict[str, Any] | None:
+def _same_record(memory: SpaceOfMember, record: Record) -> dict[str, Any] | None:
     """Return the member's own standing record with the same text, type and domain."""
     wanted = same_form(record.what)
     for row in memory.reader.own_records_with(record.what):
@@ -257,20 +270,20 @@ def _same_record(memory: TeamMemory, record: Record) -> dict[str, Any] | None:
     return None
 
 
-def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:
+def _new_texts(memory: SpaceOfMember, name: str, texts: Sequence[str]) -> list[str]:
     """Return the texts that nobody says of the entity yet."""
     keys = {wire.key_of_observation(name, text): text for text in texts}
     standing = {row.key for row in memory.reader.standing(list(keys))}
     return [text for key, text in keys.items() if key not in standing]
 
 
-def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
+def _entities(memory: SpaceOfMember, names: Iterable[str]) -> set[str]:
     """Return those of the names that are exactly an entity's name."""
     keys = {wire.key_of_entity(name): name for name in names}
     return {keys[row.key] for row in memory.reader.standing(list(keys))}
 
 
-def _named(memory: TeamMemory, names: Iterable[str]) -> set[str]:
+def _named(memory: SpaceOfMember, names: Iterable[str]) -> set[str]:
     """Return those of the names that a relation or a record has."""
     wanted = list(names)
     known: dict[str, Entity] = memory.reader.entities_by_key(map(name_key, wanted))
@@ -292,7 +305,7 @@ def _with_time(operation: Operation, value: Mapping[str, Any]) -> dict[str, Any]
     return {**value, "created_at": by.at, "domain": by.domain}
 
 
-def _own_heads(memory: TeamMemory, keys: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+def _own_heads(memory: SpaceOfMember, keys: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     """Return (id, clock) of the member's own heads of keys, withdrawn ones, too."""
     found: dict[str, list[tuple[str, str]]] = {}
     for id_, key, reading in memory.query(
@@ -303,7 +316,7 @@ def _own_heads(memory: TeamMemory, keys: Sequence[str]) -> dict[str, list[tuple[
     return found
 
 
-def _one_at_a_time(memory: TeamMemory) -> None:
+def _one_at_a_time(memory: SpaceOfMember) -> None:
     """Let a member's changes wait for each other, or two could replace the same heads."""
     memory.query(
         "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",

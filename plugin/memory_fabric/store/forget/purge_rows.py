@@ -55,7 +55,9 @@ def scrub(
             purge_team.scrub(c, target),
         )
     )
-    return changed + _cells(c, target), target
+    changed += _cells(c, target)
+    purge_team.clear_due(c, target)
+    return changed, target
 
 
 def with_remaining(database: Database, target: PurgeTarget) -> PurgeTarget:

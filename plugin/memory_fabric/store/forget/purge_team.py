@@ -27,6 +27,16 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     return len(found)
 
 
+def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
+    """Remove the notes of changed rows that hold purged words: `scrub` has withdrawn these rows."""
+    held = [
+        (kind, key)
+        for kind, key in c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,))
+        if any(target.is_in(part) or target.is_name(part) for part in jsontext.loads(key))
+    ]
+    c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", held)
+
+
 def _keys(target: PurgeTarget) -> set[str]:
     keys = {wire.key_of_record(id_) for id_ in target.ids}
     keys |= {wire.key_of_entity(name) for name in target.names}

@@ -15,6 +15,7 @@ from memory_fabric.errors import (
 )
 from memory_fabric.store import backup, files, write
 from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
+from memory_fabric.store.operations.rows import UNKNOWN_TYPE
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from memory_fabric.models import Operation
     from memory_fabric.values import Progress
 
 FULL_TEXT = (
@@ -69,10 +71,30 @@ def _replayed(
             refused += 1
             continue
         try:
-            applied += "applied_before" not in write.apply(db, operation)
+            applied += _is_applied(db, operation)
         except (NotFound, BadInput):
             refused += 1
     return applied, refused
+
+
+def _is_applied(db: Database, operation: Operation) -> bool:
+    """Apply a journalled operation; False if it was applied before. Raises NotFound, BadInput."""
+    try:
+        return "applied_before" not in write.apply(db, operation)
+    except NotFound:
+        if operation.kind != "add_observations":
+            raise
+    # About an entity that another member of a team stated: no journal has that.
+    said = [
+        {
+            "name": item["entityName"],
+            "entityType": UNKNOWN_TYPE,
+            "observations": item["contents"],
+        }
+        for item in operation.payload["observations"]
+    ]
+    created = operation._replace(kind="create_entities", payload={"entities": said})
+    return "applied_before" not in write.apply(db, created)
 
 
 def _rebuilt(

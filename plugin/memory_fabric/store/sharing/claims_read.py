@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.ids import checksum
-from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES
+from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES, SHARED_LOG
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 from memory_fabric.values import Value
@@ -192,7 +192,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
         "domain": name_in(value.get("domain")) or "general",
         "confidence": _confidence(value.get("confidence")),
         "author": name_in(value.get("author")),
-        "origin": name_in(value.get("origin")),
+        "origin": _origin_in(value.get("origin")),
         "created_at": moment(value.get("created_at")),
         "valid_from": moment(value.get("valid_from")),
         "valid_to": moment(value.get("valid_to")),
@@ -246,3 +246,9 @@ def _stamp(status: os.stat_result) -> str:
     if status.st_mode & files.FILE_KIND != files.REGULAR:
         return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+
+
+def _origin_in(value: Any) -> str:
+    """Return a machine's name; no line of a file may pass for a shared log's."""
+    name = name_in(value)
+    return "" if name == SHARED_LOG else name

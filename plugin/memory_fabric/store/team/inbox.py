@@ -154,6 +154,7 @@ class _Batch:
         self._load(read)
         for one in read:
             self._take(one)
+        self._replace_unread(read)
         heads.remove(self._c, self._gone)
         heads.put(self._c, self._put.values())
         self._show()
@@ -166,6 +167,21 @@ class _Batch:
         }
         self._ids = {id_: head for found in self._known.values() for id_, head in found.items()}
         self._put, self._gone, self._theirs, self._was, self._mine = {}, {}, {}, {}, {}
+
+    def _replace_unread(self, read: Sequence[_Read]) -> None:
+        """Remove operations that could not be read and that their author replaced since."""
+        stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
+        unread = {head.op_id: head for head in (*stored, *self._put.values())}
+        unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
+        if not unread:
+            return
+        for one in read:
+            if one.came.op_id in unread:
+                continue
+            for id_ in one.came.base:
+                if id_ in unread and unread[id_].author == one.came.author:
+                    self._put.pop(id_, None)
+                    self._gone[id_] = None
 
     def _take(self, one: _Read) -> None:
         operation = one.own or one.came

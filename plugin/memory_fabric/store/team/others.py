@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, SHARED_LOG
 from memory_fabric.store import records
 from memory_fabric.store.operations import others_effects
 from memory_fabric.store.team import heads, others_graph, wire
@@ -104,7 +104,10 @@ def _show_records(
         if head is None:
             gone.append(id_)
             continue
-        value: dict[str, Any] = jsontext.loads(head.value) | {"author": head.author, "origin": ""}
+        value: dict[str, Any] = jsontext.loads(head.value) | {
+            "author": head.author,
+            "origin": SHARED_LOG,
+        }
         record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             records.put(c, record, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.store.team import heads
+from memory_fabric.store.team.space import SEVERAL
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -64,7 +65,8 @@ def conflicts(database: Database) -> list[Conflict]:
     A change of what is shown settles a conflict. Raises StoreUnavailable, DeadlinePassed.
     """
     rows = database.rows(
-        "SELECT key FROM team_heads WHERE state IN (?, ?, ?) AND kind <> 'purge' GROUP BY key "
+        "SELECT key FROM team_heads WHERE state IN (?, ?, ?) AND kind <> 'purge' "
+        f"AND key IN ({SEVERAL}) GROUP BY key "
         "HAVING count(DISTINCT value) > 1 ORDER BY max(clock) DESC",
         heads.OWN,
     )

@@ -197,11 +197,9 @@ BEGIN
     IF TG_OP <> 'UPDATE' THEN
         RAISE EXCEPTION 'operations are never deleted' USING ERRCODE = 'insufficient_privilege';
     END IF;
-    IF (NEW.op_id, NEW.space, NEW.origin, NEW.kind, NEW.made_at, NEW.author, NEW.seq, NEW.key,
-        NEW.base, NEW.stored_at)
+    IF (NEW.op_id, NEW.space, NEW.origin, NEW.kind, NEW.made_at, NEW.author, NEW.seq, NEW.key, NEW.base)
         IS DISTINCT FROM
-        (OLD.op_id, OLD.space, OLD.origin, OLD.kind, OLD.made_at, OLD.author, OLD.seq, OLD.key,
-        OLD.base, OLD.stored_at)
+        (OLD.op_id, OLD.space, OLD.origin, OLD.kind, OLD.made_at, OLD.author, OLD.seq, OLD.key, OLD.base)
         OR (NEW.payload <> OLD.payload AND NEW.payload <> memory_fabric.blank(OLD.payload))
         OR (OLD.superseded AND NOT NEW.superseded)
         OR (NEW.tx <> OLD.tx AND NEW.epoch <= OLD.epoch)

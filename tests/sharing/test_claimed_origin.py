@@ -1,0 +1,19 @@
+"""A line of a shared file does not pass for a member of a shared log."""
+
+from __future__ import annotations
+
+from memory_fabric.models import SHARED_LOG
+from memory_fabric.recall.render import low_trust_of
+from memory_fabric.store import records
+from memory_fabric.store.sharing import claims_read
+from memory_fabric.store.sharing.claims_read import Claim
+
+
+def test_no_line_claims_to_come_from_a_shared_log() -> None:
+    line = {"id": "r1", "type": "decision", "what": "Use Kamal", "author": "ann"}
+    said = claims_read.record_of(Claim("r1", 0, line | {"origin": SHARED_LOG}))
+    other = claims_read.record_of(Claim("r1", 0, line | {"origin": "laptop"}))
+
+    assert (said["origin"], other["origin"]) == ("", "laptop")
+    record = records.from_object(said)._replace(trust="foreign")
+    assert low_trust_of(record) == "from ann as claimed, unverified"

@@ -1,0 +1,129 @@
+"""What other members say is told with their name, limited, and never as this user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import run_here
+from memory_fabric.store import fts_query, graph, search
+from memory_fabric.store.sharing import remote_records
+from memory_fabric.store.team import inbox, outbox, wire
+from memory_fabric.store.tiers import sync
+from store.support import TOOL, USER, create, entity, relation
+from store.team_support import Home, Log, synced
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def ann(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "ann", log)
+
+
+@pytest.fixture
+def bob(tmp_path: Path, log: Log) -> Home:
+    return Home(tmp_path, "bob", log)
+
+
+def asked(home: Home, *words: str) -> str:
+    home.memory.close()
+    done = run_here(words, home.world.environ | home.environ, home.world.project)
+    assert done.status == 0, done.err
+    return done.out
+
+
+def test_recall_and_why_name_the_member(ann: Home, bob: Home) -> None:
+    said = ann.say("Invoices are archived in Glacier for ten years")
+    create(ann.memory, entity("invoicer", "renders invoices with Typst"))
+    synced(ann, bob)
+    assert "from ann, unverified" in asked(bob, "recall", "invoices archived Glacier")
+    assert "from ann, unverified" in asked(bob, "recall", "invoicer Typst renders")
+    assert "ann, by journal" in asked(bob, "why", said.id)
+    assert "ann, by journal" in asked(bob, "why", "invoicer")
+
+
+def test_the_graph_names_who_states_a_row(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("invoicer", "renders with Typst"))
+    edge = {"relations": [relation("invoicer", "needs", "Typst")]}
+    ann.memory.write("create_relations", edge, TOOL)
+    synced(ann, bob)
+    found = graph.open_nodes(bob.database, ["invoicer"])
+    mark = "(from ann, unverified)"
+    assert found.entities[0].observations == (f"renders with Typst {mark}",)
+    assert [relation.type for relation in found.relations] == [f"needs {mark}"]
+    assert graph.read_graph(bob.database).relations == found.relations
+    assert graph.open_nodes(ann.database, ["invoicer"]).entities[0].observations == (
+        "renders with Typst",
+    )
+
+
+def test_statements_of_others_do_not_displace_own_ones(ann: Home, bob: Home) -> None:
+    flood = [entity(f"ledger {n}", f"ledger ledger closes at {n}") for n in range(60)]
+    create(ann.memory, *flood)
+    synced(ann, bob)
+    create(bob.memory, entity("books", "the ledger closes on Friday evening after the export"))
+    match = fts_query.match_expression(["ledger"])
+    found = search.observations(bob.database, match, 8)
+    assert found[0].text == "the ledger closes on Friday evening after the export"
+    assert [one.metadata.get("author") for one in found[1:]] == ["ann", "ann"]
+    assert [one.metadata["trust"] for one in found[1:]] == ["foreign", "foreign"]
+
+
+def test_a_member_never_decides_what_memory_md_and_own_records_say(ann: Home, bob: Home) -> None:
+    mine = bob.say("Never deploy on Friday", confidence=0.95)
+    theirs = ann.say("Deploy on Friday", confidence=0.95, pinned=True)
+    synced(ann, bob)
+    assert [record.id for record in sync.promotable(bob.memory)] == [mine.id]
+    found = bob.records()[theirs.what]
+    assert (found.pinned, found.trust) == (False, "foreign")
+    assert found.confidence <= 0.6
+    bob.memory.flush()
+    assert "Deploy on Friday" not in bob.world.native().read_text()
+
+
+def test_a_record_of_git_sharing_and_of_the_log_is_dropped_when_both_drop_it(
+    ann: Home, bob: Home
+) -> None:
+    said = ann.say("Use UTC")
+    synced(ann, bob)
+    assert remote_records.drop_all(bob.memory) == 0
+    assert list(bob.records()) == ["Use UTC"]
+    ann.memory.forget([said.id], USER)
+    synced(ann, bob)
+    assert bob.records() == {}
+
+
+def test_words_for_a_later_release_are_used_by_it(
+    ann: Home, bob: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ann.say("Use UTC")
+    ann.say("Use tabs")
+    outbox.settle(ann.memory, ann.database)
+    monkeypatch.setattr(wire, "FORM", 2)
+    later = [one._replace(form=2, author="ann") for one in outbox.waiting(ann.database, 10)]
+    monkeypatch.setattr(wire, "FORM", 1)
+    unknown = later[0]._replace(op_id="x", form=1, kind="diagram")
+    merged = bob.merge([*later, unknown])
+    assert (merged.unread, bob.counts().unread, bob.records()) == (3, 3, {})
+    assert inbox.read_again(bob.memory, bob.database, bob.verified).applied == 0
+    monkeypatch.setattr(wire, "FORM", 2)
+    assert inbox.read_again(bob.memory, bob.database, bob.verified).applied == 2
+    assert bob.records()["Use UTC"].id == said.id
+    assert bob.counts().unread == 1
+
+
+def test_a_later_operation_replaces_one_that_could_not_be_read(ann: Home, bob: Home) -> None:
+    said = ann.say("Use UTC")
+    ann.push()
+    [first] = ann.log.operations
+    bob.merge([first._replace(form=2)])
+    ann.memory.forget([said.id], USER)
+    ann.push()
+    bob.merge(ann.log.operations[1:])
+    assert bob.counts().unread == 0
+    assert bob.records() == {}
