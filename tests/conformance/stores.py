@@ -243,7 +243,7 @@ class PostgresStore:
         ).fetchall()
         return json.dumps(
             [
-                self._connection.execute(f"SELECT t::text FROM {table} AS t").fetchall()  # type: ignore[arg-type]
+                self._connection.execute(f"SELECT t::text FROM {table} AS t").fetchall()
                 for (table,) in tables
             ],
             ensure_ascii=False,
@@ -251,7 +251,7 @@ class PostgresStore:
 
     def alter(self, sql: str) -> None:
         """Change the schema, as no release does."""
-        self._connection.execute(sql)  # type: ignore[arg-type]
+        self._connection.execute(sql)
 
     def source(self, function: str) -> str:
         """Return the statement that makes a function of the schema again."""
