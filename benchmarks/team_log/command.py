@@ -6,16 +6,21 @@ import argparse
 import json
 import os
 import platform
+import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from processes import quantile
 from team_log import homes, kills, latency, rounds, speed
-from team_log.cluster import server_of
+from team_log.cluster import Server, server_of
 from team_log.comparison import Found
 from team_log.speed import DURABLE
+
+# Rounds with the same machines: what is read again after a move grows with them.
+SERIES = 500
 
 
 class Line(NamedTuple):
@@ -30,20 +35,13 @@ Lines = list[Line]
 
 
 def random_rounds(options: argparse.Namespace) -> Lines:
-    """Random rounds over five machines in one process."""
-    began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, server_of(rounds.MEMBERS) as server:
-        found = rounds.run(folder, server, options.rounds, options.seed)
-    return _of_rounds(found, time.perf_counter() - began)
+    """Random rounds over five machines in one process, in series with new machines and seeds."""
+    return _in_series(rounds.run, options.rounds, options.seed)
 
 
 def rounds_with_kills(options: argparse.Namespace) -> Lines:
     """Rounds in which processes and the server are killed, and the network is cut."""
-    began = time.perf_counter()
-    made = server_of(rounds.MEMBERS, synchronous_commit="on")
-    with tempfile.TemporaryDirectory() as folder, made as server:
-        found = kills.run(folder, server, options.kills, options.seed)
-    return _of_rounds(found, time.perf_counter() - began)
+    return _in_series(kills.run, options.kills, options.seed, synchronous_commit="on")
 
 
 def many_homes(options: argparse.Namespace) -> Lines:
@@ -103,16 +101,35 @@ def statement_to_prompt(options: argparse.Namespace) -> Lines:
     ]
 
 
-def _of_rounds(found: Found, spent_s: float) -> Lines:
-    told = ", ".join(f"{name} {count}" for name, count in found.counts.items())
+def _in_series(
+    run: Callable[[str, Server, int, int], Found], count: int, seed: int, **settings: str
+) -> Lines:
+    began, found = time.perf_counter(), list[Found]()
+    for number, start in enumerate(range(0, count, SERIES)):
+        made = server_of(rounds.MEMBERS, **settings)
+        with tempfile.TemporaryDirectory() as folder, made as server:
+            one = run(folder, server, min(SERIES, count - start), seed + number)
+        found.append(one)
+        told = f"{one.rounds} rounds, {len(one.missing)} missing, {len(one.differing)} differ"
+        print(f"seed {seed + number}: {told}", file=sys.stderr, flush=True)
+    return _of_rounds(found, time.perf_counter() - began)
+
+
+def _of_rounds(found: Sequence[Found], spent_s: float) -> Lines:
+    counts: Counter[str] = Counter()
+    for one in found:
+        counts.update(one.counts)
+    missing = sum(len(one.missing) for one in found)
+    differing = [text for one in found for text in one.differing]
+    total = sum(one.rounds for one in found)
     return [
-        Line("rounds over 5 machines", f"{found.rounds} in {spent_s:.0f} s"),
-        Line("of which", told),
-        Line("operations acknowledged", str(found.acknowledged)),
-        Line("acknowledged and missing", str(len(found.missing)), bool(found.missing)),
-        Line("records at the end", str(found.records)),
-        Line("differences between machines", str(len(found.differing)), bool(found.differing)),
-        *(Line("difference", text, True) for text in found.differing[:20]),
+        Line("rounds over 5 machines", f"{total} in {len(found)} series, {spent_s:.0f} s"),
+        Line("of which", ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))),
+        Line("operations acknowledged", str(sum(one.acknowledged for one in found))),
+        Line("acknowledged and missing", str(missing), bool(missing)),
+        Line("records at the end", str(sum(one.records for one in found))),
+        Line("differences between machines", str(len(differing)), bool(differing)),
+        *(Line("difference", text, True) for text in differing[:20]),
     ]
 
 

@@ -46,7 +46,7 @@ MEMBERS = tuple(dict.fromkeys(member for member, _ in MACHINES.values()))
 REMOVED = "dora"
 # An exchange ends at one of its first steps.
 STEPS = 30
-# Rounds between two events of a server: saved, set back, moved.
+# Least rounds between two events of a server: saved, set back, crashed, moved.
 SERVER_EVERY = 30
 NAMES = tuple(f"service-{number}" for number in range(40))
 
@@ -101,9 +101,13 @@ class Rounds:
 
     def run(self, rounds: int) -> Found:
         """Run so many rounds, then let everybody exchange in peace, and compare."""
+        every = max(SERVER_EVERY, rounds // 10)
         for _ in range(rounds):
             self._number += 1
             self._round()
+            if self._number % every == every // 4:
+                events = self._server_events
+                events[self._number // every % len(events)]()
         return self.settle()
 
     def settle(self) -> Found:
@@ -133,8 +137,6 @@ class Rounds:
             for _ in range(self._random.choice((0, 1, 1, 2, 4))):
                 self._chosen(self._writes)(machine)
             self._chosen(self._exchanges)(machine)
-        if self._number % SERVER_EVERY == SERVER_EVERY // 4:
-            self._server_events[self._number // SERVER_EVERY % len(self._server_events)]()
 
     def _chosen(
         self, actions: Mapping[Callable[[Machine], None], int]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store.team import others, outbox
+from memory_fabric.store import records
+from memory_fabric.store.team import others, outbox, space
 from store.support import USER, decision
 from store.team_support import Home, Log
 
@@ -57,3 +58,31 @@ def test_a_record_is_linked_with_the_one_that_closes_it_also_if_that_comes_later
 def test_the_links_between_records_of_others_are_found_by_an_index(bob: Home) -> None:
     plan = bob.database.rows(f"EXPLAIN QUERY PLAN {others._CLOSED} IN (?)", ("1",))
     assert "team_heads_closed" in str([tuple(row) for row in plan])
+
+
+def test_an_operation_that_the_server_lost_is_sent_again_also_if_it_repeats_an_older_one(
+    tmp_path: Path, bob: Home
+) -> None:
+    desk, laptop = (
+        Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
+    )
+    said = desk.say("Use UTC")
+    for home in (desk, laptop, bob):
+        home.sync()
+    desk.memory.forget([said.id], USER)
+    desk.push()
+    changed = records.as_object(said._replace(why="many zones"))
+    payload = {"record": changed, "seen_in": []}
+    laptop.memory.write("put_record", payload, USER, store="project")
+    laptop.sync()
+    laptop.memory.forget([said.id], USER)
+    laptop.sync()
+    bob.sync()
+    lost = bob.log.operations.pop()
+
+    space.forget_position(laptop.database, 0)
+    laptop.pull()
+    laptop.push()
+
+    assert lost.value is None and len(lost.base) == 3
+    assert bob.log.operations[-1].op_id == lost.op_id

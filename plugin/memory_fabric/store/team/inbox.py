@@ -245,8 +245,9 @@ class _Batch:
         self._tick(head.clock)
         register = [other for other in self._at(head.key) if other.is_own]
         before = heads.current(register)
-        for other in register:  # the same, made here before the log was read
-            if other.state == heads.WAITING and other.value == head.value:
+        for other in register:  # the same, made here before the log was read, and not after it
+            is_same = other.state == heads.WAITING and other.value == head.value
+            if is_same and head.op_id not in other.base:
                 self._drop(other)
         register = [other for other in self._at(head.key) if other.is_own]
         unproved = [

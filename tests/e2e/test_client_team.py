@@ -1,0 +1,107 @@
+"""A team in the real client: what one member's session decided is told in another's, by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+
+from e2e.harness.home import Home
+from e2e.harness.result import blocks
+from e2e.harness.script import Script
+from e2e.harness.stub import Request
+from e2e.harness.tiers import rows
+from launchers.support import until
+from team.postgres import ANN, BOB, OWNER, Cluster
+
+pytestmark = pytest.mark.e2e
+
+SPACE = "shop"
+LEDGER = "Noted decision: PostgreSQL is used for the ledger. Why: analytics needs window functions."
+QUEUE = "Noted decision: RabbitMQ carries the order events. Why: the partners speak AMQP."
+
+
+class Team(NamedTuple):
+    """Two machines, each of one member, tied to one space."""
+
+    ann: Home
+    bob: Home
+
+
+@pytest.fixture(scope="module")
+def team(shared_home: Callable[[], Home]) -> Iterator[Team]:
+    """Two homes with the plugin, tied by its own commands to a real PostgreSQL."""
+    cluster = Cluster()
+    try:
+        cluster.start()
+        cluster.make_roles()
+        with cluster.database() as database:
+            ann, bob = shared_home(), shared_home()
+            for home in (ann, bob):
+                (home.project / ".git").mkdir()
+                home.attend()
+            ann.fabric("team", "init", cluster.dsn(OWNER, database), "--space", SPACE)
+            for home, member in ((ann, ANN), (bob, BOB)):
+                ann.fabric("team", "add", member)
+                home.fabric("team", "join", cluster.dsn(member, database), "--space", SPACE)
+            yield Team(ann, bob)
+            for home in (ann, bob):  # no process of a hook must look for the server afterwards
+                home.fabric("team", "leave", "--drop", "--json")
+    finally:
+        cluster.remove()
+
+
+def waits(home: Home) -> int:
+    """The number of changes of a home that its server does not have."""
+    [found] = json.loads(home.fabric("status", "--json"))["team"]
+    return int(found["due"] + found["waiting"])
+
+
+def has(home: Home, text: str) -> bool:
+    """True if a memory of this home holds the text."""
+    return any(text in what for (what,) in rows(home, "SELECT what FROM records"))
+
+
+def told_of(sent: list[Request], words: str) -> list[str]:
+    """The blocks of the conversation that speak of these words."""
+    [*_, last] = [request for request in sent if request.kind == "main"]
+    return [block for block in blocks(last.text) if words in block]
+
+
+def test_what_one_member_decided_is_told_to_another_under_the_name_of_the_first(
+    team: Team,
+) -> None:
+    team.ann.session(Script(prompts=("Which database do we take?",), main=(LEDGER,)))
+    until(lambda: waits(team.ann) == 0, "ann's machine has sent it")
+
+    with team.bob.open() as session:
+        session.say("Good morning.")
+        until(lambda: has(team.bob, "used for the ledger"), "bob's machine has read it")
+        sent = session.say("Is PostgreSQL used for the ledger?")
+        result = session.end()
+
+    [told] = told_of(sent, "ledger")
+    assert "PostgreSQL is used for the ledger" in told
+    assert ANN in told
+    assert result.complaints == []
+
+
+def test_a_running_client_is_told_what_is_decided_meanwhile(team: Team) -> None:
+    with team.bob.open() as session:
+        session.say("Good morning.")
+        team.ann.session(Script(prompts=("What carries the events?",), main=(QUEUE,)))
+        until(lambda: has(team.bob, "carries the order events"), "bob's server has read it")
+        sent = session.say("Does RabbitMQ carry the order events?")
+        session.end()
+
+    [told] = told_of(sent, "order events")
+    assert "RabbitMQ" in told and ANN in told
+
+
+def test_nothing_of_one_member_is_kept_as_if_the_other_had_said_it(team: Team) -> None:
+    said = rows(team.bob, "SELECT source, trust FROM records WHERE type = 'decision'")
+
+    assert said
+    assert {tuple(row) for row in said} == {("journal", "foreign")}
