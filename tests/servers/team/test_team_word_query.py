@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.servers.team.word_query import RANKED_ROWS, Word, WordQuery, word_query
+from memory_fabric.servers.team.word_query import Word, WordQuery, word_query
 
 MILLION = 1_000_000
 KNOWN = {
@@ -28,28 +28,32 @@ def query(*words: str, rows: int = MILLION, limit: int = 200, **options: object)
 def test_in_a_small_space_any_word_matches() -> None:
     found = query("rare", "cache", "server", rows=1_000)
 
-    assert found.query == "('rare') | ('cach') | ('server')"
-    assert not found.by_time
+    assert (found.ranked, found.newest) == ("('rare') | ('cach') | ('server')", "")
 
 
 def test_a_word_of_most_rows_counts_only_alone() -> None:
-    assert query("rare", "user", rows=1_000).query == "('rare')"
-    assert query("user", rows=1_000).query == "('user')"
+    assert query("rare", "user", rows=1_000).ranked == "('rare')"
+    assert query("user", rows=1_000).ranked == "('user')"
 
 
 def test_frequent_words_must_occur_together() -> None:
-    assert query("cache", "server").query == "(('cach') & ('server'))"
+    assert query("cache", "server").ranked == "(('cach') & ('server'))"
+
+
+def test_newest_rows_fill_up_what_rare_words_leave() -> None:
+    found = query("rare", "cache")
+
+    assert (found.ranked, found.newest) == ("('rare')", "('cach')")
 
 
 def test_rare_words_match_alone_beside_frequent_ones_together() -> None:
-    assert query("rare", "cache", "server").query == "('rare') | (('cach') & ('server'))"
+    assert query("rare", "cache", "server").ranked == "('rare') | (('cach') & ('server'))"
 
 
 def test_one_frequent_word_matches_the_newest_rows() -> None:
     found = query("cache")
 
-    assert found.by_time
-    assert found.budget < RANKED_ROWS
+    assert (found.ranked, found.newest) == ("", "('cach')")
 
 
 def test_a_rare_word_weighs_more() -> None:
@@ -60,17 +64,17 @@ def test_a_rare_word_weighs_more() -> None:
 
 
 def test_the_parts_of_a_word_must_all_match() -> None:
-    assert query("well-known").query == "('known' & 'well')"
+    assert query("well-known").ranked == "('known' & 'well')"
 
 
 def test_lexemes_are_quoted() -> None:
-    assert query("o'clock").query == "('o''clock\\\\')"
+    assert query("o'clock").ranked == "('o''clock\\\\')"
 
 
 def test_phrases_must_all_match() -> None:
     found = query("rare", phrases=("well-known", "odd"))
 
-    assert found.query == "('known' & 'well') & ('odd')"
+    assert found.ranked == "('known' & 'well') & ('odd')"
 
 
 @pytest.mark.parametrize("groups", [[], [["unheard"]], [[]]])

@@ -16,7 +16,7 @@ from memory_fabric.models import Entity
 from memory_fabric.servers.team import rows
 from memory_fabric.servers.team.errors import of_database
 from memory_fabric.servers.team.rows import SCOPE, STORE, Row
-from memory_fabric.servers.team.word_query import word_query
+from memory_fabric.servers.team.word_query import RANKED_ROWS, SPARE, word_query
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.search import EVERYTHING
 from memory_fabric.store.team import wire
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Filters, Relation
     from memory_fabric.servers.team.vocabulary import Vocabulary
+    from memory_fabric.servers.team.word_query import WordQuery
     from memory_fabric.store.search import Candidate
     from memory_fabric.team.server.connect import Connection
 
@@ -380,24 +381,41 @@ class TeamReader:
         query = word_query(groups, known, count, limit, phrases)
         if query is None:
             return []
-        scored = self.query(
+        scores = self._scores(kinds, query, query.ranked, condition, limit, RANKED_ROWS)
+        if len(scores) < limit:
+            newest = self._scores(kinds, query, query.newest, condition, limit, SPARE * limit)
+            scores = newest | scores
+        found = [row._replace(score=scores[row.op_id]) for row in self._fetched(list(scores))]
+        return sorted(found, key=lambda row: -row.score)
+
+    def _scores(
+        self,
+        kinds: tuple[str, ...],
+        query: WordQuery,
+        matching: str,
+        condition: str,
+        limit: int,
+        budget: int,
+    ) -> dict[str, float]:
+        """Return the scores of rows by id, the best of `budget` matching ones."""
+        if not matching:
+            return {}
+        found = self.query(
             "SELECT op_id, score FROM memory_fabric.find_heads("
             "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s, %s)",
             (
                 self._space,
                 list(kinds),
-                query.query,
+                matching,
                 list(query.groups),
                 list(query.weights),
                 condition,
                 limit,
-                query.budget,
-                query.by_time,
+                budget,
+                matching == query.newest,
             ),
         )
-        scores = {str(id_): float(score) for id_, score in scored}
-        found = [row._replace(score=scores[row.op_id]) for row in self._fetched(list(scores))]
-        return sorted(found, key=lambda row: -row.score)
+        return {str(id_): float(score) for id_, score in found}
 
     def _newest(
         self, kind: str, filters: Filters, limit: int, names: Sequence[str] | None = None

@@ -16,9 +16,9 @@ from memory_fabric.values import Value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Rows that are ranked, in about 30 ms. Where more match, the rare words decide, and of frequent
+# Rows that are ranked, in about 15 ms. Where more match, the rare words decide, and of frequent
 # ones only rows with several of them are ranked, the newest first.
-RANKED_ROWS = 8_000
+RANKED_ROWS = 3_000
 # A word in more than half of all rows says nothing if there are others.
 COMMON_SHARE = 0.5
 # Of frequent groups only the rarest are combined.
@@ -39,16 +39,16 @@ class Word(Value):
 
 
 class WordQuery(Value):
-    """A tsquery, that of each group of words with its weight, and the rows to rank.
+    """Two tsqueries, and that of each group of words with its weight.
 
-    With `by_time` these are the newest ones.
+    `ranked` matches few enough rows to rank all of them; of those that `newest` matches only so
+    many of the newest are. Either may be empty.
     """
 
-    query: str
     groups: tuple[str, ...]
     weights: tuple[float, ...]
-    budget: int = RANKED_ROWS
-    by_time: bool = False
+    ranked: str = ""
+    newest: str = ""
 
 
 class _Group(Value):
@@ -73,12 +73,12 @@ def word_query(
     if phrases:
         texts = [_all_of(known.get(phrase, Word())) for phrase in phrases]
         wanted = " & ".join(f"({text})" for text in texts if text)
-        return _whole(wanted, every, rows) if wanted else None
+        return _whole(every, rows)._replace(ranked=wanted) if wanted else None
     if not every:
         return None
     telling = [one for one in every if one.share <= COMMON_SHARE] or every
     if sum(one.share for one in telling) * rows <= RANKED_ROWS:
-        return _whole(_any_of(telling), every, rows)
+        return _whole(every, rows)._replace(ranked=_any_of(telling))
     return _selective(telling, every, rows, limit)
 
 
@@ -92,30 +92,33 @@ def _selective(
     for one in telling:
         left -= one.share * rows
         (rare if left >= 0 else frequent).append(one)
-    frequent = frequent[:MAX_IN_QUORUM]
+    quorum, holding = _quorum(frequent[:MAX_IN_QUORUM], rows, limit)
+    found = _whole(every, rows)
+    if limit <= holding <= RANKED_ROWS:
+        return found._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
+    if holding < limit:  # frequent words that may never occur together
+        quorum = _any_of(frequent[:MAX_IN_QUORUM])
+    return found._replace(ranked=_any_of(rare), newest=quorum)
+
+
+def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, float]:
+    """Return a query for rows with as many of the groups as still leave enough, and their number.
+
+    The number is that of words that occur independently; those of one subject are together more
+    often.
+    """
     for needed in range(len(frequent), 1, -1):
         together = list(combinations(frequent, needed))
         holding = rows * sum(math.prod(one.share for one in some) for some in together)
-        # Words of one subject occur together more often than by chance.
         if holding >= limit or needed == 2:
             quorum = " | ".join(f"({' & '.join(one.query for one in some)})" for some in together)
-            break
-    else:
-        quorum, holding = _any_of(frequent[:1]), rows * frequent[0].share
-    if rare:
-        # What is left beside the rare words is only worth its place if it is narrow, too.
-        parts = [_any_of(rare), *([quorum] if holding <= RANKED_ROWS / 2 else [])]
-        return _whole(" | ".join(parts), every, rows)
-    if RANKED_ROWS >= holding >= limit:
-        return _whole(quorum, every, rows)
-    if holding < limit:  # frequent words that may never occur together
-        quorum = _any_of(frequent)
-    return _whole(quorum, every, rows)._replace(budget=SPARE * limit, by_time=True)
+            return quorum, holding
+    return _any_of(frequent), rows * sum(one.share for one in frequent)
 
 
-def _whole(query: str, groups: Sequence[_Group], rows: int) -> WordQuery:
+def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
     return WordQuery(
-        query, tuple(one.query for one in groups), tuple(_weight(one, rows) for one in groups)
+        tuple(one.query for one in groups), tuple(_weight(one, rows) for one in groups)
     )
 
 

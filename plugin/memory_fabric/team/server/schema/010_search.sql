@@ -37,16 +37,16 @@ BEGIN
 END
 $$;
 
--- Return the key that variants of a name share, as the clients' databases have it.
+-- Return the key that variants of a name share, as the clients' databases have it. Without a path of
+-- its own, as some below, so that queries take its text in place of a call for each row.
 DO $$
 BEGIN
     EXECUTE format(
-        'CREATE FUNCTION memory_fabric.name_key(name text) RETURNS text LANGUAGE sql IMMUTABLE'
-        ' SET search_path = pg_catalog, pg_temp AS $f$'
-        ' SELECT coalesce(nullif(translate(lower(name %s), E'' \t\n\r-_'', ''''), ''''), lower(name))'
-        ' $f$',
+        'CREATE FUNCTION memory_fabric.name_key(name text) RETURNS text LANGUAGE sql IMMUTABLE AS'
+        ' $f$ SELECT coalesce(nullif(pg_catalog.translate('
+        'pg_catalog.lower(name %1$s), E'' \t\n\r-_'', ''''), ''''), pg_catalog.lower(name)) $f$',
         CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')
-            THEN 'COLLATE "und-x-icu"' ELSE '' END);
+            THEN 'COLLATE pg_catalog."und-x-icu"' ELSE '' END);
 END
 $$;
 
@@ -85,7 +85,8 @@ CREATE TABLE memory_fabric.names (
 CREATE INDEX names_by_operation ON memory_fabric.names (space, op_id);
 
 CREATE INDEX heads_by_key ON memory_fabric.heads (space, key, author);
-CREATE INDEX heads_by_time ON memory_fabric.heads (space, kind, created_at);
+CREATE INDEX heads_by_kind ON memory_fabric.heads (space, kind, created_at);
+CREATE INDEX heads_by_time ON memory_fabric.heads (space, created_at);
 CREATE INDEX heads_by_source ON memory_fabric.heads (space, source) WHERE source <> '';
 CREATE INDEX heads_by_target ON memory_fabric.heads (space, target) WHERE target <> '';
 -- People type the ends of ids; only records have keys that begin with r:.
@@ -215,8 +216,8 @@ FOR EACH STATEMENT EXECUTE FUNCTION memory_fabric.drop_heads();
 -- The domain that the caller is limited to, '' for none: `serve --team` sets it for each
 -- transaction by the caller's key.
 CREATE FUNCTION memory_fabric.domain_of_caller() RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(current_setting('memory_fabric.domain', true), '')
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(pg_catalog.current_setting('memory_fabric.domain', true), '')
 $$;
 
 CREATE POLICY domain_read ON memory_fabric.operations AS RESTRICTIVE FOR SELECT USING (
@@ -291,7 +292,7 @@ $$;
 
 -- True if the filters of a query (a JSON object of lists and times) allow a row.
 CREATE FUNCTION memory_fabric.is_allowed(h memory_fabric.heads, f jsonb) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE AS $$
     SELECT (NOT f ? 'domains' OR f -> 'domains' ? h.domain)
         AND (NOT f ? 'types' OR f -> 'types' ? lower(
             CASE h.kind WHEN 'observation' THEN (
@@ -308,7 +309,7 @@ $$;
 
 -- True unless a concurrent operation of the same author on the key is shown instead.
 CREATE FUNCTION memory_fabric.is_current(h memory_fabric.heads) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE AS $$
     SELECT h.stands AND NOT EXISTS (
         SELECT FROM memory_fabric.heads g
         WHERE g.space = h.space AND g.key = h.key AND g.author = h.author
@@ -350,7 +351,7 @@ $$;
 
 -- True if the caller may see rows of a domain.
 CREATE FUNCTION memory_fabric.is_visible(in_domain text) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE AS $$
     SELECT memory_fabric.domain_of_caller() IN ('', in_domain)
 $$;
 
@@ -364,11 +365,11 @@ CREATE FUNCTION memory_fabric.find_heads(
     by_time boolean
 ) RETURNS TABLE (op_id uuid, score double precision)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET jit = off SET enable_bitmapscan = on AS $$
+SET jit = off SET enable_bitmapscan = on SET work_mem = '16MB' AS $$
 DECLARE
     sum_of_weights text := (
         SELECT string_agg(format(
-            'CASE WHEN words @@ $4[%s] THEN $5[%s] ELSE 0 END', i, i), ' + ')
+            'CASE WHEN h.words @@ $4[%s] THEN $5[%s] ELSE 0 END', i, i), ' + ')
         FROM generate_series(1, cardinality(in_groups)) AS i);
 BEGIN
     PERFORM memory_fabric.expect_member(in_space);
@@ -376,8 +377,10 @@ BEGIN
         PERFORM set_config('enable_bitmapscan', 'off', true);
     END IF;
     RETURN QUERY EXECUTE
-        'WITH matching AS MATERIALIZED (
-            SELECT h AS head, h.op_id, h.kind, h.words, h.created_at, h.author = $6 AS mine
+        'WITH scored AS (
+            SELECT h.op_id, h.kind, h.created_at, h.author = $6 AS mine,
+                (' || sum_of_weights || ')
+                    * 2.2 / (1.3 + 0.9 * length(h.words) / 20.0) AS worth
             FROM memory_fabric.heads h
             WHERE h.space = $1 AND h.kind = ANY ($2) AND h.words @@ $3'
         || CASE WHEN memory_fabric.domain_of_caller() = '' THEN ''
@@ -386,21 +389,20 @@ BEGIN
             ELSE ' AND memory_fabric.is_allowed(h, $7)' END
         || CASE WHEN by_time THEN ' ORDER BY h.created_at DESC' ELSE '' END
         || ' LIMIT $8
-        ), scored AS (
-            SELECT *, (' || sum_of_weights || ')
-                * 2.2 / (1.3 + 0.9 * length(words) / 20.0) AS worth
-            FROM matching
         ), numbered AS (
-            SELECT *, row_number() OVER (
-                    PARTITION BY kind ORDER BY worth DESC, created_at DESC) AS place,
-                row_number() OVER (
-                    PARTITION BY kind, mine ORDER BY worth DESC, created_at DESC) AS own_place
+            SELECT op_id, worth, mine, row_number() OVER best AS place,
+                count(*) FILTER (WHERE mine) OVER best AS own_place
             FROM scored
+            WINDOW best AS (
+                PARTITION BY kind ORDER BY worth DESC, created_at DESC ROWS UNBOUNDED PRECEDING)
         )
-        SELECT op_id, worth FROM numbered
-        WHERE (place <= $9 OR (mine AND own_place <= $9 / 4))
-            AND memory_fabric.is_current(head)
-        ORDER BY place'
+        SELECT n.op_id, n.worth FROM numbered n
+        JOIN memory_fabric.heads h ON h.space = $1 AND h.op_id = n.op_id
+        WHERE (n.place <= $9 OR (n.mine AND n.own_place <= $9 / 4)) AND NOT EXISTS (
+            SELECT FROM memory_fabric.heads g
+            WHERE g.space = $1 AND g.key = h.key AND g.author = h.author
+                AND (g.clock, g.op_id) > (h.clock, h.op_id))
+        ORDER BY n.place'
         USING in_space, in_kinds, in_query, in_groups, in_weights, memory_fabric.caller(),
             in_filters, in_budget, in_limit;
 END
@@ -463,7 +465,7 @@ $$;
 
 -- True if a row that the caller may see holds the name.
 CREATE FUNCTION memory_fabric.is_name_visible(n memory_fabric.names) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE AS $$
     SELECT memory_fabric.domain_of_caller() = '' OR EXISTS (
         SELECT FROM memory_fabric.heads h
         WHERE h.space = n.space AND h.domain = memory_fabric.domain_of_caller() AND h.stands

@@ -1,0 +1,207 @@
+"""One set of checks on both stores, and proof that each wall is what keeps its check green."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from conformance import checks
+from conformance.checks import CHECKS
+from conformance.stores import PostgresStore, SqliteStore, Store
+from memory_fabric.errors import FabricError
+from memory_fabric.servers.team import rows, writes
+from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.store import conditions
+from memory_fabric.store.domains import views, write_guard
+from memory_fabric.store.forget import purge_rows
+from memory_fabric.store.history import undo
+from memory_fabric.store.operations import others_effects
+from memory_fabric.store.team import inbox
+
+Check = Callable[[Store], None]
+Patch = pytest.MonkeyPatch
+RED = (AssertionError, FabricError)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_store_conforms(store: Store, check: Check) -> None:
+    check(store)
+
+
+# A wall of the schema, the SQL that removes it, and the check that it keeps. A source is replaced
+# by `of -> by` in the function's own text.
+DROPPED = {
+    "policy domain_read": (
+        "DROP POLICY domain_read ON memory_fabric.operations",
+        checks.a_domain_shows_nothing_else,
+    ),
+    "policy members_read": (
+        "DROP POLICY members_read ON memory_fabric.operations; "
+        "CREATE POLICY members_read ON memory_fabric.operations FOR SELECT USING (true)",
+        checks.a_stranger_reads_nothing,
+    ),
+    "trigger drop_heads": (
+        "DROP TRIGGER drop_heads ON memory_fabric.operations",
+        checks.a_purge_leaves_no_word,
+    ),
+    "trigger supersede": (
+        "DROP TRIGGER supersede ON memory_fabric.operations",
+        checks.what_is_taken_back_is_not_found,
+    ),
+}
+REPLACED = {
+    "search in a domain": (
+        "is_visible",
+        "domain_of_caller() IN ('', in_domain)",
+        "domain_of_caller() IS NOT NULL",
+        checks.a_domain_knows_no_other_words,
+    ),
+    "own register of an author": (
+        "supersede",
+        "AND o.author = r.author",
+        "",
+        checks.a_forged_withdrawal_does_nothing,
+    ),
+    "blank payloads of a purge": (
+        "blank",
+        "jsonb_build_object(",
+        "payload || jsonb_build_object(",
+        checks.a_purge_leaves_no_word,
+    ),
+    "a purge of one's own": (
+        "purge",
+        "author = memory_fabric.caller()",
+        "true",
+        checks.others_purge_nothing,
+    ),
+    "words of both forms": (
+        "words_of",
+        "pg_catalog.english",
+        "pg_catalog.simple",
+        checks.other_forms_of_words_are_found,
+    ),
+}
+
+
+@pytest.mark.parametrize("wall", DROPPED)
+def test_without_a_wall_of_the_schema_its_check_fails(
+    own_postgres_store: PostgresStore, wall: str
+) -> None:
+    sql, check = DROPPED[wall]
+    own_postgres_store.alter(sql)
+
+    with pytest.raises(RED):
+        check(own_postgres_store)
+
+
+@pytest.mark.parametrize("wall", REPLACED)
+def test_without_a_condition_of_a_function_its_check_fails(
+    own_postgres_store: PostgresStore, wall: str
+) -> None:
+    function, of, by, check = REPLACED[wall]
+    source = own_postgres_store.source(function)
+    assert of in source
+    own_postgres_store.alter(source.replace(of, by))
+
+    with pytest.raises(RED):
+        check(own_postgres_store)
+
+
+def test_without_marks_of_authors_others_count_as_oneself(
+    postgres_store: PostgresStore, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(rows, "FOREIGN", rows.BY_TOOL)
+
+    with pytest.raises(RED):
+        checks.what_others_say_is_marked(postgres_store)
+
+
+def test_without_bounds_of_writes_a_domain_is_left(
+    own_postgres_store: PostgresStore, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(TeamMemory, "domain_of", lambda _, stated: stated)
+
+    # Two walls: the database refuses what the server no longer corrects.
+    with pytest.raises(FabricError):
+        checks.a_domain_is_written_only_to_itself(own_postgres_store)
+    own_postgres_store.alter("DROP POLICY domain_append ON memory_fabric.operations")
+    with pytest.raises(AssertionError):
+        checks.a_domain_is_written_only_to_itself(own_postgres_store)
+
+
+@pytest.mark.parametrize(
+    "check", [checks.undo_restores_what_was_taken_back, checks.undo_restores_what_was_replaced]
+)
+def test_without_what_was_replaced_undo_restores_nothing(
+    postgres_store: PostgresStore, monkeypatch: Patch, check: Check
+) -> None:
+    monkeypatch.setattr(writes, "_values_before", lambda *_: {})
+
+    with pytest.raises(RED):
+        check(postgres_store)
+
+
+# A wall of the local store: the module and the function that stands for it, what is done instead,
+# and the check that it keeps.
+LOCAL = {
+    "views of a domain": (
+        views,
+        "create_views",
+        lambda *_args, **_options: None,
+        checks.a_domain_shows_nothing_else,
+    ),
+    "words of a domain": (
+        views,
+        "create_views",
+        lambda *_args, **_options: None,
+        checks.a_domain_knows_no_other_words,
+    ),
+    "writes of a domain": (
+        write_guard,
+        "limited",
+        lambda _memory, _kind, payload, by: (payload, by),
+        checks.a_domain_is_written_only_to_itself,
+    ),
+    "scope of a session": (
+        conditions,
+        "of_records",
+        lambda *_: conditions.Condition(),
+        checks.local_records_stay_with_their_session,
+    ),
+    "marks of authors": (
+        others_effects,
+        "TRUST",
+        "user",
+        checks.what_others_say_is_marked,
+    ),
+    "own register of an author": (
+        inbox,
+        "_own",
+        lambda operation, _verified: operation,
+        checks.a_forged_withdrawal_does_nothing,
+    ),
+    "rows of a purge": (
+        purge_rows,
+        "scrub",
+        lambda _database, _c, target, _by: (0, target),
+        checks.a_purge_leaves_no_word,
+    ),
+    "steps of an undo": (
+        undo,
+        "_steps",
+        lambda *_: [],
+        checks.undo_restores_what_was_replaced,
+    ),
+}
+
+
+@pytest.mark.parametrize("wall", LOCAL)
+def test_without_a_wall_of_the_local_store_its_check_fails(
+    sqlite_store: SqliteStore, monkeypatch: Patch, wall: str
+) -> None:
+    module, name, instead, check = LOCAL[wall]
+    monkeypatch.setattr(module, name, instead)
+
+    with pytest.raises(RED):
+        check(sqlite_store)
