@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from processes import quantile
-from team_log import homes, kills, latency, rounds, speed
+from team_log import homes, kills, latency, rounds, shared_server, speed
 from team_log.cluster import Server, server_of
 from team_log.comparison import Found
 from team_log.speed import DURABLE
@@ -101,6 +101,26 @@ def statement_to_prompt(options: argparse.Namespace) -> Lines:
     ]
 
 
+def serving(options: argparse.Namespace) -> Lines:
+    """Recalls from `serve --team` over a large space."""
+    with tempfile.TemporaryDirectory() as folder, server_of(rounds.MEMBERS, **DURABLE) as server:
+        filled_s = shared_server.fill(server, options.records)
+        size = speed.bytes_on_server(server)
+        lines = [
+            Line("operations in the space", f"{options.records}, loaded in {filled_s:.0f} s"),
+            Line("bytes on the server", f"{size / options.records:.0f} an operation"),
+        ]
+        for one in shared_server.measured(folder, server, (1, 4, 8), options.seconds):
+            figure = (
+                f"{one.per_s:.1f} a second, p50 {one.p50_ms:.0f} ms, p95 {one.p95_ms:.0f} ms; "
+                f"processor {one.cpu_ms:.0f} ms and {one.database_ms:.0f} ms in PostgreSQL; "
+                f"{one.empty} found nothing"
+            )
+            name = f"recalls, {one.workers} processes, {one.clients} clients"
+            lines.append(Line(name, figure, one.failed > 0))
+    return lines
+
+
 def _in_series(
     run: Callable[[str, Server, int, int], Found], count: int, seed: int, **settings: str
 ) -> Lines:
@@ -140,6 +160,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace], Lines]] = {
     "homes": many_homes,
     "latency": statement_to_prompt,
     "bulk": new_machine,
+    "serve": serving,
 }
 
 
@@ -160,7 +181,8 @@ def main(description: str, arguments: Sequence[str] | None = None) -> int:
         if not options.json:
             print(f"\n{name} (load {load})\n\n| | |\n|---|---|")
             for line in lines:
-                print(f"| {line.thing} | {line.figure} |", flush=True)
+                mark = " **wrong**" if line.wrong else ""
+                print(f"| {line.thing} | {line.figure}{mark} |", flush=True)
     if options.json:
         print(json.dumps(report, indent=1))
     return 1 if wrong and options.check else 0
@@ -185,6 +207,7 @@ def _options(description: str, arguments: Sequence[str] | None) -> argparse.Name
     parser.add_argument("--seconds", type=float, default=20.0, help="for homes (20)")
     parser.add_argument("--samples", type=int, default=5, help="statements for latency (5)")
     parser.add_argument("--operations", type=int, default=10_000, help="for raw and bulk (10,000)")
+    parser.add_argument("--records", type=int, default=50_000, help="for serve (50,000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail when something is wrong")

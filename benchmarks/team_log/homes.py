@@ -22,11 +22,11 @@ from memory_fabric.team.follower import EVERY_S, Followed
 from memory_fabric.team.ties import Tie
 from team_log.cluster import DATABASE, SPACE, Server
 from team_log.machines import Machine
+from team_log.processor import cpu_seconds, server_cpu_seconds
 
 BY = Provenance("prompt", trust="user", session="s1")
 # Statements between two exchanges of a working home.
 STATEMENTS = 20
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 SPAWNED = multiprocessing.get_context("spawn")
 
 
@@ -61,9 +61,9 @@ def idle(folder: str, server: Server, members: Sequence[str], seconds: float) ->
     stop = SPAWNED.Event()
     process = _started(_follow, folder, server, members, stop)
     time.sleep(3 * EVERY_S)  # until all are connected
-    before = cpu_seconds(process.pid or 0), _server_cpu(server)
+    before = cpu_seconds(process.pid or 0), server_cpu_seconds(server)
     time.sleep(seconds)
-    after = cpu_seconds(process.pid or 0), _server_cpu(server)
+    after = cpu_seconds(process.pid or 0), server_cpu_seconds(server)
     _end(process, stop)
     hours = seconds / 3600 * len(members)
     spent = [(late - early) / hours for early, late in zip(before, after, strict=True)]
@@ -94,31 +94,6 @@ def working(
     cpu = (cpu_seconds(followers.pid or 0) - cpu_before) / len(others)
     _end(followers, stop)
     return Working(len(busy) + len(others), spent, pushed / spent, caught_up, cpu)
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process, without its children. Linux only."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
-
-
-def _server_cpu(server: Server) -> float:
-    """Return the processor time of all processes of the server, those that ended included."""
-    with open(os.path.join(server.cluster.data_folder, "postmaster.pid"), encoding="utf-8") as file:
-        postmaster = int(file.readline())
-    total = 0.0
-    for name in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{name}/stat", encoding="utf-8") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except (OSError, NotADirectoryError):
-            continue
-        if int(fields[1]) == postmaster:
-            total += (int(fields[11]) + int(fields[12])) / TICKS_PER_S
-        elif name == str(postmaster):  # its own, and that of children that ended
-            total += sum(int(fields[n]) for n in (11, 12, 13, 14)) / TICKS_PER_S
-    return total
 
 
 def _started(

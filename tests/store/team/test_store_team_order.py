@@ -86,3 +86,27 @@ def test_an_operation_that_the_server_lost_is_sent_again_also_if_it_repeats_an_o
 
     assert lost.value is None and len(lost.base) == 3
     assert bob.log.operations[-1].op_id == lost.op_id
+
+
+def test_an_operation_that_the_server_lost_is_sent_again_beside_an_equal_one(
+    tmp_path: Path, bob: Home
+) -> None:
+    desk, laptop = (
+        Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
+    )
+    said = desk.say("Use UTC")
+    for home in (desk, laptop):
+        home.sync()
+    for home in (laptop, desk):
+        home.memory.forget([said.id], USER)
+        home.push()
+    equal = bob.log.operations[-1]
+    lost = bob.log.operations.pop(-2)
+
+    space.forget_position(laptop.database, 0)
+    laptop.pull()
+    laptop.push()
+
+    assert (lost.value, lost.origin) == (equal.value, "laptop")
+    assert {one.op_id for one in bob.log.operations} >= {lost.op_id, equal.op_id}
+    assert laptop.counts().conflicts == 0

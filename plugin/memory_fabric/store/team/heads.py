@@ -28,6 +28,9 @@ THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
 # the user is asked about.
 DEMANDED, ASKED = "demanded", "asked"
 
+# The payload of a waiting operation that the server had and lost: other machines may have it.
+AGAIN = "again"
+
 _COLUMNS = ("op_id key author origin kind base clock value made_at state form payload seen").split()
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM team_heads"
 _INSERT = (
@@ -41,7 +44,8 @@ SOME = 500
 class Head(Value):
     """A row of `team_heads`. `value` is JSON, empty if the author withdrew what the key held.
 
-    `payload` is the operation as it came if it cannot be read, or the reason why it was refused;
+    `payload` is the operation as it came if it cannot be read, the reason why it was refused, or
+    AGAIN;
     `seen`: it came from the log, not only from here.
     """
 

@@ -245,9 +245,8 @@ class _Batch:
         self._tick(head.clock)
         register = [other for other in self._at(head.key) if other.is_own]
         before = heads.current(register)
-        for other in register:  # the same, made here before the log was read, and not after it
-            is_same = other.state == heads.WAITING and other.value == head.value
-            if is_same and head.op_id not in other.base:
+        for other in register:  # the same, made here before the log was read
+            if _is_unknown(other) and other.value == head.value and head.op_id not in other.base:
                 self._drop(other)
         register = [other for other in self._at(head.key) if other.is_own]
         unproved = [
@@ -279,7 +278,7 @@ class _Batch:
         same = [
             other
             for other in self._at(operation.key)
-            if other.state == heads.WAITING and other.value == value
+            if _is_unknown(other) and other.value == value
         ]
         if not value or not same:
             return False
@@ -385,6 +384,11 @@ def _own(operation: TeamOperation, verified: Verified) -> TeamOperation | None:
     if not (operation.proof or operation.sealed) or operation.form > wire.FORM:
         return None
     return verified(operation)
+
+
+def _is_unknown(head: Head) -> bool:
+    """True for an own operation that no other machine can have met, as far as is known here."""
+    return head.state == heads.WAITING and head.payload != heads.AGAIN
 
 
 def _can_unseal(operation: TeamOperation, verified: Verified) -> bool:

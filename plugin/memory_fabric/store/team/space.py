@@ -132,8 +132,9 @@ def forget_position(database: Database, epoch: int) -> None:
         set_position(c, Position(epoch))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
         c.execute(
-            "UPDATE team_heads SET state = ?, seen = 0 WHERE state IN (?, ?, ?)",
-            (heads.WAITING, heads.SENT, heads.UNSENT, heads.DEMANDED),
+            "UPDATE team_heads SET state = ?, seen = 0, payload = CASE state WHEN ? THEN ? ELSE '' "
+            "END WHERE state IN (?, ?, ?)",
+            (heads.WAITING, heads.SENT, heads.AGAIN, heads.SENT, heads.UNSENT, heads.DEMANDED),
         )
 
 
