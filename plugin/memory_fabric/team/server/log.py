@@ -24,6 +24,8 @@ PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 # How often a batch is tried that met a deadlock or another machine's same rows.
 ATTEMPTS = 3
 COMPACT_AFTER_DAYS = 30
+# What no server can index or read: for one thing, a name of 1,000 characters of three bytes.
+TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 
 PUSH = """
     INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
@@ -238,7 +240,7 @@ class SharedLog:
         """Append one batch; halve it where an operation is bad, until that one is found."""
         try:
             held = self._append(rows)
-        except (psycopg.DataError, psycopg.IntegrityError) as error:
+        except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
             if len(rows) == 1:
                 refused(rows[0][0].op_id, error.diag.message_primary or str(error))
                 return []

@@ -122,6 +122,10 @@ BEGIN
     IF pg_column_size(NEW.payload) > 393216 THEN
         RAISE EXCEPTION 'the payload has more than 384 KiB' USING ERRCODE = 'check_violation';
     END IF;
+    -- 1e131071 is stored in a few bytes, and read as 131072 digits.
+    IF octet_length(NEW.payload::text) > 524288 THEN
+        RAISE EXCEPTION 'the payload has more than 512 KiB of text' USING ERRCODE = 'check_violation';
+    END IF;
     IF jsonb_typeof(NEW.payload) <> 'object'
         OR jsonb_typeof(NEW.payload -> 'v') IS DISTINCT FROM 'number'
         OR jsonb_typeof(NEW.payload -> 'key') IS DISTINCT FROM 'string'
