@@ -70,6 +70,8 @@ CREATE TABLE memory_fabric.operations (
 ALTER TABLE memory_fabric.operations ALTER payload SET STORAGE EXTERNAL;
 
 CREATE INDEX operations_pull ON memory_fabric.operations (space, tx, seq) WHERE NOT superseded;
+-- For purges: readers wait for the end of one, which must not read a whole space.
+CREATE INDEX operations_by_key ON memory_fabric.operations (space, key);
 
 DO $$
 BEGIN
