@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import LiteralString, TypeAlias
@@ -24,6 +25,8 @@ PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 # How often a batch is tried that met a deadlock or another machine's same rows.
 ATTEMPTS = 3
 COMPACT_AFTER_DAYS = 30
+# How often a reader notes its visit; the server keeps it to the hour.
+SEEN_EVERY_S = 1800.0
 # What no server can index or read: for one thing, a name of 1,000 characters of three bytes.
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 
@@ -127,7 +130,7 @@ class SharedLog:
         self.connection = connection
         self.space = space
         self._limit_s = limit_s
-        self._seen = False
+        self._seen_at_s = -SEEN_EVERY_S
 
     def state(self) -> SpaceState:
         """Return the state of the space.
@@ -275,9 +278,10 @@ class SharedLog:
         return set()
 
     def _mark_seen(self) -> None:
-        if self._seen:
+        now_s = time.monotonic()
+        if now_s - self._seen_at_s < SEEN_EVERY_S:
             return
-        self._seen = True
+        self._seen_at_s = now_s
         with self._translated("Cannot note the visit"), self._transaction():
             row = self.connection.execute("SHOW transaction_read_only").fetchone()
             if row == ("off",):
