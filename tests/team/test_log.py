@@ -15,6 +15,8 @@ from team.operations import operation, texts
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
 
 START = Position()
+# No two characters alike, so that nothing compresses it.
+LONG_NAME = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
 INSERT = (
     "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
     " VALUES (gen_random_uuid(), %s, 'machine1', 'observation', %s)"
@@ -141,6 +143,7 @@ def test_one_bad_operation_does_not_hold_up_the_others(open_log: OpenLog) -> Non
         operation("a kind", kind="No Kind"),
         operation("a base", base=["not an id"]),
         operation("x" * MAX_PAYLOAD_BYTES),
+        operation("a name", value={"entity": LONG_NAME, "text": "no index holds it"}),
     ]
     refused: dict[str, str] = {}
 

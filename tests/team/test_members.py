@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -171,6 +171,22 @@ def test_a_visit_is_noted_once_an_hour(
 
     assert ages[0] > 49 * 60
     assert ages[1] < 60
+
+
+def test_a_reader_that_stays_connected_notes_its_visits(
+    postgres: Cluster, place: Place, open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory_fabric.team.server.log.SEEN_EVERY_S", 0.0)
+    reader = open_log(ANN)
+    reader.pull(START)
+    with closing(postgres.connect(SUPERUSER, place.database)) as superuser:
+        superuser.execute("UPDATE memory_fabric.seen SET seen_at = now() - interval '8 days'")
+    reader.pull(START)
+
+    listed = {member.name: member for member in members.members(reader.connection, place.space)}
+
+    assert listed[ANN].seen_at is not None
+    assert datetime.now(UTC) - listed[ANN].seen_at < timedelta(minutes=1)
 
 
 def test_nobody_but_members_sees_the_list(space: str, open_connection: OpenConnection) -> None:

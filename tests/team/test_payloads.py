@@ -23,6 +23,7 @@ BAD: dict[str, str] = {
     "a list": "[]",
     "a text": '"x"',
     "too deep": '{"v": 1, "key": "k", "base": [], "value": ' + '{"a": ' * 50_000,
+    "deeper than ours": json.dumps({**GOOD, "value": {"a": json.loads("[" * 60 + "]" * 60)}}),
     "no form": json.dumps({**GOOD, "v": None}),
     "a form that is true": json.dumps({**GOOD, "v": True}),
     "a form below 1": json.dumps({**GOOD, "v": 0}),
@@ -101,6 +102,20 @@ def test_the_server_refuses_what_is_no_operation(case: str, space: str, open_log
 
     assert refused.value.sqlstate is not None
     assert refused.value.sqlstate[:2] in ("22", "23")
+
+
+def test_numbers_that_are_short_here_and_long_for_readers_are_refused(
+    space: str, open_log: OpenLog
+) -> None:
+    numbers = json.dumps({**GOOD, "value": {"a": [7] * 12_000}}).replace("7", "1e131071")
+    with pytest.raises(psycopg.Error):
+        open_log(BOB).connection.execute(
+            "INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload)"
+            " VALUES (gen_random_uuid(), %s, 'machine', 'observation', %s)",
+            (space, numbers),
+        )
+
+    assert open_log(ANN).pull(Position())[0] == []
 
 
 def test_a_row_that_no_client_understands_holds_nobody_up(space: str, open_log: OpenLog) -> None:

@@ -189,3 +189,12 @@ def test_a_purge_by_a_stranger_changes_nothing(
         f"SELECT payload -> 'value' IS NULL FROM {TABLE} WHERE author <> '{EVE}'".encode()
     ).fetchall()
     assert payloads == [(False,), (False,)]
+
+
+def test_a_purge_finds_its_rows_by_an_index(superuser: Connection) -> None:
+    superuser.execute("SET enable_seqscan = off")
+    plan = superuser.execute(
+        f"EXPLAIN SELECT 1 FROM {TABLE} WHERE space = '{SPACE}' AND key = 'o:1'".encode()
+    ).fetchall()
+
+    assert any("_space_key_idx" in line for (line,) in plan)

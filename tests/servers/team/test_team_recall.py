@@ -195,3 +195,21 @@ def test_a_removed_member_is_refused(
 
     with pytest.raises(NoMember):
         Fabric(memory, NOW).recall("billing")
+
+
+def test_an_alias_lives_as_long_as_its_entity_states_it(
+    say: Say, memory_of: MemoryOf, space: str
+) -> None:
+    first = entity("PostgreSQL", aliases=["pgsql"])
+    second = entity("PostgreSQL", aliases=["pgsql", "elephant"])._replace(base=(first.op_id,))
+    third = entity("PostgreSQL", aliases=["elephant"])._replace(base=(second.op_id,))
+    names = "SELECT asked FROM memory_fabric.names_of(%s, %s) WHERE is_alias"
+    known = []
+
+    say(ANN, record("PostgreSQL keeps the bills", entities=["PostgreSQL"]))
+    for said in (first, second, third):
+        say(ANN, said)
+        found = memory_of(BOB).query(names, (space, ["pgsql", "elephant"]))
+        known.append({alias for (alias,) in found})
+
+    assert known == [{"pgsql"}, {"pgsql", "elephant"}, {"elephant"}]

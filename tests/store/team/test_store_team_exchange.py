@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric import ids
 from memory_fabric.models import HAS_OTHERS, Provenance
 from memory_fabric.recall.render import low_trust_of
 from memory_fabric.store import records
@@ -130,6 +131,14 @@ def test_secrets_and_places_of_this_machine_are_not_sent(ann: Home) -> None:
     assert str(root) not in text
 
 
+@pytest.mark.parametrize("before", ["file://", "file://localhost", "vscode://file", "cc -I", "p="])
+def test_no_folder_of_this_machine_is_in_urls_and_options(ann: Home, before: str) -> None:
+    ann.say(f"Look at {before}{ann.world.project}/a.h and {before}{ann.world.root}/b.h now")
+    ann.push()
+    assert str(ann.world.root) not in repr(ann.log.operations)
+    assert f"{before}~/b.h now" in repr(ann.log.operations)
+
+
 def test_a_machine_of_this_user_that_has_the_key_has_it_as_own(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
@@ -224,3 +233,22 @@ def test_a_database_in_no_space_notes_nothing(tmp_path: Path, log: Log) -> None:
     space.end(home.database, keep=True)
     home.say("Use UTC", Provenance("cli", trust="user"))
     assert home.database.rows("SELECT * FROM team_due") == []
+
+
+def test_a_copied_id_neither_acknowledges_nor_replaces_what_waits_here(
+    ann: Home, bob: Home
+) -> None:
+    said = ann.say("Use UTC")
+    ann.push()
+    [sent] = ann.log.operations
+    ann.log.operations.clear()  # the server was set back, and another was faster
+    space.forget_position(ann.database, 0)
+    other = ids.new_id()
+    for key in (sent.key, f"r:{other}"):
+        ann.merge(
+            [sent._replace(author="eve", key=key, value={**(sent.value or {}), "id": key[2:]})]
+        )
+    assert [(one.op_id, one.key) for one in outbox.waiting(ann.database, 9)] == [
+        (sent.op_id, f"r:{said.id}")
+    ]
+    assert list(ann.records()) == ["Use UTC"]

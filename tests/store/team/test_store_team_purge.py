@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric import ids
 from memory_fabric.models import Entity
 from memory_fabric.store.forget import purge, purge_foreign
 from memory_fabric.store.forget.purge import Purged
@@ -179,3 +180,40 @@ def test_a_demand_is_made_again_to_a_server_that_was_set_back(ann: Home) -> None
     space.forget_position(ann.database, 1)
     ann.sync()
     assert not any(WORDS in repr(one) for one in ann.log.operations)
+
+
+def test_a_copy_under_the_same_key_erases_nothing_of_its_author(ann: Home, bob: Home) -> None:
+    said = ann.say(f"Prepare {WORDS}")
+    create(ann.memory, entity("Ostrava", "is far away"))
+    synced(ann, bob)
+    copies = [
+        one._replace(op_id=ids.new_id(), value={**one.value, "what": "Nothing"}, clock="0" * 25)
+        for one in bob.log.operations
+        if one.value and one.kind in (wire.RECORD, wire.OBSERVATION)
+    ]
+    bob.log.push("eve", copies)
+    pull_and_erase(bob)
+    demands = [one._replace(op_id=ids.new_id(), kind=wire.PURGE, value=None) for one in copies]
+    for demand in demands:
+        bob.log.push("eve", [demand])
+    pull_and_erase(bob)
+    assert bob.records()[said.what].author == "ann"
+    assert bob.database.rows("SELECT text, agent FROM observations") == [("is far away", "ann")]
+
+
+def test_a_text_that_reads_alike_takes_nothing_away(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("Ostrava", "is far away"))
+    synced(ann, bob)
+    [said] = [one for one in bob.log.operations if one.kind == wire.OBSERVATION]
+    alike = "is far away\u200b"
+    copy = said._replace(
+        op_id=ids.new_id(),
+        key=wire.key_of_observation("Ostrava", alike),
+        value={**(said.value or {}), "text": alike},
+        base=(),
+    )
+    for one in (copy, copy._replace(op_id=ids.new_id(), value=None, base=(copy.op_id,))):
+        bob.log.push("eve", [one])
+        pull_and_erase(bob)
+        found = bob.database.rows("SELECT text, agent FROM observations")
+        assert found == [("is far away", "ann")]

@@ -27,9 +27,10 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
     for head in found:
         value = jsontext.loads(head.value)
         if head.kind == wire.RECORD:
-            theirs = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
+            found_ = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
+            theirs = [record for record in found_ if record.author == head.author]
             meant = replace(meant, records=(*meant.records, *theirs))
-        elif head.kind == wire.OBSERVATION and _is_of_others(memory, value):
+        elif head.kind == wire.OBSERVATION and _is_theirs(memory, head.author, value):
             said = FoundText(value["entity"], value["text"], "project")
             meant = replace(meant, observations=(*meant.observations, said))
     if meant:
@@ -37,12 +38,12 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
     return len(meant)
 
 
-def _is_of_others(memory: Memory, value: Mapping[str, str]) -> bool:
-    """True unless this user says the same."""
+def _is_theirs(memory: Memory, author: str, value: Mapping[str, str]) -> bool:
+    """True if the observation is shown as this member's: neither this user nor another states it."""
     database = memory.database("project", create=False)
     stated = (
         "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-        "WHERE e.name = ? AND o.text = ? AND o.source = ?"
+        "WHERE e.name = ? AND o.text = ? AND o.source = ? AND o.agent = ?"
     )
-    values = (value["entity"], value["text"], OTHERS)
+    values = (value["entity"], value["text"], OTHERS, author)
     return database is not None and database.row(stated, values) is not None

@@ -87,6 +87,15 @@ def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]
     return found
 
 
+def of_ids(c: sqlite3.Connection, op_ids: Sequence[str]) -> list[Head]:
+    """Return the rows with these ids."""
+    found: list[Head] = []
+    for start in range(0, len(op_ids), SOME):
+        some = op_ids[start : start + SOME]
+        found += where(c, f"op_id IN ({', '.join('?' * len(some))})", some)
+    return found
+
+
 def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) -> list[Head]:
     """Return the rows that meet an SQL condition."""
     return [of_row(row) for row in c.execute(f"{_SELECT} WHERE {condition}", values)]

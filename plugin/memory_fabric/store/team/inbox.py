@@ -113,10 +113,12 @@ def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: st
         here = known.get(one.key, [])
         if any(head.op_id == one.op_id for head in here):
             continue  # it was met before
-        for head in here:
-            by = (head.author, owner) if owner else (head.author,)
-            if head.state == heads.THEIRS and head.value and one.author in by:
-                found[head.op_id] = head
+        stated = [head for head in here if head.state == heads.THEIRS and head.value]
+        meant = [head for head in stated if one.author in (head.author, owner)]
+        # A row of the graph stays if another member states it, too. Of a record, whose id another may
+        # have copied, `erase` takes what is shown as this member's.
+        if one.key.startswith(wire.key_of_record("")) or len(meant) == len(stated):
+            found |= {head.op_id: head for head in meant}
     return list(found.values())
 
 
@@ -165,6 +167,8 @@ class _Batch:
             key: {head.op_id: head for head in found}
             for key, found in heads.of_keys(self._c, keys).items()
         }
+        for head in heads.of_ids(self._c, [one.came.op_id for one in read]):
+            self._known.setdefault(head.key, {})[head.op_id] = head
         self._ids = {id_: head for found in self._known.values() for id_, head in found.items()}
         self._put, self._gone, self._theirs, self._was, self._mine = {}, {}, {}, {}, {}
 
@@ -189,6 +193,8 @@ class _Batch:
             self._keep_unread(one.came)
             return
         known = self._ids.get(operation.op_id)
+        if known is not None and not _is_same(known, one.came):
+            return  # an id that was copied, after the server was set back
         if known is not None and known.state == heads.UNREAD:
             self._drop(known)
         elif known is not None:
@@ -393,6 +399,13 @@ def _is_unknown(head: Head) -> bool:
 
 def _can_unseal(operation: TeamOperation, verified: Verified) -> bool:
     return operation.kind != wire.SEALED or verified(operation) is not None
+
+
+def _is_same(known: Head, operation: TeamOperation) -> bool:
+    """True if an operation of a stored id is the stored one; a sealed key differs here."""
+    if operation.kind in (wire.SEALED, wire.PURGE):
+        return known.author == operation.author
+    return (known.author, known.key) == (operation.author, operation.key)
 
 
 def _is_known(operation: TeamOperation) -> bool:

@@ -68,7 +68,7 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provena
             if head.kind == wire.RECORD:
                 _drop(c, [head.key[2:]])
             else:
-                others_graph.Rows(c, by).drop(head.kind, jsontext.loads(head.value))
+                others_graph.Rows(c, by).drop(head)
 
 
 def _show_graph(
@@ -85,7 +85,7 @@ def _show_graph(
             table.show(head)
             is_any = True
         elif key in was:
-            table.drop(was[key].kind, jsontext.loads(was[key].value))
+            table.drop(was[key])
     if is_any:
         others_effects.note_any(c)
 

@@ -35,12 +35,27 @@ class Rows:
     def show(self, said: Head) -> None:
         """Have the row that a head states, unless it was forgotten here."""
         value: Said = jsontext.loads(said.value)
+        if self._is_stated_itself(said.key, said.kind, value):
+            return
         value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
         _SHOWN[said.kind](self, value, said.author)
 
-    def drop(self, kind: str, value: Mapping[str, Any]) -> None:
+    def drop(self, said: Head) -> None:
         """Remove a row that no member states any more; one of this user's own stays."""
-        _DROPPED[kind](self, value)
+        value: Said = jsontext.loads(said.value)
+        if not self._is_stated_itself(said.key, said.kind, value):
+            _DROPPED[said.kind](self, value)
+
+    def _is_stated_itself(self, key: str, kind: str, value: Said) -> bool:
+        """True if a member states just this row, which another stated by a longer text.
+
+        What was cut or cleaned, so that it became the same, has another key.
+        """
+        exact = _KEYS[kind](value)
+        if exact == key:
+            return False
+        found = heads.of_keys(self._c, [exact]).get(exact, ())
+        return any(head.state == heads.THEIRS and head.value for head in found)
 
     def _show_entity(self, value: Said, author: str) -> None:
         id_ = self._entity(value["name"], value, author, value["type"])
@@ -159,6 +174,13 @@ def remove_all(c: sqlite3.Connection) -> None:
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 
+_KEYS: dict[str, Callable[[Said], str]] = {
+    wire.ENTITY: lambda value: wire.key_of_entity(value["name"]),
+    wire.OBSERVATION: lambda value: wire.key_of_observation(value["entity"], value["text"]),
+    wire.RELATION: lambda value: wire.key_of_relation(
+        value["from"], value["relationType"], value["to"]
+    ),
+}
 _SHOWN: dict[str, Callable[[Rows, Said, str], None]] = {
     wire.ENTITY: Rows._show_entity,
     wire.OBSERVATION: Rows._show_observation,

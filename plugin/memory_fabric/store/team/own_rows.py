@@ -42,6 +42,9 @@ CLAIMED = (
 # Fields that count only where it is proved that the operation is one's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
 EVIDENCE = (WHEN, ALSO, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted")
+# What may stand before an absolute path: no part of a longer path or word, except for the
+# beginning of a URL or an option of one letter (-I/usr/include).
+_BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
 # Ids and times, in which nothing is replaced.
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
 
@@ -152,7 +155,7 @@ def places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
     found = {path: "." for folder in inside for path in _spellings(folder)}
     found |= {path: "~" for path in _spellings(settings.user_home) if path not in found}
     return [
-        (re.compile(rf"(?<![\w.~/\\-]){re.escape(path)}(?P<sep>[/\\])?(?![\w-])?"), instead)
+        (re.compile(rf"{_BEFORE}{re.escape(path)}(?P<sep>[/\\])?(?![\w-])?"), instead)
         for path, instead in sorted(found.items(), key=lambda pair: -len(pair[0]))
     ]
 

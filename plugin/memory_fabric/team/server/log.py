@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import LiteralString, TypeAlias
@@ -24,6 +25,10 @@ PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 # How often a batch is tried that met a deadlock or another machine's same rows.
 ATTEMPTS = 3
 COMPACT_AFTER_DAYS = 30
+# How often a reader notes its visit; the server keeps it to the hour.
+SEEN_EVERY_S = 1800.0
+# What no server can index or read: for one thing, a name of 1,000 characters of three bytes.
+TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 
 PUSH = """
     INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
@@ -125,7 +130,7 @@ class SharedLog:
         self.connection = connection
         self.space = space
         self._limit_s = limit_s
-        self._seen = False
+        self._seen_at_s = -SEEN_EVERY_S
 
     def state(self) -> SpaceState:
         """Return the state of the space.
@@ -238,7 +243,7 @@ class SharedLog:
         """Append one batch; halve it where an operation is bad, until that one is found."""
         try:
             held = self._append(rows)
-        except (psycopg.DataError, psycopg.IntegrityError) as error:
+        except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
             if len(rows) == 1:
                 refused(rows[0][0].op_id, error.diag.message_primary or str(error))
                 return []
@@ -273,9 +278,10 @@ class SharedLog:
         return set()
 
     def _mark_seen(self) -> None:
-        if self._seen:
+        now_s = time.monotonic()
+        if now_s - self._seen_at_s < SEEN_EVERY_S:
             return
-        self._seen = True
+        self._seen_at_s = now_s
         with self._translated("Cannot note the visit"), self._transaction():
             row = self.connection.execute("SHOW transaction_read_only").fetchone()
             if row == ("off",):

@@ -7,9 +7,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from memory_fabric.store.team.wire import FORM, MAX_PAYLOAD_BYTES, TeamOperation
+
+# Ours have seven levels. Functions that call themselves for each would end at some hundred.
+MAX_DEPTH = 50
 
 
 def encode(operation: TeamOperation) -> str:
@@ -44,7 +48,7 @@ def decode(
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(payload, dict):
+    if not isinstance(payload, dict) or _is_deep(payload):
         return None
     form, key, base = payload.get("v"), payload.get("key"), payload.get("base")
     if type(form) is not int or form < 1 or not isinstance(key, str):
@@ -73,6 +77,21 @@ def decode(
         sealed=sealed,
         form=form,
     )
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [part for one in level for part in _parts(one)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: object) -> Collection[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _are_texts(values: list[object]) -> bool:

@@ -70,6 +70,8 @@ CREATE TABLE memory_fabric.operations (
 ALTER TABLE memory_fabric.operations ALTER payload SET STORAGE EXTERNAL;
 
 CREATE INDEX operations_pull ON memory_fabric.operations (space, tx, seq) WHERE NOT superseded;
+-- For purges: readers wait for the end of one, which must not read a whole space.
+CREATE INDEX operations_by_key ON memory_fabric.operations (space, key);
 
 DO $$
 BEGIN
@@ -121,6 +123,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_column_size(NEW.payload) > 393216 THEN
         RAISE EXCEPTION 'the payload has more than 384 KiB' USING ERRCODE = 'check_violation';
+    END IF;
+    -- 1e131071 is stored in a few bytes, and read as 131072 digits.
+    IF octet_length(NEW.payload::text) > 524288 THEN
+        RAISE EXCEPTION 'the payload has more than 512 KiB of text' USING ERRCODE = 'check_violation';
     END IF;
     IF jsonb_typeof(NEW.payload) <> 'object'
         OR jsonb_typeof(NEW.payload -> 'v') IS DISTINCT FROM 'number'

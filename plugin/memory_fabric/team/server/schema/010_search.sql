@@ -185,17 +185,29 @@ BEGIN
         JOIN memory_fabric.names n ON n.space = c.space AND n.op_id = c.op_id
         WHERE c.superseded ORDER BY n.space, n.key, n.name
     LOOP
-        SELECT h.op_id INTO other FROM memory_fabric.heads h
-        WHERE h.space = lost.space AND h.stands
-            AND (h.source = lost.key OR h.target = lost.key) LIMIT 1;
-        IF other IS NULL THEN
+        IF lost.is_alias THEN
             SELECT h.op_id INTO other FROM memory_fabric.heads h
             JOIN memory_fabric.operations o ON o.space = h.space AND o.op_id = h.op_id
-            WHERE h.space = lost.space AND h.stands
-                AND h.words @@ plainto_tsquery('pg_catalog.english', lost.name)
-                AND (o.payload #> '{value,entities}' @> jsonb_build_array(jsonb_build_array(lost.name))
-                    OR o.payload #> '{value,aliases}' ? lost.name)
+            WHERE h.space = lost.space AND h.kind = 'entity' AND h.stands
+                AND h.source = memory_fabric.name_key(lost.name)
+                AND lost.key IN (
+                    SELECT memory_fabric.name_key(left(a.alias, 300))
+                    FROM jsonb_array_elements_text(jsonb_path_query_array(
+                        o.payload -> 'value', 'lax $.aliases[0 to 99]')) AS a (alias))
             LIMIT 1;
+        ELSE
+            SELECT h.op_id INTO other FROM memory_fabric.heads h
+            WHERE h.space = lost.space AND h.stands
+                AND (h.source = lost.key OR h.target = lost.key) LIMIT 1;
+            IF other IS NULL THEN
+                SELECT h.op_id INTO other FROM memory_fabric.heads h
+                JOIN memory_fabric.operations o ON o.space = h.space AND o.op_id = h.op_id
+                WHERE h.space = lost.space AND h.stands
+                    AND h.words @@ plainto_tsquery('pg_catalog.english', lost.name)
+                    AND o.payload #> '{value,entities}'
+                        @> jsonb_build_array(jsonb_build_array(lost.name))
+                LIMIT 1;
+            END IF;
         END IF;
         IF other IS NULL THEN
             DELETE FROM memory_fabric.names
