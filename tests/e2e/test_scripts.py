@@ -16,6 +16,7 @@ FILES = (
     "scripts/test",
     "tests/requirements.lock",
     "plugin/semantic.lock",
+    "plugin/team.lock",
     "tests/e2e/node.lock",
 )
 

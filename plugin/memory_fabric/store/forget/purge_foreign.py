@@ -39,7 +39,7 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
 
 
 def _is_theirs(memory: Memory, author: str, value: Mapping[str, str]) -> bool:
-    """True if the observation is shown as this member's: neither this user nor another states it."""
+    """True if the observation is shown as this member's: nobody else here states it."""
     database = memory.database("project", create=False)
     stated = (
         "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "

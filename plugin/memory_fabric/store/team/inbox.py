@@ -115,8 +115,8 @@ def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: st
             continue  # it was met before
         stated = [head for head in here if head.state == heads.THEIRS and head.value]
         meant = [head for head in stated if one.author in (head.author, owner)]
-        # A row of the graph stays if another member states it, too. Of a record, whose id another may
-        # have copied, `erase` takes what is shown as this member's.
+        # A row of the graph stays if another member states it, too. Of a record, whose id another
+        # may have copied, `erase` takes what is shown as this member's.
         if one.key.startswith(wire.key_of_record("")) or len(meant) == len(stated):
             found |= {head.op_id: head for head in meant}
     return list(found.values())
