@@ -66,11 +66,17 @@ def merge(
     if erase is not None and gone:
         erase(gone)
     read = [_Read(one, _own(one, verified)) for one in operations]
+    tie = space.tie(database)
+    if tie is None:
+        return Merged()
+    mine = any(one.own or one.came.author == tie.member for one in read)
+    if mine:
+        outbox.settle(memory, database)  # in short transactions, for which hooks need not wait
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
             return Merged()
-        if any(one.own or one.came.author == tie.member for one in read):
+        if mine:
             outbox.settle_within(memory, database.kind, c)
         batch = _Batch(memory, database.kind, c, tie, owner)
         for start in range(0, len(read), SOME):
@@ -115,8 +121,8 @@ def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: st
             continue  # it was met before
         stated = [head for head in here if head.state == heads.THEIRS and head.value]
         meant = [head for head in stated if one.author in (head.author, owner)]
-        # A row of the graph stays if another member states it, too. Of a record, whose id another may
-        # have copied, `erase` takes what is shown as this member's.
+        # A row of the graph stays if another member states it, too. Of a record, whose id another
+        # may have copied, `erase` takes what is shown as this member's.
         if one.key.startswith(wire.key_of_record("")) or len(meant) == len(stated):
             found |= {head.op_id: head for head in meant}
     return list(found.values())
