@@ -185,8 +185,9 @@ def test_a_reader_that_stays_connected_notes_its_visits(
 
     listed = {member.name: member for member in members.members(reader.connection, place.space)}
 
-    assert listed[ANN].seen_at is not None
-    assert datetime.now(UTC) - listed[ANN].seen_at < timedelta(minutes=1)
+    seen_at = listed[ANN].seen_at
+    assert seen_at is not None
+    assert datetime.now(UTC) - seen_at < timedelta(minutes=1)
 
 
 def test_nobody_but_members_sees_the_list(space: str, open_connection: OpenConnection) -> None:
