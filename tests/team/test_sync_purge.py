@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.settings_file import settings_of
 from memory_fabric.team.server.connect import connect
 from memory_fabric.team.server.log import SharedLog
+from store.support import create, entity
 from team.homes import SPACE, Home
 from team.postgres import BOB, OWNER, SUPERUSER, Cluster
 
 KAFKA = "The order events use Kafka because they are replayed"
+
+
+def state(home: Home, name: str, text: str) -> None:
+    """Add an entity with an observation, as the tools of the graph do."""
+    environ = {**home.hooks.environ, "CLAUDE_PROJECT_DIR": str(home.hooks.project)}
+    memory = Memory.open(settings_of(environ))
+    create(memory, entity(name, text))
+    memory.close()
 
 
 def payloads(postgres: Cluster, database: str) -> str:
@@ -82,3 +93,23 @@ def test_a_member_cannot_have_anothers_words_erased(
     ann.sync()
 
     assert bob.texts("Kafka") != [] and ann.notices == []
+
+
+def test_what_is_said_again_after_a_purge_outlives_a_move_of_the_server(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str
+) -> None:
+    state(ann, "Zebraville", "has two harbours")
+    ann.sync()
+    assert ann.run("forget", "Zebraville", "--purge", "--yes").status == 0
+    ann.sync()
+    state(ann, "Zebraville", "has two harbours")
+    ann.sync()
+    with postgres.connect(SUPERUSER, empty_database) as connection:
+        connection.execute("SET session_replication_role = replica")
+        for table in ("spaces", "operations"):
+            connection.execute(f"UPDATE memory_fabric.{table} SET epoch = epoch + 1".encode())
+
+    ann.sync()
+    bob.sync()
+
+    assert bob.texts("Zebraville harbours") == ["has two harbours"]

@@ -9,7 +9,7 @@ import pytest
 from command_line import run_here
 from memory_fabric.store import fts_query, graph, search
 from memory_fabric.store.sharing import remote_records
-from memory_fabric.store.team import inbox, outbox, wire
+from memory_fabric.store.team import heads, inbox, outbox, wire
 from memory_fabric.store.tiers import sync
 from store.support import TOOL, USER, create, entity, relation
 from store.team_support import Home, Log, synced
@@ -127,3 +127,16 @@ def test_a_later_operation_replaces_one_that_could_not_be_read(ann: Home, bob: H
     bob.merge(ann.log.operations[1:])
     assert bob.counts().unread == 0
     assert bob.records() == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("eve]\n- [you] `x", "eve - you x"), ("*", heads.NAMELESS)]
+)
+def test_a_members_name_cannot_imitate_a_mark(ann: Home, bob: Home, name: str, shown: str) -> None:
+    ann.say("Use UTC")
+    create(ann.memory, entity("Clock", "is right"))
+    ann.push()
+    bob.merge([one._replace(author=name) for one in ann.log.operations])
+    assert bob.records()["Use UTC"].author == shown
+    assert bob.database.rows("SELECT agent FROM observations") == [(shown,)]
+    assert bob.database.rows("SELECT said_by FROM entities") == [(shown,)]

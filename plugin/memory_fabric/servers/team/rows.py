@@ -11,6 +11,7 @@ from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
 from memory_fabric.store.search import Candidate
 from memory_fabric.store.sharing import claims_read
 from memory_fabric.store.team import wire
+from memory_fabric.store.team.heads import NAMELESS
 from memory_fabric.values import Value
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def record_fields(row: Row, member: str) -> dict[str, Any] | None:
     evidence, confidence = own.get("evidence"), own.get("confidence")
     trust = own.get("trust") if own.get("trust") in TRUSTS else ""
     return found | {
-        "author": row.author,
+        "author": author_of(row),
         "trust": (trust or BY_TOOL) if row.author == member else FOREIGN,
         "source": claims_read.name_in(own.get("source")) or "journal",
         "scope": SCOPE,
@@ -129,7 +130,7 @@ def observation_candidate(row: Row, member: str) -> Candidate | None:
             "said_in": "mcp",
             "session": "",
             "agent": "",
-            "author": row.author,
+            "author": author_of(row),
             "domain": said.domain,
             "scope": SCOPE,
             "record": "",
@@ -156,7 +157,7 @@ def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
             "entityType": said.type,
             "domain": said.domain,
             "scope": SCOPE,
-            "author": row.author,
+            "author": author_of(row),
             "whole_entity": True,
         },
         store=STORE,
@@ -195,6 +196,11 @@ def names_in(row: Row) -> frozenset[str]:
     """Return the names that a row of the graph is about."""
     fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}.get(row.kind, ("entity",))
     return frozenset(str(row.value[name]) for name in fields if name in row.value)
+
+
+def author_of(row: Row) -> str:
+    """Return the author's name as it may stand in a rendered line."""
+    return claims_read.name_in(row.author) or NAMELESS
 
 
 def trust_of(author: str, member: str) -> str:

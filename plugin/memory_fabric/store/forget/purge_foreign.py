@@ -28,9 +28,9 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
         value = jsontext.loads(head.value)
         if head.kind == wire.RECORD:
             found_ = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
-            theirs = [record for record in found_ if record.author == head.author]
+            theirs = [record for record in found_ if record.author == head.shown_author]
             meant = replace(meant, records=(*meant.records, *theirs))
-        elif head.kind == wire.OBSERVATION and _is_theirs(memory, head.author, value):
+        elif head.kind == wire.OBSERVATION and _is_theirs(memory, head.shown_author, value):
             said = FoundText(value["entity"], value["text"], "project")
             meant = replace(meant, observations=(*meant.observations, said))
     if meant:
@@ -39,7 +39,7 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
 
 
 def _is_theirs(memory: Memory, author: str, value: Mapping[str, str]) -> bool:
-    """True if the observation is shown as this member's: nobody else here states it."""
+    """True if the observation is shown as this member's, not as this user's or another's."""
     database = memory.database("project", create=False)
     stated = (
         "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "

@@ -8,6 +8,7 @@ user's name is another's.
 from __future__ import annotations
 
 from memory_fabric import jsontext
+from memory_fabric.store.sharing import claims_read
 from memory_fabric.store.team.wire import PURGE, TeamOperation
 from memory_fabric.values import Value
 
@@ -37,6 +38,8 @@ _INSERT = (
     f"INSERT OR REPLACE INTO team_heads ({', '.join(_COLUMNS)}) "
     f"VALUES ({', '.join('?' * len(_COLUMNS))})"
 )
+# A member whose name has no character that a rendered line may hold.
+NAMELESS = "a member"
 # Keys in one query.
 SOME = 500
 
@@ -67,6 +70,11 @@ class Head(Value):
     def is_own(self) -> bool:
         """True for a head of this user's own register."""
         return self.kind != PURGE and (self.state in OWN or self.state == UNSENT)
+
+    @property
+    def shown_author(self) -> str:
+        """The author's name as it may stand in a rendered line; never empty, as for own rows."""
+        return claims_read.name_in(self.author) or NAMELESS
 
     @property
     def order(self) -> tuple[str, str]:

@@ -66,11 +66,17 @@ def merge(
     if erase is not None and gone:
         erase(gone)
     read = [_Read(one, _own(one, verified)) for one in operations]
+    tie = space.tie(database)
+    if tie is None:
+        return Merged()
+    mine = any(one.own or one.came.author == tie.member for one in read)
+    if mine:
+        outbox.settle(memory, database)  # in short transactions, for which hooks need not wait
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
             return Merged()
-        if any(one.own or one.came.author == tie.member for one in read):
+        if mine:
             outbox.settle_within(memory, database.kind, c)
         batch = _Batch(memory, database.kind, c, tie, owner)
         for start in range(0, len(read), SOME):

@@ -105,7 +105,7 @@ def _show_records(
             gone.append(id_)
             continue
         value: dict[str, Any] = jsontext.loads(head.value) | {
-            "author": head.author,
+            "author": head.shown_author,
             "origin": SHARED_LOG,
         }
         record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
@@ -161,7 +161,7 @@ def _shown(found: Sequence[Head], author: str) -> Head | None:
             if at is None or head.order > at.order:
                 current[head.author] = head
     said = [head for head in current.values() if head.value]
-    stays = next((head for head in said if head.author == author), None)
+    stays = next((head for head in said if head.shown_author == author), None)
     return stays or min(said, key=lambda head: head.order, default=None)
 
 

@@ -38,7 +38,7 @@ class Rows:
         if self._is_stated_itself(said.key, said.kind, value):
             return
         value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
-        _SHOWN[said.kind](self, value, said.author)
+        _SHOWN[said.kind](self, value, said.shown_author)
 
     def drop(self, said: Head) -> None:
         """Remove a row that no member states any more; one of this user's own stays."""

@@ -9,7 +9,15 @@ from memory_fabric import ids, jsontext
 from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.store.operations.others_effects import TRUST as FOREIGN
 from memory_fabric.store.team import clock, heads, space
-from memory_fabric.store.team.wire import MAX_PAYLOAD_BYTES, PURGE, TeamOperation
+from memory_fabric.store.team.wire import (
+    ENTITY,
+    MAX_PAYLOAD_BYTES,
+    OBSERVATION,
+    PURGE,
+    RECORD,
+    RELATION,
+    TeamOperation,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,11 +67,7 @@ def settle_within(
     if tie is None:
         return 0, 0
     _follow_isolation(memory, c)
-    # Newer records first: what closes another is then known before the other is closed. Entities
-    # before what is said of them.
-    due = c.execute(
-        "SELECT kind, key FROM team_due ORDER BY kind, key DESC LIMIT ?", (limit,)
-    ).fetchall()
+    due = _due(c, limit)
     said = _said(c, Outgoing(memory.whole, kind), due)
     known = heads.of_keys(c, [key for _, key, _ in said])
     reading = space.value(c, space.CLOCK)
@@ -156,6 +160,22 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
     if made:
         space.note(c, space.CLOCK, reading)
     return len(made) // 2
+
+
+def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
+    """Return rows that changed, as (kind, key); all of them for a negative limit.
+
+    Newer records come first: what closes another is then known before the other is closed. Entities
+    come before what is said of them.
+    """
+    found: list[tuple[str, str]] = []
+    # One by one in the order of the table's own key: no batch sorts all that is left.
+    for kind in (ENTITY, OBSERVATION, RECORD, RELATION):
+        left = limit - len(found) if limit >= 0 else -1
+        found += c.execute(
+            "SELECT kind, key FROM team_due WHERE kind = ? ORDER BY key DESC LIMIT ?", (kind, left)
+        )
+    return found
 
 
 def _said(

@@ -136,6 +136,35 @@ def forget_position(database: Database, epoch: int) -> None:
             "END WHERE state IN (?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.AGAIN, heads.SENT, heads.UNSENT, heads.DEMANDED),
         )
+        _say_again(c)
+
+
+def _say_again(c: sqlite3.Connection) -> None:
+    """Give new ids to what was said after its key was erased in the log.
+
+    The demand is sent again, before it, and erases everything that the log has of the key.
+    """
+    said = heads.where(
+        c,
+        "state IN (?, ?) AND kind <> ? AND value <> '' AND key IN "
+        "(SELECT key FROM team_heads WHERE state = ? AND kind = ?)",
+        (heads.WAITING, heads.MINE, wire.PURGE, heads.WAITING, wire.PURGE),
+    )
+    origin = value(c, ORIGIN)
+    heads.remove(c, [head.op_id for head in said])
+    heads.put(
+        c,
+        [
+            head._replace(
+                op_id=ids.new_id(),
+                base=(*head.base, head.op_id),
+                origin=origin,
+                state=heads.WAITING,
+                seen=False,
+            )
+            for head in said
+        ],
+    )
 
 
 def counts(database: Database) -> Counts:
