@@ -207,6 +207,22 @@ def test_an_ingested_text_becomes_records_of_its_sender(server: Served, team: Te
     assert "Use Tigris for the invoices" in server.text("recall", team.bob, query="invoices")
 
 
+def test_a_text_that_a_member_inserts_himself_stops_no_others(server: Served, team: Team) -> None:
+    with closing(team.cluster.connect(BOB, team.database)) as connection:
+        connection.execute(
+            "INSERT INTO memory_fabric.ingested (id, space, domain, digest, body, length)"
+            " VALUES (gen_random_uuid(), %s, '', '', '[7]', 1)",
+            (SPACE,),
+        )
+        waits = "SELECT 1 FROM memory_fabric.ingested WHERE attempts = 0"
+        eventually(lambda: connection.execute(waits.encode()).fetchone() is None)
+
+    text = {"session_summary": "We talked.", "key_decisions": ["Use Ceph for the backups"]}
+    sent = server.post("v1/memory/ingest", text)
+
+    eventually(lambda: server.get(f"v1/memory/ingest/{sent.body['id']}").body["state"] == "done")
+
+
 def test_the_page_shows_the_whole_team(server: Served) -> None:
     server.text("remember", text="The page lists every record of the team")
 

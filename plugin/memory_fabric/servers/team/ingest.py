@@ -148,7 +148,7 @@ class Worker:
             try:
                 self.process_due()
                 self._last_error = ""
-            except (FabricError, psycopg.Error) as error:
+            except Exception as error:  # noqa: BLE001 - the texts of others are processed all the same
                 if str(error) != self._last_error:  # once, not with every attempt
                     self._say(f"ingest: {error}")
                 self._last_error = str(error)
@@ -171,7 +171,7 @@ class Worker:
 
         try:
             return self._access.with_connection(job)
-        except FabricError as error:
+        except Exception as error:  # noqa: BLE001 - a member may insert any body
             failed = error
         if not claimed:
             raise failed
@@ -199,9 +199,10 @@ class Worker:
         return self._access.memory_of(connection, holder)
 
     def _note_failure(
-        self, connection: Connection, member: str, id_: str, error: FabricError
+        self, connection: Connection, member: str, id_: str, error: Exception
     ) -> None:
-        reason = cut(one_line(str(error)), MAX_ERROR_CHARS)
+        said = str(error) if isinstance(error, FabricError) else type(error).__name__
+        reason = cut(one_line(said), MAX_ERROR_CHARS)
         with connection.transaction():
             self._memory(connection, member, "")
             connection.execute(FAILED, (reason, MAX_ATTEMPTS, FIRST_RETRY_S, MOST_RETRY_S, id_))
