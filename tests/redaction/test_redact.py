@@ -68,6 +68,12 @@ def test_a_credential_is_found_wherever_it_stands(shape: str, around: str) -> No
     assert "[redacted: " in found
 
 
+@pytest.mark.parametrize("value", ["EGL6N--LK-ADwsvvolEh", "ABCDEF-ghijkl-mnopqr"])
+def test_a_value_with_hyphens_is_found_however_few_digits_it_has(value: str) -> None:
+    secret = "gl" + "pat-" + value
+    assert redact(f"x {secret}") == "x [redacted: token]"
+
+
 @pytest.mark.parametrize(
     "template",
     [

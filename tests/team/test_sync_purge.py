@@ -54,6 +54,23 @@ def test_what_its_author_purges_goes_from_the_server_and_from_the_others(
     assert ann.notices == bob.notices == []
 
 
+def test_words_that_were_forgotten_before_go_from_the_server_too(
+    ann: Home, postgres: Cluster, empty_database: str
+) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    done = ann.run("forget", KAFKA, "--yes")
+    assert done.status == 0, done.err
+    ann.sync()
+    assert "replayed" in payloads(postgres, empty_database)
+
+    done = ann.run("forget", KAFKA, "--purge", "--yes")
+    assert done.status == 0, done.err
+    ann.sync()
+
+    assert "replayed" not in payloads(postgres, empty_database)
+
+
 def test_what_an_owner_has_erased_of_this_user_is_asked_and_may_be_kept(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:

@@ -33,6 +33,8 @@ DUMPED_PARTS = (
 ).split()
 # No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
+# Except for those whose values are short and may have hyphens between words.
+HYPHENATED = "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glimt- glagent- gloas-".split()
 # So far behind its name a value begins, and so far before it.
 REACH_CHARS, BACK_CHARS = 120, 80
 MIN_SEED_WORDS = 12
@@ -241,6 +243,8 @@ def is_doubtful(word: str) -> bool:
 
     What stands around a doubtful part makes it no less so.
     """
+    if "-" in word and any(beginning in word for beginning in HYPHENATED):
+        return True
     mixed = 0
     part = ""
     for character in word + " ":

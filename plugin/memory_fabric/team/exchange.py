@@ -139,6 +139,11 @@ class Exchange:
             and (one.seen_at or one.added_at).timestamp() < since_s
         ]
 
+    def compact(self) -> None:
+        """Blank what was replaced long ago, if this member owns the space. Raises TeamError."""
+        if self.server.role == "owner":
+            self._log.compact()
+
     def has_work(self) -> bool:
         """True if something waits to be sent."""
         row = self._database.row(state.WAITS)

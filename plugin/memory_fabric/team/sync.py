@@ -172,7 +172,7 @@ def _exchange(memory: Memory, tie: Tie, progress: Progress | None) -> Result:
                 outcome = outcome.plus(more)
                 if not (more.sent or more.refused):
                     break
-            _ask_for_silent(memory, tie, found)
+            _look_after(memory, tie, found)
     except FabricError as error:
         note_failure(memory, tie, error)
         return Result(tie, failure=error)
@@ -188,13 +188,14 @@ def _is_worth_telling(error: FabricError, found: state.State, now_s: float) -> b
     return now_s - since_s >= quiet_s
 
 
-def _ask_for_silent(memory: Memory, tie: Tie, found: Exchange) -> None:
-    """Note which members have not read the log for a week."""
+def _look_after(memory: Memory, tie: Tie, found: Exchange) -> None:
+    """Note which members have not read the log for a week; have what was replaced blanked."""
     home, now_s = memory.settings.home, time.time()
     if 0 <= now_s - state.read(home, tie.key).asked_at < SILENT_EVERY_S:
         return
     silent = found.silent(now_s - SILENT_AFTER_S)
     state.update(home, tie.key, asked_at=now_s, silent=", ".join(silent))
+    found.compact()
 
 
 def _leave(home: str, text: str) -> None:

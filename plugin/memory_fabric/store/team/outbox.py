@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 BATCH = 200
 # A machine that has read none of so many states of a key takes its own for a concurrent one.
 MAX_BASE = 100
+# The key of a demand that means no key, only what was replaced.
+REPLACED = "p:replaced"
 # Parts of a payload besides its value, in bytes, except for the ids in its base.
 _FRAME_BYTES = 1024
 _ID_BYTES = 40
@@ -139,7 +141,8 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
 
     They are withdrawn, too, for the other machines of this user. A row that is still there, as
     without some words, is said again by `settle`. The demand comes first: other members erase by it
-    what they hold.
+    what they hold. With any demand the server erases what this user replaced earlier; for that one
+    is made in any case.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -156,10 +159,13 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
         made.append(_operation(tie, own[0].kind, key, "", reading, found))
         _replace(c, own)
         heads.remove(c, [head.op_id for head in found if head.state == heads.ASKED])
+    number = len(made) // 2
+    reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
+    replaced = heads.Head(ids.new_id(), REPLACED, tie.member, tie.origin, PURGE, clock=reading)
+    made.append(replaced._replace(made_at=ids.timestamp(), state=heads.WAITING))
     heads.put(c, made)
-    if made:
-        space.note(c, space.CLOCK, reading)
-    return len(made) // 2
+    space.note(c, space.CLOCK, reading)
+    return number
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:

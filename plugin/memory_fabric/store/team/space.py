@@ -133,8 +133,11 @@ def forget_position(database: Database, epoch: int) -> None:
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
         c.execute(
             "UPDATE team_heads SET state = ?, seen = 0, payload = CASE state WHEN ? THEN ? ELSE '' "
-            "END WHERE state IN (?, ?, ?)",
-            (heads.WAITING, heads.SENT, heads.AGAIN, heads.SENT, heads.UNSENT, heads.DEMANDED),
+            "END WHERE state IN (?, ?, ?, ?)",
+            (
+                *(heads.WAITING, heads.SENT, heads.AGAIN),
+                *(heads.SENT, heads.MINE, heads.UNSENT, heads.DEMANDED),
+            ),
         )
         _say_again(c)
 

@@ -72,6 +72,8 @@ ALTER TABLE memory_fabric.operations ALTER payload SET STORAGE EXTERNAL;
 CREATE INDEX operations_pull ON memory_fabric.operations (space, tx, seq) WHERE NOT superseded;
 -- For purges: readers wait for the end of one, which must not read a whole space.
 CREATE INDEX operations_by_key ON memory_fabric.operations (space, key);
+CREATE INDEX operations_replaced ON memory_fabric.operations (space, author)
+    WHERE superseded AND payload ?| ARRAY['value', 'sealed'];
 
 DO $$
 BEGIN
@@ -244,6 +246,10 @@ BEGIN
         FROM emptied GROUP BY key
     )
     SELECT count(*) INTO blanked FROM emptied;
+    -- What the caller replaced before may hold the same words, under keys that only he could name.
+    UPDATE memory_fabric.operations SET payload = memory_fabric.blank(payload)
+    WHERE space = in_space AND author = memory_fabric.caller() AND superseded
+        AND payload ?| ARRAY['value', 'sealed'];
     RETURN blanked;
 END
 $$;
