@@ -116,7 +116,7 @@ def serving(options: argparse.Namespace) -> Lines:
                 f"processor {one.cpu_ms:.0f} ms and {one.database_ms:.0f} ms in PostgreSQL; "
                 f"{one.empty} found nothing"
             )
-            name = f"recalls, {one.workers} processes, {one.clients} clients"
+            name = f"recalls {one.asked}: {one.workers} processes, {one.clients} clients"
             lines.append(Line(name, figure, one.failed > 0))
     return lines
 

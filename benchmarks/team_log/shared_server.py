@@ -25,6 +25,8 @@ from team_log.statements import AUTHORS, Words
 WARM_UP_S = 5.0
 RECALL = "/v1/memory/recall?q="
 QUESTIONS = 400
+# Kinds of questions.
+OWN, COMMON = "about a component by its name", "in common words only"
 WORDS_INDEX = "CREATE INDEX heads_by_words ON memory_fabric.heads USING gin (words)"
 
 
@@ -35,6 +37,7 @@ class Load(NamedTuple):
     """
 
     workers: int
+    asked: str
     clients: int
     per_s: float
     p50_ms: float
@@ -69,15 +72,19 @@ def fill(server: Server, count: int) -> float:
 def measured(folder: str, server: Server, clients: Sequence[int], seconds: float) -> Iterator[Load]:
     """Yield the figures with one and two processes, for so many clients at once."""
     words = Words(4)
-    questions = [words.question() for _ in range(QUESTIONS)]
+    asked = {
+        kind: [words.question(of_own_name=kind == OWN) for _ in range(QUESTIONS)]
+        for kind in (OWN, COMMON)
+    }
     environ = _environment(folder)
     key = _cli(environ, server, "--new-key", "benchmark", "--member", AUTHORS[0]).split()[0]
     for workers in (1, 2):
         with _serving(environ, server, workers) as serving:
-            _ask(serving, server, key, questions, 2, WARM_UP_S)
-            for count in clients:
-                found = _ask(serving, server, key, questions, count, seconds)
-                yield found._replace(workers=workers)
+            _ask(serving, server, key, asked[OWN], 2, WARM_UP_S)
+            for kind, questions in asked.items():
+                for count in clients:
+                    found = _ask(serving, server, key, questions, count, seconds)
+                    yield found._replace(workers=workers, asked=kind)
 
 
 def _ask(
@@ -119,6 +126,7 @@ def _ask(
     )
     return Load(
         0,
+        "",
         clients,
         len(spent) / took,
         quantile(spent, 0.5) * 1000,

@@ -1,6 +1,7 @@
 """Statements of a large team: decisions, facts and observations with a vocabulary of some size.
 
-Words are drawn by Zipf's law, so that some are in a tenth of all texts and most in few.
+Words are drawn by Zipf's law, so that some are in a tenth of all texts and most in few: half of the
+components have an invented name of their own.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ TECHNOLOGIES = (
     "Kubernetes Terraform Ansible Docker Prometheus Grafana Loki Tempo Sentry Celery Airflow "
     "dbt Spark Flink gRPC GraphQL REST OpenAPI Protobuf Avro JWT OAuth SAML Vault FastAPI Django"
 ).split()
+SYLLABLES = (
+    "ba be bo ca co da de do fa fe ga go ka ki la le lo ma mi mo na ne no pa po ra re".split()
+)
+INVENTED = 20_000
 THINGS = (
     "the list endpoints|the nightly run|retries|timeouts|pagination|idempotency keys|feature flags|"
     "the retention of logs|the order of events|background jobs|file uploads|rate limits|secrets|"
@@ -80,6 +85,8 @@ class Words:
         names = [f"{one}-{two} {part}" for one in SUBJECTS for two in SUBJECTS for part in PARTS]
         self._random.shuffle(names)
         self._names, self._of_names = names, _zipf(len(names))
+        self._own_names = [self._invented(number) for number in range(INVENTED)]
+        self._of_own_names = _zipf(INVENTED)
         self._of_technologies = _zipf(len(TECHNOLOGIES))
 
     def statements(self, count: int) -> Iterator[Statement]:
@@ -94,13 +101,32 @@ class Words:
             else:
                 yield self._record(author, number)
 
-    def question(self) -> str:
-        """Return a question as people ask it."""
-        return self._random.choice(QUESTIONS).format(**self._fields(0))
+    def question(self, *, of_own_name: bool) -> str:
+        """Return a question as people ask it.
+
+        With `of_own_name` about a component with an invented name, else in words that thousands of
+        statements hold.
+        """
+        name = self._own_name() if of_own_name else self._composed_name()
+        return self._random.choice(QUESTIONS).format(**self._fields(0) | {"name": name})
 
     def name(self) -> str:
         """Return the name of a component."""
+        return self._own_name() if self._random.random() < 0.5 else self._composed_name()
+
+    def _own_name(self) -> str:
+        [name] = self._random.choices(self._own_names, cum_weights=self._of_own_names)
+        return f"{name} {self._random.choice(PARTS)}"
+
+    def _composed_name(self) -> str:
         return str(self._random.choices(self._names, cum_weights=self._of_names)[0])
+
+    def _invented(self, number: int) -> str:
+        parts: list[str] = []
+        while number or len(parts) < 3:
+            number, place = divmod(number, len(SYLLABLES))
+            parts.append(SYLLABLES[place])
+        return "".join(parts).capitalize()
 
     def _fields(self, number: int) -> dict[str, Any]:
         tech, other = self._random.choices(TECHNOLOGIES, cum_weights=self._of_technologies, k=2)
