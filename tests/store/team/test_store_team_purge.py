@@ -218,3 +218,34 @@ def test_a_text_that_reads_alike_takes_nothing_away(ann: Home, bob: Home) -> Non
         pull_and_erase(bob)
         found = bob.database.rows("SELECT text, agent FROM observations")
         assert found == [("is far away", "ann")]
+
+
+def test_what_its_author_says_again_after_a_purge_comes_back(ann: Home, bob: Home) -> None:
+    create(ann.memory, entity("Zebraville", "has two harbours"))
+    said = ann.say(f"Prepare {WORDS}")
+    synced(ann, bob)
+    erased(ann, "Zebraville")
+    erased(ann, said.id)
+    ann.push()
+    pull_and_erase(bob)
+    assert not holds(bob, WORDS) and bob.database.rows("SELECT 1 FROM observations") == []
+
+    create(ann.memory, entity("Zebraville", "has two harbours"))
+    ann.say(f"Prepare {WORDS}")
+    ann.push()
+    pull_and_erase(bob)
+
+    assert bob.records()[said.what].author == "ann"
+    assert bob.database.rows("SELECT text FROM observations") == [("has two harbours",)]
+
+
+def test_what_this_user_forgot_stays_forgotten_when_a_member_purges(ann: Home, bob: Home) -> None:
+    mine = bob.say("Use UTC")
+    bob.memory.forget([mine.id], USER)
+    ann.say(f"Prepare {WORDS}")
+    synced(ann, bob)
+    erased(ann, WORDS)
+    ann.push()
+    pull_and_erase(bob)
+
+    assert (mine.id,) in bob.database.rows("SELECT id FROM tombstones")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from memory_fabric import jsontext
 from memory_fabric.models import OTHERS, Provenance
@@ -21,7 +22,7 @@ from memory_fabric.store.team.heads import Head
 def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
     """Purge what these operations of others state; return how many memories that were.
 
-    Raises what `purge.purge` raises.
+    No tombstone stays of it, since its author may say it again. Raises what `purge.purge` raises.
     """
     meant = Found(", ".join(head.key for head in found))
     for head in found:
@@ -34,8 +35,16 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
             said = FoundText(value["entity"], value["text"], "project")
             meant = replace(meant, observations=(*meant.observations, said))
     if meant:
+        before = _tombstones(memory)
         purge.purge_exactly(memory, meant, provenance)
+        new = [list(row) for row in _tombstones(memory) - before]
+        memory.write("tombstones", {"add": [], "remove": new}, provenance, store="project")
     return len(meant)
+
+
+def _tombstones(memory: Memory) -> set[tuple[Any, ...]]:
+    database = memory.database("project", create=False)
+    return set(database.rows("SELECT id, key, created_at FROM tombstones")) if database else set()
 
 
 def _is_theirs(memory: Memory, author: str, value: Mapping[str, str]) -> bool:
