@@ -399,6 +399,12 @@ BEGIN
             ELSE ' AND memory_fabric.is_visible(h.domain)' END
         || CASE WHEN in_filters = '{}' THEN ''
             ELSE ' AND memory_fabric.is_allowed(h, $7)' END
+        -- A word that many rows hold may be in none of this kind: only the newest are looked at.
+        || CASE WHEN by_time AND cardinality(in_kinds) = 1 THEN
+            ' AND h.kind = ($2)[1] AND h.created_at >= coalesce((
+                SELECT g.created_at FROM memory_fabric.heads g
+                WHERE g.space = $1 AND g.kind = ($2)[1]
+                ORDER BY g.created_at DESC OFFSET 5000 LIMIT 1), '''')' ELSE '' END
         || CASE WHEN by_time THEN ' ORDER BY h.created_at DESC' ELSE '' END
         || ' LIMIT $8
         ), numbered AS (
