@@ -399,6 +399,12 @@ BEGIN
             ELSE ' AND memory_fabric.is_visible(h.domain)' END
         || CASE WHEN in_filters = '{}' THEN ''
             ELSE ' AND memory_fabric.is_allowed(h, $7)' END
+        -- A word that many rows hold may be in none of this kind: only the newest are looked at.
+        || CASE WHEN by_time AND cardinality(in_kinds) = 1 THEN
+            ' AND h.kind = ($2)[1] AND h.created_at >= coalesce((
+                SELECT g.created_at FROM memory_fabric.heads g
+                WHERE g.space = $1 AND g.kind = ($2)[1]
+                ORDER BY g.created_at DESC OFFSET 5000 LIMIT 1), '''')' ELSE '' END
         || CASE WHEN by_time THEN ' ORDER BY h.created_at DESC' ELSE '' END
         || ' LIMIT $8
         ), numbered AS (
@@ -429,8 +435,12 @@ BEGIN
     PERFORM memory_fabric.expect_member(in_space);
     RETURN QUERY EXECUTE
         'SELECT h.op_id FROM memory_fabric.heads h WHERE h.space = $1 AND h.kind = $2'
-        || CASE WHEN in_names IS NULL THEN '' ELSE ' AND h.source = ANY (ARRAY(
-            SELECT memory_fabric.name_key(n) FROM unnest($3) AS n))' END
+        -- By their ids: in the order of time, all rows of the kind would be looked at for a name
+        -- of few. The index of names is of rows that have one.
+        || CASE WHEN in_names IS NULL THEN '' ELSE ' AND h.op_id = ANY (ARRAY(
+            SELECT g.op_id FROM memory_fabric.heads g
+            WHERE g.space = $1 AND g.source <> '''' AND g.source = ANY (ARRAY(
+                SELECT memory_fabric.name_key(n) FROM unnest($3) AS n))))' END
         || ' AND memory_fabric.is_visible(h.domain) AND memory_fabric.is_allowed(h, $4)
             AND memory_fabric.is_current(h) ORDER BY h.created_at DESC, h.op_id DESC LIMIT $5'
         USING in_space, in_kind, in_names, in_filters, in_limit;
