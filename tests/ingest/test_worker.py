@@ -193,7 +193,7 @@ def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
     (slow,) = accept(memory, SUMMARY.format("Redis") * 2000)
     clock = [time.time()]
     for _ in range(ingest_queue.MAX_ATTEMPTS):
-        tally = Worker(world.settings(), now=lambda: clock[0], limit_s=1e-4).run(once=True)
+        tally = Worker(world.settings(), now=lambda: clock[0], limit_s=0.02).run(once=True)
         assert (tally.done, tally.failed) == (0, 1)
         clock[0] += ingest_queue.MOST_RETRY_S
     queued = ingest_queue.find(memory, slow)
