@@ -367,7 +367,7 @@ class Rounds:
         late.connection.close()
 
     def _compacted(self, _: Machine) -> None:
-        """What was replaced is blanked, as after thirty days."""
+        """Blank what was replaced, as after thirty days."""
         with closing(self._server.superuser()) as connection:
             # Nobody may change this; only a superuser can go round the trigger.
             connection.execute("SET session_replication_role = 'replica'")

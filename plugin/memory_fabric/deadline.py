@@ -6,6 +6,7 @@ work checks it between two steps, and waiting for other processes asks it for th
 
 from __future__ import annotations
 
+import os
 import time
 
 from memory_fabric.errors import DeadlinePassed
@@ -99,3 +100,14 @@ def current() -> Deadline:
 
 
 _current = Deadline()
+
+
+def process_age_s() -> float:
+    """Return the seconds since this process started, or its CPU time where that is unknown."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            started_ticks = int(file.read().rpartition(b")")[2].split()[19])
+        boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return boot_s - started_ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.process_time()

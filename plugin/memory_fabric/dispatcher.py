@@ -12,7 +12,7 @@ import sys
 import time
 
 from memory_fabric.config import TIES, home_path
-from memory_fabric.deadline import NEVER_S, Deadline, current, running
+from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
 from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
@@ -366,7 +366,7 @@ def deadline_of(event_name: str) -> Deadline:
     """Return the deadline of an event for which this process was started."""
     entry = HANDLERS[event_name]
     return Deadline(
-        max(LEAST_WORK_S, entry.wall_s - _age_s()),
+        max(LEAST_WORK_S, entry.wall_s - process_age_s()),
         work_s=max(LEAST_WORK_S, entry.work_s - time.process_time()),
         lock_s=entry.lock_s,
         hurried=entry.hurried,
@@ -477,17 +477,6 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
         from memory_fabric.store.log import OUT_OF_TIME
 
         outcome.log(f"{outcome.event}{OUT_OF_TIME}{', '.join(limit.postponed)}")
-
-
-def _age_s() -> float:
-    """Return the seconds since this process started, or its CPU time where that is unknown."""
-    try:
-        with open("/proc/self/stat", "rb") as file:
-            started_ticks = int(file.read().rpartition(b")")[2].split()[19])
-        boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-        return boot_s - started_ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return time.process_time()
 
 
 def _log_for(environ: Mapping[str, str]) -> Callable[[str], None]:

@@ -1,4 +1,4 @@
-"""What every store must keep: found by recall, held back by a wall, erased, restored."""
+"""Checks of every store: recall finds, walls hold back, a purge erases, an undo restores."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Found(Value):
 
 
 class Store(Protocol):
-    """What a conformance check does with a store."""
+    """A store as the conformance checks use it."""
 
     def remember(
         self,

@@ -29,13 +29,13 @@ from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.session.standing import Standing
 from memory_fabric.store import entity_search, graph, invariants, search
-from memory_fabric.store import merge as merging
 from memory_fabric.store.domains import counts
 from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.health import status
 from memory_fabric.store.history import candidates, changes, last_mentions, resolve, trace
+from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import client_memory_files

@@ -16,7 +16,7 @@ SPACE = "space-1"
 
 
 class Log:
-    """What a server keeps: operations in the order in which they became visible."""
+    """The content of a server: operations in the order in which they became visible."""
 
     def __init__(self) -> None:
         self.operations: list[TeamOperation] = []

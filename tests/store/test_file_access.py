@@ -36,7 +36,7 @@ ALLOWED = {
     "store/sharing/claims_read.py": "looks at kind and size itself, and takes no link",
     "ingest/worker.py": SYSTEM,
     "servers/mcp/stdio.py": "/dev/null, in the place of stdout",
-    "dispatcher.py": SYSTEM,
+    "deadline.py": SYSTEM,
     "store/forget/purge_rows.py": OWN_DATABASE,
     "setup/packages.py": INSTALLER,
     "setup/install_packages.py": INSTALLER

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, files, invariants, journal, merge
+from memory_fabric.store import backup, files, invariants, journal
 from memory_fabric.store.forget import purge
 from memory_fabric.store.health import integrity_check, repair
+from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity
 

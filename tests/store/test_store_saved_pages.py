@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Project
-from memory_fabric.store import saved_pages
+from memory_fabric.store.forget import saved_pages
 
 
 def project(name: str, id_: str) -> Project:

@@ -40,7 +40,7 @@ class Home:
         return run_process(words, {**self.hooks.environ, **variables}, self.hooks.project, stdin)
 
     def json(self, *words: str) -> Any:
-        """What the command answers in JSON; it must succeed."""
+        """Return a command's answer in JSON; it must succeed."""
         done = self.run(*words, "--json")
         assert done.status == 0, done.err + done.out
         return done.json
@@ -58,7 +58,7 @@ class Home:
         return str(self.json("remember", text, *words)["id"])
 
     def recalled(self, query: str) -> list[dict[str, Any]]:
-        """What a recall finds."""
+        """Return the texts that a recall finds."""
         done = self.run("recall", query, "--json")
         assert done.status in (0, 3), done.err
         found: list[dict[str, Any]] = done.json["results"]

@@ -184,14 +184,14 @@ COMMANDS = (
     ),
     Command(
         "check",
-        "commands.check",
+        "commands.check_repair",
         "check",
         MAINTAIN,
         "Check stored data for damage and disorder, without changing anything.",
     ),
     Command(
         "repair",
-        "commands.repair",
+        "commands.check_repair",
         "repair",
         MAINTAIN,
         "Rebuild damaged or lost databases, indexes and journals.",

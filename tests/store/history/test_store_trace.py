@@ -9,10 +9,9 @@ import pytest
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import merge
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan
-from memory_fabric.store.history import trace, undo
+from memory_fabric.store.history import merge, trace, undo
 from memory_fabric.store.history.trace import EntityTrace, RecordTrace
 from memory_fabric.store.memory import Memory
 from store.support import (

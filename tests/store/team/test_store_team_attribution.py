@@ -1,4 +1,4 @@
-"""What other members say is told with their name, limited, and never as this user's own."""
+"""Statements of other members are told with their name, limited, and never as one's own."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def isolate(home: Home, domain: str) -> None:
 
 
 def current(home: Home, *states: str) -> dict[str, str]:
-    """What one author says by key, as others see it."""
+    """Return one author's statements by key, as others see them."""
     found: dict[str, list[heads.Head]] = {}
     for head in home.heads().values():
         if head.state in states:

@@ -1,4 +1,4 @@
-"""What is shown follows from the operations read, not from their order or lost answers."""
+"""Neither the order of operations nor lost answers change the state that is shown."""
 
 from __future__ import annotations
 

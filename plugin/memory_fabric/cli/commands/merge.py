@@ -8,9 +8,9 @@ import typer
 
 from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput
-from memory_fabric.store import merge as merging
+from memory_fabric.store.history import merge as merging
+from memory_fabric.store.history.merge import Aliases, Plan
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.merge import Aliases, Plan
 
 
 def merge(

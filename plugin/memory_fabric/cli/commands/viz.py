@@ -14,7 +14,7 @@ from memory_fabric import ids
 from memory_fabric.cli import browser, environment, show
 from memory_fabric.cli.output import STREAM, write
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.store import saved_pages
+from memory_fabric.store.forget import saved_pages
 from memory_fabric.store.memory import Memory
 
 PAGE, MERMAID, DOT, JSON = "page", "mermaid", "dot", "json"

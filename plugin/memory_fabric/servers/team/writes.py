@@ -37,7 +37,7 @@ UNKNOWN_TYPE = "unknown"
 
 
 class Statement(Value):
-    """What a member says now under a key; a value of None withdraws it."""
+    """A member's present statement under a key; a value of None withdraws it."""
 
     kind: str
     key: str

@@ -12,20 +12,10 @@ from dataclasses import replace
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
-from memory_fabric.store import (
-    backup,
-    files,
-    journal,
-    launch_marks,
-    records,
-    saved_pages,
-    signing,
-    spool,
-    write,
-)
+from memory_fabric.store import backup, files, journal, launch_marks, records, signing, spool, write
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.domains import callers
-from memory_fabric.store.forget import own_words, purge_files, purge_rows
+from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
 from memory_fabric.store.forget.purge_plan import Plan, asked, target_in
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import Sought

@@ -1,4 +1,4 @@
-"""What other members say, shown in the database as records of others (docs/decisions/0020)."""
+"""Statements of other members, shown in the database as records of others (docs/decisions/0020)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other members say of the graph, as rows that name them.
+"""Statements of other members about the graph, as rows that name them.
 
 An observation or relation is there once, whoever states it: a row of this user's own is left alone,
 one of others has the member's name and the trust `foreign`. Aliases of others are not used: they

@@ -1,8 +1,9 @@
-"""repair: rebuild damaged or lost databases and journals."""
+"""check and repair: find damage in what is stored, and rebuild it."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -11,11 +12,34 @@ from memory_fabric.cli import environment, progress, show
 from memory_fabric.store import backup as backups
 from memory_fabric.store import invariants
 from memory_fabric.store.database import mark_suspect
+from memory_fabric.store.health import integrity_check
 from memory_fabric.store.memory import KINDS, Memory
 from memory_fabric.store.sharing import adoption
 from memory_fabric.store.tiers import sync as tiers
 
 MAX_ORPHANS = 10_000
+
+
+def check(as_json: show.AsJson = False) -> int:
+    """Check stored data for damage and disorder, without changing anything.
+
+    Finds damage in databases, indexes, journals, queues and backups, and notes what to tidy up:
+    entities without observations or relations, names in several spellings. Exit code 1 only for
+    damage.
+    """
+    with environment.open_memory() as memory:
+        found = integrity_check.findings(memory)
+    harms = any(finding.harms for finding in found)
+    if as_json:
+        show.json_out({"sound": not harms, "findings": [asdict(finding) for finding in found]})
+        return int(harms)
+    for finding in found:
+        place = f" ({finding.where})" if finding.where else ""
+        head = "" if finding.harms else "note: "
+        show.line(f"{head}{finding.text} {finding.remedy}{place}")
+    if not harms:
+        show.line("Nothing is damaged.")
+    return int(harms)
 
 
 def repair(
