@@ -113,6 +113,19 @@ def config_path(environ: Mapping[str, str]) -> str:
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
 
 
+def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the folders in which clients keep transcripts, by the clients' keys in
+    `clients.transcripts`.
+    """
+    codex = environ.get("CODEX_HOME", "") or "~/.codex"
+    qwen = environ.get("QWEN_RUNTIME_DIR", "") or environ.get("QWEN_HOME", "") or "~/.qwen"
+    return {
+        "claude-code": os.path.join(config_path(environ), "projects"),
+        "codex": _absolute(codex, environ),
+        "qwen": os.path.join(_absolute(qwen, environ), "projects"),
+    }
+
+
 def has_display(environ: Mapping[str, str], system: str) -> bool:
     """Return True if a browser started here would have a screen; `system` is `sys.platform`."""
     if environ.get("BROWSER"):

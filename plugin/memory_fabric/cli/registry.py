@@ -204,6 +204,13 @@ COMMANDS = (
         "Make a verified copy of each database in `backups/` next to it, and keep the newest five.",
     ),
     Command(
+        "learn",
+        "commands.learn",
+        "learn",
+        MAINTAIN,
+        "Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.",
+    ),
+    Command(
         "import",
         "commands.import_export",
         "import_file",

@@ -189,6 +189,8 @@ def _trust(
     if not said.checked:
         return "assistant", "", False
     if candidate is not None:
+        if candidate.trust != "user":
+            return "assistant", "", False  # from a transcript, in which other texts pass as typed
         words = str(candidate.evidence.get("prompt") or candidate.what)
         note = note._replace(quotation=candidate.what)
         if not check(note, (words,), (*said.all, words), known):

@@ -14,14 +14,21 @@ class RequestContext:
 
     `agent_type` is that of the agent that speaks and reads here; empty for a session without one.
     If config.toml isolates it, `memory` is limited to what it may see (`visible_to`). `launched`
-    are the settings with which its session was started, if in another folder.
+    are the settings with which its session was started, if in another folder. `is_past` means that
+    an old session is read: its records have its times, and the folder as it is now proves nothing.
     """
 
     def __init__(
-        self, memory: Memory, now: str, agent_type: str = "", launched: Settings | None = None
+        self,
+        memory: Memory,
+        now: str,
+        agent_type: str = "",
+        launched: Settings | None = None,
+        *,
+        is_past: bool = False,
     ) -> None:
         self.memory, self.now, self.agent_type = memory, now, agent_type
-        self._launched = launched
+        self._launched, self.is_past = launched, is_past
 
     @property
     def domain(self) -> AgentDomain:
@@ -34,7 +41,7 @@ class RequestContext:
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
         """Return the context of another agent type, or session `launched` in another folder."""
         seen = visible_to(self.memory.whole, agent_type, launched)
-        return RequestContext(seen, self.now, agent_type, launched)
+        return RequestContext(seen, self.now, agent_type, launched, is_past=self.is_past)
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_REMEMBERED_CHARS = 1024
+# Redacted texts that are remembered, together at most so many characters.
+MAX_CLEAN_CHARS = 1 << 20
 # The beginning of the marks in the place of secrets.
 REDACTED = "[redacted"
 # An item of a block, and the end of its columns (recall.render).
@@ -23,11 +25,18 @@ ITEM, COLUMNS_END = "- [", "] "
 
 
 def may_hold_secret(text: str) -> bool:
-    """False only where `redact` would change nothing: no sign of any of its rules is there."""
+    """False only where `redact` would change nothing: no sign of any of its rules is there, or the
+    text is what it left.
+    """
+    if text in _CLEAN:
+        return False
     if len(text) <= MAX_REMEMBERED_CHARS:
         answer: bool = _SEEN[text]
         return answer
-    return _may_hold(text)
+    if _may_hold(text):
+        return True
+    _CLEAN.add(text)
+    return False
 
 
 def _may_hold(text: str) -> bool:
@@ -48,6 +57,23 @@ def _is_id(text: str) -> bool:
 _SEEN = Memo(_may_hold, 1024)
 
 
+class _Clean(dict[str, None]):
+    """Texts that `redact` leaves as they are: most are looked at again when they are stored."""
+
+    chars = 0
+
+    def add(self, text: str) -> None:
+        """Remember a text; all others are dropped when they are too long together."""
+        self.chars += len(text)
+        if self.chars > MAX_CLEAN_CHARS:
+            self.clear()
+            self.chars = len(text)
+        self[text] = None
+
+
+_CLEAN = _Clean()
+
+
 def without_secrets(text: str) -> str:
     """The text as `redact` leaves it."""
     if not may_hold_secret(text):
@@ -55,7 +81,9 @@ def without_secrets(text: str) -> str:
     # late: only doubtful texts need its slow expressions
     from memory_fabric.redaction.redact import redact
 
-    return redact(text)
+    clean = redact(text)
+    _CLEAN.add(clean)
+    return clean
 
 
 def block_without_secrets(block: str) -> str:

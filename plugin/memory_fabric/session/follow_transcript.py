@@ -8,7 +8,9 @@ recognised.
 from __future__ import annotations
 
 import os
+import time
 
+from memory_fabric import ids
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.clients.claude_code.transcript import (
     MISSING,
@@ -25,7 +27,7 @@ from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.clients.claude_code.transcript import Reading
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.session.turn_dedup import OwnedTurn
     from memory_fabric.store.memory import Memory
+
+    Read = Callable[..., Reading]
 
 # The limit of one reading; later hooks read the rest.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
@@ -58,13 +62,15 @@ def follow(
     max_chars: int = MAX_NEW_CHARS,
     *,
     is_here: bool = True,
+    read: Read = read_on,
 ) -> list[Kept]:
     """Save the new part of the transcript; return what became of the notes in it.
 
     Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer.
     The offset moves only after everything read was stored or queued. `is_here` means that the
     session itself calls, so it is running; otherwise another session catches up on it. For another
-    session, or one of whose agents calls, pass the context of `context_of`.
+    session, or one of whose agents calls, pass the context of `context_of`. `read` reads the
+    transcripts of another client.
     """
     memory, database = context.memory, context.memory.session_database()
     if is_here:
@@ -72,7 +78,7 @@ def follow(
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
-    reading = read_on(path, offset, mark, max_bytes, max_said=max_chars)
+    reading = read(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
         notes["attended"] = trust_for(memory.settings, "user") == "user"
@@ -181,6 +187,7 @@ def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None
     memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
+    since = _kept_since(memory.settings.episodes_keep_days) if context.is_past else ""
     episodes = [
         {
             "id": turn.uuid,
@@ -192,7 +199,8 @@ def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None
             "created_at": turn.created_at,
         }
         for turn, owner, is_new, _ in owned
-        if is_new and turn.uuid and (text := episode_text(turn.text))
+        if is_new and turn.uuid and turn.created_at >= since
+        if (text := episode_text(turn.text))
     ]
     if episodes:
         by = Provenance(
@@ -203,6 +211,11 @@ def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None
             domain=context.domain.name,
         )
         memory.write("add_episodes", {"episodes": episodes}, by)
+
+
+def _kept_since(days: int) -> str:
+    """Return the time before which turns have expired."""
+    return ids.timestamp(time.time() - days * 24 * 3600)
 
 
 def _complain(

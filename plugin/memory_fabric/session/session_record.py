@@ -61,7 +61,7 @@ def conclude(context: RequestContext, session: str) -> Record | None:
         failing=_failing(notes),
         decisions=[row[0] for row in made],
         solved=int(notes.get("solved", 0)),
-        commit=commits.commit_at(memory.settings.project_dir),
+        commit="" if context.is_past else commits.commit_at(memory.settings.project_dir),
     )
     if record is None:
         return None

@@ -102,16 +102,16 @@ def noted(
     last, waiting = str(notes.get("said", "")), bool(notes.get("waiting"))
     question, is_done = str(notes.get("question", "")), bool(notes.get("is_done"))
     request, ended = str(notes.get("request", "")), str(notes.get("ended", ""))
-    for role, text in said:
-        text = without_injected(text[-MAX_READ_CHARS:] if role == "assistant" else text)
+    final, answer = _final_answer(said)
+    for place, (role, text) in enumerate(said):
         if role == "assistant":
-            answer = without_secrets(account(text)).rstrip()
-            if not answer:
-                continue
-            last, waiting = one_line(answer)[-MAX_SAID_CHARS:], False
-            question, is_done = question_in(answer), declares_done(answer)
-            ended = outcome_in(answer, request)
-        elif text.startswith(INTERRUPTED):
+            if place == final:
+                last, waiting = one_line(answer)[-MAX_SAID_CHARS:], False
+                question, is_done = question_in(answer), declares_done(answer)
+                ended = outcome_in(answer, request)
+            continue
+        text = without_injected(text)
+        if text.startswith(INTERRUPTED):
             waiting = True
         elif text.strip():
             last, waiting, question, is_done, ended = "", True, "", False, ""
@@ -134,6 +134,22 @@ def noted(
         "items": notes.get("items") if listed is None else listed,
         "at": at or notes.get("at", ""),
     }
+
+
+def _final_answer(said: Sequence[tuple[str, str]]) -> tuple[int, str]:
+    """Return place and account of the last answer to the last prompt; -1 without one.
+
+    The prompts and answers after them make all earlier answers moot.
+    """
+    for place in range(len(said) - 1, -1, -1):
+        role, text = said[place]
+        text = without_injected(text[-MAX_READ_CHARS:] if role == "assistant" else text)
+        if role != "assistant":
+            if text.strip() and not text.startswith(INTERRUPTED):
+                break
+        elif answer := without_secrets(account(text)).rstrip():
+            return place, answer
+    return -1, ""
 
 
 def summary(

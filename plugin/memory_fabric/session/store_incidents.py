@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memory_fabric.clients.claude_code.transcript import Turn
     from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
 
 SHELL = "Bash"
 # Commands whose results were missing when the transcript was read.
@@ -48,6 +47,7 @@ def keep_incidents(
     steps, calls = steps_in(turns, notes.get("calls", {}))
     touched = [str(file) for file in notes.get("files", ())]
     solved, failing = incidents.follow(steps, still_failing(notes), touched)
+    at = max((turn.created_at for turn in turns), default="") if context.is_past else ""
     by = Provenance(
         "assistant",
         trust="assistant",
@@ -61,11 +61,11 @@ def keep_incidents(
         note = _note_about(failure, waiting, is_only=is_only)
         if note is not None:
             waiting.remove(note)
-            _add_evidence(context.memory, note, incidents.evidence_of(failure), by)
+            _add_evidence(context, note, incidents.evidence_of(failure), by)
         else:
-            new += _keep(context.memory, failure, by)
+            new += _keep(context, failure, by, at)
     for note in waiting:
-        _add_evidence(context.memory, note, _reported(note, steps), by)
+        _add_evidence(context, note, _reported(note, steps), by)
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
     return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
 
@@ -111,13 +111,17 @@ def steps_in(
     return steps, dict(list(waiting.items())[-MAX_CALLS:])
 
 
-def _keep(memory: Memory, failure: incidents.Failure, by: Provenance) -> list[Record]:
-    """Store the record of a solved failure; return it if it is new."""
+def _keep(
+    context: RequestContext, failure: incidents.Failure, by: Provenance, at: str
+) -> list[Record]:
+    """Store the record of a failure that was solved at `at` ('' for now); return it if it is
+    new.
+    """
     record = incidents.fix_of(failure)
     if record is None:
         return []
-    record = record._replace(id=ids.new_id(), evidence=_with_commit(memory, record.evidence))
-    stored = memory.remember(record, by)
+    record = record._replace(id=ids.new_id(), evidence=_with_commit(context, record.evidence))
+    stored = context.memory.remember(record, by, at=at)
     return [stored] if stored is not None and stored.id == record.id else []
 
 
@@ -147,9 +151,12 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
     return {}
 
 
-def _add_evidence(memory: Memory, note: Record, known: Mapping[str, Any], by: Provenance) -> None:
+def _add_evidence(
+    context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
+) -> None:
     """Add what is known of the failure to the record of a note, whose own evidence stays."""
-    evidence = _with_commit(memory, known) | dict(note.evidence) if known else {}
+    memory = context.memory
+    evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if not evidence or evidence == dict(note.evidence):
         return
     payload: dict[str, Any] = {"record": records.as_object(note._replace(evidence=evidence))}
@@ -157,8 +164,10 @@ def _add_evidence(memory: Memory, note: Record, known: Mapping[str, Any], by: Pr
     memory.write("put_record", payload, by, store=kind_of(memory, note))
 
 
-def _with_commit(memory: Memory, evidence: Mapping[str, Any]) -> dict[str, Any]:
-    commit = commits.commit_at(memory.settings.project_dir)
+def _with_commit(context: RequestContext, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    if context.is_past:
+        return dict(evidence)
+    commit = commits.commit_at(context.memory.settings.project_dir)
     return dict(evidence) | ({"commit": commit} if commit else {})
 
 

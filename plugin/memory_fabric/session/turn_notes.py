@@ -102,7 +102,7 @@ def end_turn(
         found = heard(prompt.text)
         if found is None or stated(prompt.text):
             continue  # what it states was stored with the prompt
-        earlier = _earlier(memory, session, found.sentence)
+        earlier = earlier_prompts(memory, session, found.sentence)
         evidence = {
             PROMPT: cut(one_line(prompt.text), MAX_PROMPT_CHARS),
             BEFORE: cut(one_line(before), MAX_BEFORE_CHARS),
@@ -121,7 +121,7 @@ def end_turn(
             agent=context.agent_type,
             domain=context.domain.name,
         )
-        known = _noted(memory, found.sentence)
+        known = noted_before(memory, found.sentence)
         if known is not None:
             memory.remember(known, by)  # a further occurrence
             continue
@@ -135,7 +135,7 @@ def last_said(memory: Memory, session: str) -> str:
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
 
 
-def _noted(memory: Memory, sentence: str) -> Record | None:
+def noted_before(memory: Memory, sentence: str) -> Record | None:
     """Return the record with the user's trust that has this sentence as its quotation."""
     from memory_fabric.notes.replaced import nearest
     from memory_fabric.text import same_form
@@ -147,7 +147,7 @@ def _noted(memory: Memory, sentence: str) -> Record | None:
     return known if same_form(quotation) == same_form(sentence) else None
 
 
-def _earlier(memory: Memory, session: str, sentence: str) -> list[str]:
+def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
     """Return prompts of other sessions that share words with a sentence, one of each session."""
     from memory_fabric.store.fts_query import match_expression
     from memory_fabric.text import terms

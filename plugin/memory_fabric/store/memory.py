@@ -263,14 +263,20 @@ class Memory:
         return Operation(ids.new_id(), kind, payload, provenance, store)
 
     def remember(
-        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+        self,
+        record: Record,
+        by: Provenance,
+        supersedes: Sequence[str] = (),
+        *,
+        echo: bool = False,
+        at: str = "",
     ) -> Record | None:
         """Store a record and return it, or the known one that it repeats; None below the candidate
         limit.
 
         Fills in id, times and provenance, and closes the records (ids) that it `supersedes`, if
-        allowed. An `echo` does not count as an occurrence. Raises StoreUnavailable if it could not
-        even be queued.
+        allowed. An `echo` does not count as an occurrence. `at` is the time at which it was said,
+        if an old session is read. Raises StoreUnavailable if it could not even be queued.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -285,8 +291,8 @@ class Memory:
             origin=by.origin,
             domain=record.domain if record.domain != "general" else by.domain,
             project=record.project or (self.project.name if self.project else ""),
-            created_at=by.at,
-            valid_from=record.valid_from or by.at,
+            created_at=at or by.at,
+            valid_from=record.valid_from or at or by.at,
         )
         if record.scope == "global":
             # late: rare, and never on a prompt
@@ -300,6 +306,7 @@ class Memory:
         payload: dict[str, Any] = {"record": records.as_object(record)}
         payload |= {"supersedes": list(supersedes)} if supersedes else {}
         payload |= {"echo": True} if echo else {}
+        payload |= {"past": True} if at else {}
         result = self._write("remember", payload, by, store)
         if result.get("queued"):
             return record

@@ -15,8 +15,10 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, BinaryIO
+
+    Parse = Callable[[Mapping[str, Any], int], "Turn | None"]
 
 MAX_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
@@ -91,6 +93,7 @@ def read_on(
     *,
     max_said: int = MAX_BYTES,
     sidechain: bool = False,
+    parse: Parse | None = None,
 ) -> Reading:
     """Read the transcript from byte `offset` on, if it still is the file with that `mark`.
 
@@ -98,6 +101,7 @@ def read_on(
     offset has moved and is below the file's size, also when the event's deadline has passed. An
     incomplete last line is left for the next reading. A line longer than `max_bytes` is skipped as
     bad, a part at a time. Side chains are kept only with `sidechain`, for transcripts of subagents.
+    `parse` returns the turn in an entry and the offset of its line, for other clients' transcripts.
     """
     try:
         with files.open_regular(path) as file:
@@ -105,7 +109,8 @@ def read_on(
             same = 0 <= offset <= size and mark in ("", _mark(file, offset))
             start = offset if same else 0
             file.seek(start)
-            turns, ends, end, bad = _read(file, start, max_bytes, max_said, sidechain)
+            turn_at = parse or (lambda entry, _: turn_of(entry, sidechain))
+            turns, ends, end, bad = _read(file, start, max_bytes, max_said, turn_at)
             return Reading(turns, end, bad, _mark(file, end), "" if same else REPLACED, ends)
     except FileNotFoundError:
         return Reading([], offset, mark=mark, trouble=MISSING)
@@ -210,7 +215,7 @@ def task_of_agent(path: str, agent: str) -> str:
 
 
 def _read(
-    file: BinaryIO, offset: int, max_bytes: int, max_said: int, sidechain: bool
+    file: BinaryIO, offset: int, max_bytes: int, max_said: int, parse: Parse
 ) -> tuple[list[Turn], tuple[int, ...], int, int]:
     turns: list[Turn] = []
     ends = [offset]
@@ -222,9 +227,9 @@ def _read(
             if rest:
                 offset, bad = offset + len(line) + rest, bad + 1
             break
-        offset += len(line)
+        at, offset = offset, offset + len(line)
         try:
-            turn = turn_of(load_object(line), sidechain) if line.strip() else None
+            turn = parse(load_object(line), at) if line.strip() else None
         except BadInput:
             bad += 1
             continue

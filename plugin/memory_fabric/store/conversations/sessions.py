@@ -34,6 +34,55 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
         return _touch(c, session, now, transcript)
 
 
+def adopt(
+    db: Database,
+    session: str,
+    transcript: str,
+    batch: str,
+    *,
+    started_at: str,
+    seen_at: str,
+    notes: Mapping[str, Any],
+) -> int:
+    """Create the row of a past session, or take a known one over, for the run `batch` that reads
+    it; return the offset up to which its transcript was read.
+
+    A new row counts as ended, so that no hook reads the session at the same time.
+    """
+    from memory_fabric.store.operations import learn_effects  # late: never in a hook
+
+    text = jsontext.dumps(notes, ensure_ascii=False) if notes else ""
+    with db.transaction(durable=False) as c:
+        is_new = c.execute(
+            "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript, block, ended_at) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (session, started_at, seen_at, transcript, text, seen_at),
+        ).rowcount
+        (offset,) = c.execute("SELECT offset FROM sessions WHERE id = ?", (session,)).fetchone()
+        before = learn_effects.UNKNOWN if is_new else offset
+        learn_effects.mark_session(c, batch, session, before)
+    return int(offset)
+
+
+def finish(db: Database, session: str) -> None:
+    """Note that the run which adopted a session is done with it."""
+    from memory_fabric.store.operations import learn_effects  # late: never in a hook
+
+    with db.transaction(durable=False) as c:
+        learn_effects.finish_session(c, session)
+
+
+def read_to(db: Database) -> dict[str, int]:
+    """Return how far each session's transcript was read; -1 for one that a run has begun and not
+    finished.
+    """
+    rows = db.rows(
+        "SELECT id, CASE WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'learning ' || s.id) "
+        "THEN -1 ELSE offset END FROM sessions AS s"
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:

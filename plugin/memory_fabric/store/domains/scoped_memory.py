@@ -116,13 +116,19 @@ class ScopedMemory(Memory):
         return self._visible_part(self._whole.write_now(kind, payload, provenance, store=store))
 
     def remember(
-        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+        self,
+        record: Record,
+        by: Provenance,
+        supersedes: Sequence[str] = (),
+        *,
+        echo: bool = False,
+        at: str = "",
     ) -> Record | None:
         """Store the record in one of these domains and return it; see Memory."""
         if not self.hidden:
             _, by = self._limited("remember", {}, by)
             record = record._replace(domain=by.domain)
-        return self._whole.remember(record, by, supersedes, echo=echo)
+        return self._whole.remember(record, by, supersedes, echo=echo, at=at)
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
         """Apply an operation to its database; see Memory."""

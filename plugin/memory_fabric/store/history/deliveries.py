@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 
+# A past session that was only read in (store.operations.learn_effects): no hook ran in it.
+_ONLY_LEARNED = (
+    "(loaded_at = '' AND prompts = 0 AND id IN (SELECT json_extract(value, '$[0]') FROM meta "
+    "WHERE key >= 'learned ' AND key < 'learned!' AND instr(key, ' session ') > 0 "
+    "AND json_extract(value, '$[1]') = -1))"
+)
+_SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
+
+
 def ledger(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
     """Return injections into main conversations since then: session, memory, channel, time.
 
@@ -31,16 +40,13 @@ def ledger(databases: Iterable[Database], since: str) -> list[tuple[str, str, st
 
 def sessions(databases: Iterable[Database]) -> set[str]:
     """Return ids of all sessions in which a hook ran."""
-    return {row[0] for database in databases for row in database.rows("SELECT id FROM sessions")}
+    query = f"SELECT id FROM sessions WHERE NOT {_ONLY_LEARNED}"
+    return {row[0] for database in databases for row in database.rows(query)}
 
 
 def span(databases: Iterable[Database]) -> tuple[str, str]:
     """Return the times at which a hook first and last ran here; empty if none ever has."""
-    found = [
-        row
-        for database in databases
-        if (row := database.row("SELECT min(started_at), max(seen_at) FROM sessions")) and row[0]
-    ]
+    found = [row for database in databases if (row := database.row(_SPAN)) and row[0]]
     first = min((row[0] for row in found), default="")
     return first, max((row[1] for row in found), default="")
 

@@ -176,6 +176,14 @@ def _dropped(payload: Payload, inverse: Inverse) -> str:
     return f"dropped {many(len(inverse), 'ingested text')}"
 
 
+def _began_to_learn(payload: Payload, inverse: Inverse) -> str:
+    return "read past sessions in"
+
+
+def _unlearned(payload: Payload, inverse: Inverse) -> str:
+    return "deleted the turns of past sessions"
+
+
 def _decisions(ingest: Mapping[str, Any]) -> Sequence[str]:
     return ingest.get("key_decisions") or ()
 
@@ -206,6 +214,8 @@ _DESCRIBE: dict[str, Callable[[Payload, Inverse], str]] = {
     "ingest": _ingested,
     "ingested": _processed,
     "drop_ingests": _dropped,
+    "learn": _began_to_learn,
+    "unlearn": _unlearned,
     "purged": _erased,
 }
 

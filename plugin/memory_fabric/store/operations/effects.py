@@ -14,6 +14,7 @@ from memory_fabric.store.operations import (
     deletions,
     forget_effects,
     ingest_effects,
+    learn_effects,
     merge_effects,
     others_effects,
     record_effects,
@@ -130,8 +131,11 @@ def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
 
 
 def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Add turns of a session, each once by its uuid; forgotten turns are skipped."""
-    added = 0
+    """Add turns of a session, each once by its uuid; forgotten turns are skipped.
+
+    A `batch` is the run that reads past sessions: undoing it deletes the turns.
+    """
+    added = []
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
             continue
@@ -151,8 +155,10 @@ def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
                 item["created_at"],
             ),
         )
-        added += cursor.rowcount
-    return {"added": added}, []
+        added += [item["id"]] if cursor.rowcount > 0 else []
+    if payload.get("batch"):
+        learn_effects.mark_turns(c, payload["batch"], added)
+    return {"added": len(added)}, []
 
 
 def undo(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -200,6 +206,8 @@ EFFECTS: dict[str, Effect] = {
     "ingest": ingest_effects.ingest,
     "ingested": ingest_effects.ingested,
     "drop_ingests": ingest_effects.drop_ingests,
+    "learn": learn_effects.learn,
+    "unlearn": learn_effects.unlearn,
 }
 
 

@@ -52,10 +52,12 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
     becomes active when a second session states it, unless it is only heard in a prompt; an `echo`
     of what was said before does not count. A forgotten record comes back only when the user states
-    it again later. Records that the payload `supersedes` are closed, if this one may close them.
+    it again later. Records that the payload `supersedes` are closed, if this one may close them. A
+    record of the `past`, from an old session, may come again after an undo.
     """
     new = records.from_object(payload["record"])
-    result, inverse = _remembered(c, new, by, echo=payload.get("echo") is True)
+    past = payload.get("past") is True
+    result, inverse = _remembered(c, new, by, echo=payload.get("echo") is True, past=past)
     stored = result["record"]
     if stored is None or not payload.get("supersedes"):
         return result, inverse
@@ -64,7 +66,9 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     return result | closed, [*supersede_effects.back(links), *inverse]
 
 
-def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: bool) -> Result:
+def _remembered(
+    c: sqlite3.Connection, new: Record, by: Provenance, *, echo: bool, past: bool
+) -> Result:
     # A shared journal may have returned the record before it was stored here: it is this user's
     # own.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
@@ -78,7 +82,8 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: boo
         status = "active" if new.confidence >= STORED_FROM else "candidate"
         stored = new._replace(status=status)
         change = _replace(c, None, stored, [new.session])
-        return _result(stored, repeated=False), [_op("forget", ids=[new.id]), *change.undo]
+        back = _op("forget", ids=[new.id], **({"bury": False} if past else {}))
+        return _result(stored, repeated=False), [back, *change.undo]
     old, seen = known
     echo = echo or _is_weaker_repeat(old, new)
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))

@@ -121,6 +121,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "record": _RECORD,
         "supersedes": _optional(_texts),
         "echo": _optional(_flag),
+        "past": _optional(_flag),
         "batch": _optional(_text),
     },
     "supersede": {"links": _objects(id=_text, by=_text, at=_text, was=_object(by=_text, at=_text))},
@@ -151,7 +152,8 @@ SHAPES: dict[str, dict[str, Check]] = {
     "restore": {**_ROWS, "batch": _optional(_text)},
     "remove_orphans": {"entityNames": _texts},
     "add_episodes": {
-        "episodes": _objects(id=_text, session=_text, role=_text, text=_text, created_at=_text)
+        "episodes": _objects(id=_text, session=_text, role=_text, text=_text, created_at=_text),
+        "batch": _optional(_text),
     },
     "take_in": {
         "place": _text,
@@ -172,4 +174,6 @@ SHAPES: dict[str, dict[str, Check]] = {
     },
     "ingested": {"id": _text, "outcome": _object()},
     "drop_ingests": {"ids": _texts},
+    "learn": {"batch": _text},
+    "unlearn": {"batch": _text},
 }

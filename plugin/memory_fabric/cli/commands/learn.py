@@ -1,0 +1,215 @@
+"""learn: read in the past sessions that clients still have, after a preview."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import environment, formatting, progress, show
+from memory_fabric.clients.transcripts import CLIENTS
+from memory_fabric.config import Settings, captures, transcript_roots
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.learning import plan, runs
+from memory_fabric.learning.plan import Group, Session
+from memory_fabric.learning.read import Reading, Result
+from memory_fabric.learning.undo import undo
+from memory_fabric.store import switches
+from memory_fabric.text import first_of, many
+
+MAX_NAMED = 5
+UNREAD = {
+    plan.GONE: "folder deleted: make it again, or clone the project there",
+    plan.OFF: "capture is off for it",
+    plan.RUNNING: "in use: its own hooks read it",
+}
+
+
+def learn(
+    run: Annotated[bool, typer.Option("--run", help="Read the sessions of the preview.")] = False,
+    here: Annotated[
+        bool, typer.Option("--here", help="Only the sessions of this folder's project.")
+    ] = False,
+    take_back: Annotated[
+        bool,
+        typer.Option(
+            "--undo", help="Take the last run back: its memories and turns, in all projects."
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Answer in JSON: sessions by project and state; with --run, what it made.",
+        ),
+    ] = False,
+) -> int:
+    """Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.
+
+    Without an option it only shows what there is: how many sessions of which projects, since when,
+    and which of them their client deletes soon; in a terminal it then asks whether to read them.
+    Each project's sessions go into its own memory, in the order of time: turns, session records,
+    known fixes, and what you said again over sessions (as candidates). A run that was interrupted
+    goes on where it was.
+
+        memory-fabric learn --run
+    """
+    if run and take_back:
+        raise BadInput("--undo", "--run and --undo exclude each other.", remedy="Use one of them.")
+    settings = _settings()
+    if take_back:
+        return _undo(settings, as_json)
+    now_s = time.time()
+    found = plan.make(settings, transcript_roots(os.environ), now_s)
+    if here:
+        found = plan.of_folder(found, settings.project_dir, settings.home)
+    chosen = [one for one in found if one.state in plan.TO_READ]
+    if not run:
+        if as_json:
+            show.json_out(plan.as_json(found, now_s))
+        else:
+            _preview(found, settings, now_s)
+        is_asked = chosen and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        if not (is_asked and typer.confirm("Read them now?")):
+            return 0
+    return _run(settings, chosen, as_json)
+
+
+def _settings() -> Settings:
+    """Return the settings. Raises BadInput or StoreUnavailable where nothing may be read in."""
+    settings = environment.settings()
+    if settings.domain in settings.domains.isolated and settings.domain:
+        raise BadInput(
+            "MEMORY_FABRIC_DOMAIN",
+            f"This shell is limited to the domain {settings.domain}, and sessions are of others.",
+            remedy="Unset MEMORY_FABRIC_DOMAIN.",
+        )
+    is_off = not switches.state(settings.home, switches.EVERYWHERE)["write"]
+    if is_off or not captures(settings):
+        raise switches.off_error(settings)
+    return settings._replace(domain="", session="")
+
+
+def _preview(found: Sequence[Session], settings: Settings, now_s: float) -> None:
+    if not found:
+        show.line("No sessions of Claude Code, Codex or Qwen Code were found on this machine.")
+        return
+    chosen = [one for one in found if one.state in plan.TO_READ]
+    size = sum(one.left for one in chosen)
+    began = min(one.transcript.head.began_at for one in found)
+    show.line(
+        f"{many(len(found), 'session')} of {_clients(found)} since {began[:10]}; "
+        f"{len(chosen)} not in memory yet ({_megabytes(size)}).",
+        style="bold",
+    )
+    groups = plan.groups(found)
+    show.table(("project", "sessions", "to read", "since", "folder"), map(_row, groups))
+    for line in _about(found, settings, now_s):
+        show.line(line)
+    if chosen:
+        show.line("memory-fabric learn --run reads them; learn --undo takes all of it back.")
+
+
+def _row(group: Group) -> tuple[str, str, str, str, str]:
+    waiting = len(group.of(*plan.TO_READ))
+    since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
+    place = group.place.root
+    return group.place.name, str(len(group.sessions)), str(waiting or "-"), since, place
+
+
+def _about(found: Sequence[Session], settings: Settings, now_s: float) -> list[str]:
+    """Return what is left out and why, and what clients delete when."""
+    lines = []
+    for state, because in UNREAD.items():
+        some = [one for one in found if one.state == state]
+        names = first_of(dict.fromkeys(one.place.name for one in some), MAX_NAMED)
+        lines += [f"Left out, {because}: {many(len(some), 'session')} of {names}."] if some else []
+    if old := plan.expired(found, settings, now_s):
+        lines.append(
+            f"{many(len(old), 'session')} older than {settings.episodes_keep_days} days: fixes "
+            "and what was asked are kept, turns have expired ([episodes] keep_days in config.toml)."
+        )
+    lines += _deletions(found, now_s)
+    return lines
+
+
+def _deletions(found: Sequence[Session], now_s: float) -> list[str]:
+    due = [one for one in found if one.state in plan.TO_READ and one.transcript.deleted_s]
+    if not due:
+        return []
+    soon = plan.deleted_soon(found, now_s)
+    first = min(one.transcript.deleted_s for one in due)
+    day = time.strftime("%Y-%m-%d", time.gmtime(first))
+    name = CLIENTS[due[0].transcript.client].NAME
+    near = f", {len(soon)} of them within {plan.SOON_DAYS} days" if soon else ""
+    return [
+        f"{name} deletes {many(len(due), 'unread session')} from {day} on{near} "
+        "(cleanupPeriodDays)."
+    ]
+
+
+def _run(settings: Settings, chosen: Sequence[Session], as_json: bool) -> int:
+    if not chosen:
+        if as_json:
+            show.json_out({"run": "", "projects": [], "failures": []})
+        else:
+            show.line("Nothing to read: memory has all sessions.")
+        return 0
+    with runs.alone(settings.home), progress.bar("Reading", quiet=as_json) as tell:
+        run = runs.begin(settings.home)
+        result = Reading(settings, run, tell or _silent).read(chosen)
+    if as_json:
+        projects = [one._asdict() for one in result.projects]
+        show.json_out({"run": result.run.batch, "projects": projects, "failures": result.failures})
+    else:
+        _report(result)
+    return 0
+
+
+def _report(result: Result) -> None:
+    rows = [
+        (one.name, *map(str, (one.sessions, one.turns, one.records, one.fixes, one.candidates)))
+        for one in result.projects
+    ]
+    show.table(("project", "sessions", "turns", "session records", "fixes", "said again"), rows)
+    if bad := sum(one.bad_lines for one in result.projects):
+        show.warn(f"{many(bad, 'line')} could not be read and were passed over")
+    for failure in result.failures:
+        show.warn(failure)
+    show.line("Memory has these sessions now. memory-fabric learn --undo takes all of it back.")
+
+
+def _undo(settings: Settings, as_json: bool) -> int:
+    run = runs.last(settings.home)
+    if run is None:
+        raise NotFound("", "Nothing was learned that is not undone.")
+    with runs.alone(settings.home):
+        taken = undo(settings, run, environment.provenance())
+    if as_json:
+        show.json_out({"run": run.batch, "projects": [one._asdict() for one in taken]})
+    else:
+        for one in taken:
+            show.line(f"{one.name}: {many(one.changes, 'change')} taken back, turns deleted.")
+    return 0
+
+
+def _clients(found: Sequence[Session]) -> str:
+    count: dict[str, int] = {}
+    for one in found:
+        name = CLIENTS[one.transcript.client].NAME
+        count[name] = count.get(name, 0) + 1
+    return (
+        next(iter(count)) if len(count) == 1 else ", ".join(f"{n} ({c})" for n, c in count.items())
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
+
+
+def _silent(done: int, of: int) -> None:
+    """Show no progress."""

@@ -1,0 +1,202 @@
+"""Codex CLI's transcripts: `sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` in CODEX_HOME.
+
+Measured with release 0.169: each line is `{timestamp, type, payload}`. The user's words are events
+(`item_completed` with a `UserMessage`; `user_message` in older releases), since messages of the
+role user also hold what the client adds. Releases before the envelope are not read.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric import jsontext
+from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn
+from memory_fabric.clients.head import Head, entries, text_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+NAME = "Codex"
+# Finished sessions may be moved to the second one.
+FOLDERS = ("sessions", "archived_sessions")
+# The length of a session's id, a UUID, at the end of the file's name.
+ID_CHARS = 36
+SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
+PATCH = "apply_patch"
+_CHANGED = ("*** Add File: ", "*** Update File: ", "*** Move to: ")
+_EXITED = ("Process exited with code ", "Exit code: ")
+_OUTPUT = "\nOutput:\n"
+_REFUSED = ("unsupported ", "apply_patch verification failed")
+
+
+def paths(root: str) -> Iterator[str]:
+    """Yield the paths of all rollouts below CODEX_HOME."""
+    for folder in FOLDERS:
+        for inside, folders, names in os.walk(os.path.join(root, folder)):
+            folders.sort()
+            for name in sorted(names):
+                if name.startswith("rollout-") and name.endswith(".jsonl"):
+                    yield os.path.join(inside, name)
+
+
+def head(path: str) -> Head | None:
+    """Return the head of a rollout; None if its first lines name no folder. Raises OSError."""
+    for entry in entries(path):
+        if entry.get("type") == "session_meta":
+            meta = entry.get("payload")
+            if _is_subagent(meta) or not text_in(meta, "cwd"):
+                return None
+            session = text_in(meta, "id") or _id_in(path)
+            at = text_in(meta, "timestamp") or text_in(entry, "timestamp")
+            return Head(session, text_in(meta, "cwd"), at, "", text_in(meta, "source") != "exec")
+    return None
+
+
+def _is_subagent(meta: object) -> bool:
+    source = meta.get("source") if isinstance(meta, dict) else None
+    named = isinstance(source, dict) and "subagent" in source
+    return named or text_in(meta, "thread_source") == "subagent"
+
+
+def agent(path: str) -> str:
+    """Return '': no session runs as an agent."""
+    return ""
+
+
+def parser(head: Head) -> Parser:
+    """Return the function that makes a turn of an entry and the offset of its line."""
+    return Parser(head)
+
+
+def kept_days(root: str) -> int:
+    """Return 0: the client deletes no session by itself."""
+    return 0
+
+
+class Parser:
+    """Makes turns of a session's entries, in their order."""
+
+    def __init__(self, head: Head) -> None:
+        self._head, self._folder, self._typed = head, head.folder, ""
+
+    def __call__(self, entry: Mapping[str, Any], at: int) -> Turn | None:
+        """Return the turn in an entry at this offset; None if it has none."""
+        payload, kind = entry.get("payload"), entry.get("type")
+        if not isinstance(payload, dict):
+            return None
+        if kind == "turn_context":
+            self._folder = text_in(payload, "cwd") or self._folder
+            return None
+        if kind == "event_msg":
+            turn = self._typed_turn(payload)
+        elif kind == "response_item":
+            turn = _answered_turn(payload)
+            self._typed = "" if turn else self._typed
+        else:
+            return None
+        if turn is None:
+            return None
+        return turn._replace(
+            # Other ids are unique within one answer only.
+            uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{self._head.session}:{at}",
+            created_at=text_in(entry, "timestamp"),
+            cwd=self._folder,
+            session=self._head.session,
+        )
+
+    def _typed_turn(self, payload: Mapping[str, Any]) -> Turn | None:
+        item, kind = payload.get("item"), text_in(payload, "type")
+        if kind == "user_message":
+            is_typed = text_in(payload, "kind") in ("", "plain")
+            text = text_in(payload, "message") if is_typed else ""
+        elif kind == "item_completed" and text_in(item, "type") == "UserMessage":
+            text = _texts(item.get("content") if isinstance(item, dict) else None)
+        else:
+            return None
+        if not text or text == self._typed:
+            return None  # some releases write both events
+        self._typed = text
+        return Turn(text_in(item, "id"), "user", text)
+
+
+def _answered_turn(payload: Mapping[str, Any]) -> Turn | None:
+    kind, call = text_in(payload, "type"), text_in(payload, "call_id")
+    if kind == "message" and payload.get("role") == "assistant":
+        text = _texts(payload.get("content"))
+        return Turn(text_in(payload, "id"), "assistant", text) if text else None
+    if kind in ("function_call", "custom_tool_call", "local_shell_call"):
+        tools = _tools(kind, payload, call)
+        return Turn("", "assistant", tools=tools) if tools else None
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        text, is_error = _result(payload.get("output"))
+        return Turn("", "user", results=(ToolResult(call, text, is_error),))
+    return None
+
+
+def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, ...]:
+    """Return the calls under Claude Code's names: a command, or the files that a patch changes."""
+    name = text_in(payload, "name")
+    if kind == "local_shell_call":
+        name, given = "local_shell", payload.get("action")
+    else:
+        given = _object(text_in(payload, "arguments"))
+    if name == PATCH:
+        patch = text_in(payload, "input") or text_in(given, "input")
+        return tuple(ToolUse(call, "Edit", {"file_path": file}) for file in _changed_in(patch))
+    if name not in SHELLS or not isinstance(given, dict):
+        return (ToolUse(call, name, given if isinstance(given, dict) else {}),) if name else ()
+    command = given.get("cmd") or given.get("command") or ""
+    if isinstance(command, list):
+        # ["bash", "-lc", "the command"]
+        parts = [str(part) for part in command]
+        is_shell = len(parts) == 3 and parts[1] in ("-lc", "-c")
+        command = parts[2] if is_shell else " ".join(parts)
+    command = str(command)
+    if command.lstrip().startswith(PATCH):
+        return tuple(ToolUse(call, "Edit", {"file_path": file}) for file in _changed_in(command))
+    return (ToolUse(call, "Bash", {"command": command}),)
+
+
+def _changed_in(patch: str) -> list[str]:
+    lines = (line.strip() for line in patch.splitlines())
+    return [line[len(m) :] for line in lines for m in _CHANGED if line.startswith(m)]
+
+
+def _result(output: object) -> tuple[str, bool]:
+    """Return the text of a tool's output, and True if its command failed."""
+    if isinstance(output, list):
+        return _texts(output), False
+    if isinstance(output, dict):
+        return text_in(output, "content"), output.get("success") is False
+    text = output if isinstance(output, str) else ""
+    if text.startswith("{"):
+        value = _object(text)
+        about = value.get("metadata")
+        code = about.get("exit_code") if isinstance(about, dict) else None
+        if "output" in value:
+            return text_in(value, "output"), code not in (None, 0)
+    head, mark, rest = text.partition(_OUTPUT)
+    for line in head.splitlines():
+        for said in _EXITED:
+            if line.startswith(said):
+                return rest if mark else text, line[len(said) :].strip() != "0"
+    return text, text.startswith(_REFUSED)
+
+
+def _texts(content: object) -> str:
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(text for block in blocks if (text := text_in(block, "text")))
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = jsontext.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _id_in(path: str) -> str:
+    return os.path.basename(path).removesuffix(".jsonl")[-ID_CHARS:]

@@ -1,0 +1,77 @@
+"""The transcripts that clients keep on this machine: where they are, and how each is read.
+
+A client's module `transcripts` has `NAME`, `paths(root)`, `head(path)`, `agent(path)`,
+`parser(head)` and `kept_days(root)`; its turns have Claude Code's names of tools. `CLIENTS` is the
+only list of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.clients.claude_code import transcripts as claude_code
+from memory_fabric.clients.claude_code.transcript import read_on
+from memory_fabric.clients.codex import transcripts as codex
+from memory_fabric.clients.head import Head
+from memory_fabric.clients.qwen import transcripts as qwen
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import ModuleType
+
+    from memory_fabric.clients.claude_code.transcript import Reading
+
+CLIENTS: Mapping[str, ModuleType] = {"claude-code": claude_code, "codex": codex, "qwen": qwen}
+DAY_S = 24 * 3600
+
+
+class Transcript(Value):
+    """A transcript: the client's key in CLIENTS, path, head, size in bytes, time of its last change
+    (seconds), and the time at which the client deletes it (0: never).
+    """
+
+    client: str
+    path: str
+    head: Head
+    size: int
+    changed_s: float
+    deleted_s: float = 0.0
+
+
+def find(roots: Mapping[str, str], *, agents: bool = False) -> Iterator[Transcript]:
+    """Yield the transcripts below the clients' folders (`config.transcript_roots`) that hold a
+    conversation; with `agents` each is searched for the type of agent that it runs as.
+    """
+    for client, root in roots.items():
+        module = CLIENTS[client]
+        days = module.kept_days(root)
+        for path in module.paths(root):
+            try:
+                found = os.stat(path)
+                head = module.head(path) if found.st_size else None
+                if head is not None and agents:
+                    head = head._replace(agent=module.agent(path))
+            except OSError:
+                continue  # removed meanwhile, or not readable
+            if head is not None:
+                deleted_s = found.st_mtime + days * DAY_S if days else 0.0
+                yield Transcript(client, path, head, found.st_size, found.st_mtime, deleted_s)
+
+
+class Reader:
+    """Reads one transcript on, like `read_on`, and counts its bad lines in `bad`."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript, self.bad, self.trouble = transcript, 0, ""
+
+    def __call__(
+        self, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
+    ) -> Reading:
+        parse = CLIENTS[self._transcript.client].parser(self._transcript.head)
+        reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
+        self.bad += reading.bad
+        self.trouble = reading.trouble or self.trouble
+        # They are reported with the run, not by the notices of a session.
+        return reading._replace(bad=0, trouble="")

@@ -1,0 +1,1 @@
+"""Reading in the past sessions that clients still have: plan, run, undo, condensed sessions."""

@@ -1,0 +1,202 @@
+"""The sessions that clients still have on this machine, their projects, and what memory has read.
+
+Nothing is written; a project that memory does not know yet is not registered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.clients import transcripts
+from memory_fabric.clients.transcripts import DAY_S, Transcript
+from memory_fabric.config import Settings
+from memory_fabric.errors import FabricError
+from memory_fabric.store import switches
+from memory_fabric.store.conversations import sessions as sessions_stored
+from memory_fabric.store.database import open_database
+from memory_fabric.store.projects import identity
+from memory_fabric.values import Value
+
+# States of a session.
+NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
+# Those that a run reads.
+TO_READ = (NEW, REST)
+# A transcript that changed within so many seconds belongs to a running session.
+RUNNING_S = 600
+# What the client deletes within so many days is told.
+SOON_DAYS = 7
+
+
+class Place(Value):
+    """The project of a folder: its id ('' if memory does not know it), root and name.
+
+    `gone` means that the folder was deleted and that its project is unknown.
+    """
+
+    id: str
+    root: str
+    name: str
+    gone: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it from other projects."""
+        return self.id or self.root
+
+
+class Session(Value):
+    """A session, its project, its state, and the offset up to which memory has read it."""
+
+    transcript: Transcript
+    place: Place
+    state: str
+    offset: int = 0
+
+    @property
+    def left(self) -> int:
+        """The bytes that memory has not read."""
+        return max(0, self.transcript.size - self.offset)
+
+
+class Group(Value):
+    """The sessions of one project, in the order of time."""
+
+    place: Place
+    sessions: tuple[Session, ...]
+
+    def of(self, *states: str) -> list[Session]:
+        """Return those in one of these states."""
+        return [one for one in self.sessions if one.state in states]
+
+
+def make(settings: Settings, roots: Mapping[str, str], now_s: float) -> list[Session]:
+    """Return all sessions, in the order of time."""
+    registry = identity.read_registry(settings.home)
+    places: dict[str, Place] = {}
+    offsets: dict[str, dict[str, int]] = {}
+    found = []
+    for one in transcripts.find(roots, agents=settings.domains.configured):
+        folder = one.head.folder
+        if folder not in places:
+            places[folder] = _place(registry, folder)
+        place = places[folder]
+        if place.id not in offsets:
+            offsets[place.id] = _offsets(settings.home, place.id) if place.id else {}
+        known = offsets[place.id].get(one.head.session, -1)
+        state = _state(settings, one, place, known, now_s)
+        found.append(Session(one, place, state, max(0, min(known, one.size))))
+    return sorted(found, key=lambda one: (one.transcript.head.began_at, one.transcript.path))
+
+
+def groups(sessions: Iterable[Session]) -> list[Group]:
+    """Return the sessions by project, the one that was used last first."""
+    by_key: dict[str, list[Session]] = {}
+    for one in sessions:
+        by_key.setdefault(one.place.key, []).append(one)
+    made = [Group(some[0].place, tuple(some)) for some in by_key.values()]
+    return sorted(made, key=lambda g: max(s.transcript.changed_s for s in g.sessions), reverse=True)
+
+
+def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Session]:
+    """Return the sessions of the project of a folder."""
+    here = _place(identity.read_registry(home), folder)
+    return [one for one in sessions if one.place.key == here.key]
+
+
+def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
+    """Return sessions that their client deletes within SOON_DAYS and memory has not read, the next
+    first.
+    """
+    until = now_s + SOON_DAYS * DAY_S
+    due = [one for one in sessions if one.state in TO_READ and one.transcript.deleted_s]
+    soon = [one for one in due if one.transcript.deleted_s < until]
+    return sorted(soon, key=lambda one: one.transcript.deleted_s)
+
+
+def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
+    """Return sessions that ended before turns expire: only what they settled is kept of them."""
+    since_s = now_s - settings.episodes_keep_days * DAY_S
+    return [one for one in sessions if one.state in TO_READ and one.transcript.changed_s < since_s]
+
+
+def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
+    """Return what was found for programs."""
+    soon = deleted_soon(sessions, now_s)
+    return {
+        "sessions": len(sessions),
+        "to_read": sum(one.state in TO_READ for one in sessions),
+        "bytes": sum(one.left for one in sessions if one.state in TO_READ),
+        "deleted_soon": len(soon),
+        "next_deletion": ids.timestamp(soon[0].transcript.deleted_s) if soon else "",
+        "read_until": read_until(sessions),
+        "projects": [_group_as_json(group) for group in groups(sessions)],
+    }
+
+
+def read_until(sessions: Iterable[Session]) -> str:
+    """Return the time up to which memory has all sessions; '' if it has none.
+
+    It is that of the last change before the first session that is not read; a session that is
+    running is read by its own hooks.
+    """
+    rest = [one.transcript.changed_s for one in sessions if one.state in TO_READ]
+    first = min(rest, default=float("inf"))
+    read = [one.transcript.changed_s for one in sessions if one.state == READ]
+    return ids.timestamp(max((at for at in read if at <= first), default=0.0)) if read else ""
+
+
+def _group_as_json(group: Group) -> dict[str, Any]:
+    some = group.sessions
+    states = dict.fromkeys(one.state for one in some)
+    return {
+        "project": group.place.name,
+        "id": group.place.id,
+        "root": group.place.root,
+        "clients": sorted({one.transcript.client for one in some}),
+        "since": some[0].transcript.head.began_at,
+        "until": ids.timestamp(max(one.transcript.changed_s for one in some)),
+        "bytes": sum(one.transcript.size for one in some),
+        "sessions": {state: len(group.of(state)) for state in states},
+    }
+
+
+def _place(registry: Any, folder: str) -> Place:
+    real = os.path.realpath(folder)
+    found = identity.identify(real)
+    id_ = identity.place_owner(registry, found)
+    is_in_git = any(key.startswith("git:") for key in found.own)
+    return Place(id_, found.root, found.name, not (id_ or is_in_git or os.path.isdir(real)))
+
+
+def _offsets(home: str, project: str) -> dict[str, int]:
+    """Return how far the transcripts of a project's sessions were read, by session."""
+    path = os.path.join(identity.folder_of(home, project), "graph.db")
+    try:
+        database = open_database(path, "project", create=False)
+    except FabricError:
+        return {}  # `status` says what is wrong with it
+    if database is None:
+        return {}
+    try:
+        return sessions_stored.read_to(database)
+    finally:
+        database.close()
+
+
+def _state(
+    settings: Settings, transcript: Transcript, place: Place, known: int, now_s: float
+) -> str:
+    if known >= transcript.size:
+        return READ
+    if place.gone:
+        return GONE
+    is_off = place.id and not switches.state(settings.home, place.id)["write"]
+    unwanted = not transcript.head.is_attended and settings.capture_unattended == "off"
+    if is_off or unwanted:
+        return OFF
+    if now_s - transcript.changed_s < RUNNING_S:
+        return RUNNING
+    return NEW if known < 0 else REST

@@ -1,0 +1,202 @@
+"""Read past sessions into the memories of their projects, in the order of time.
+
+Each session goes the way of a live one (`session.follow_transcript`), in small steps of which each
+is durable: a run that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.clients import transcripts
+from memory_fabric.config import SDK, Settings
+from memory_fabric.learning import runs
+from memory_fabric.learning.again import keep_said_again
+from memory_fabric.learning.plan import Session
+from memory_fabric.learning.runs import Run
+from memory_fabric.models import Provenance
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.session.follow_transcript import follow, launched, read_to
+from memory_fabric.session.session_record import conclude
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.memory import Memory
+from memory_fabric.values import Value
+
+# One step: what others wait for at most is its longest transaction.
+MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
+# Memories that are kept open.
+MAX_OPEN = 8
+SOURCE = "assistant"
+
+
+class Done(Value):
+    """What a run made in one project."""
+
+    name: str
+    sessions: int = 0
+    turns: int = 0
+    records: int = 0
+    fixes: int = 0
+    candidates: int = 0
+    bad_lines: int = 0
+
+
+class Result(Value):
+    """The run, what it made by project, and what failed."""
+
+    run: Run
+    projects: list[Done]
+    failures: list[str]
+
+
+class Reading:
+    """One run over sessions; `tell` is called with the bytes read and those of all."""
+
+    def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
+        self._settings, self.run, self._tell = settings, run, tell
+        self._memories: dict[tuple[str, str, bool], Memory] = {}
+        self._done_bytes = self._all_bytes = 0
+        self._bad: dict[str, int] = {}
+        self.failures: list[str] = []
+
+    def read(self, chosen: Sequence[Session]) -> Result:
+        """Read these sessions, and then finish each project. Raises StoreUnavailable, OSError."""
+        self._all_bytes = sum(one.left for one in chosen)
+        last = {one.place.key: one for one in chosen}
+        count: dict[str, int] = {}
+        made = []
+        try:
+            for one in chosen:
+                key = one.place.key
+                count[key] = count.get(key, 0) + 1
+                self._session(one)
+                if last[key] is one:
+                    made.append(self._finish(one, count[key]))
+        finally:
+            for memory in self._memories.values():
+                memory.close()
+        self.run = self.run._replace(state="done")
+        runs.save(self._settings.home, self.run)
+        return Result(self.run, made, self.failures)
+
+    def _session(self, one: Session) -> None:
+        head, path = one.transcript.head, one.transcript.path
+        context = self._context(one)
+        memory = context.memory
+        settings = memory.settings
+        notes: dict[str, Any] = {"attended": head.is_attended}
+        if settings.domains.configured:
+            notes |= launched(settings, head.agent, notes)
+        seen_at = ids.timestamp(one.transcript.changed_s)
+        sessions.adopt(
+            memory.whole.session_database(),
+            head.session,
+            path,
+            self.run.batch,
+            started_at=head.began_at or seen_at,
+            seen_at=seen_at,
+            notes=notes,
+        )
+        reader = transcripts.Reader(one.transcript)
+        begun, before = self._done_bytes, -1
+        reached = read_to(memory, head.session)
+        while before != reached < one.transcript.size:
+            before = reached
+            follow(context, head.session, path, MAX_BYTES, MAX_CHARS, is_here=False, read=reader)
+            reached = read_to(memory, head.session)
+            self._done_bytes += max(0, reached - before)
+            self._tell(self._done_bytes, self._all_bytes)
+        conclude(context, head.session)
+        sessions.finish(memory.whole.session_database(), head.session)
+        self._done_bytes = begun + one.left
+        if reader.trouble:
+            self.failures.append(f"{path}: {reader.trouble}")
+        self._bad[one.place.key] = self._bad.get(one.place.key, 0) + reader.bad
+
+    def _context(self, one: Session) -> RequestContext:
+        """Return the context of a session, as its hooks would have had it."""
+        head = one.transcript.head
+        key = (one.place.key, head.folder, head.is_attended)
+        memory = self._memories.pop(key, None) or self._opened(one)
+        self._memories[key] = memory
+        while len(self._memories) > MAX_OPEN:
+            self._memories.pop(next(iter(self._memories))).close()
+        context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
+        context.memory.batch = self.run.batch
+        return context
+
+    def _opened(self, one: Session) -> Memory:
+        head = one.transcript.head
+        memory = Memory.open(
+            self._settings._replace(
+                project_dir=head.folder,
+                session="",
+                attended=head.is_attended,
+                entrypoint="" if head.is_attended else SDK,
+            )
+        )
+        memory.batch = self.run.batch
+        assert memory.project is not None
+        id_ = memory.project.id
+        if self.run.folders.get(id_) is None:
+            self.run = self.run._replace(folders={**self.run.folders, id_: head.folder})
+            runs.save(self._settings.home, self.run)
+        if not _has_begun(memory, self.run.batch):
+            by = Provenance("cli", trust="user")
+            memory.write_now("learn", {"batch": self.run.batch}, by, store="project")
+        return memory
+
+    def _finish(self, one: Session, count: int) -> Done:
+        """Look for what was said again, bring the other tiers up to date, and count."""
+        context = self._context(one)
+        memory = context.memory.whole
+        keep_said_again(context)
+        drop_file_states(memory, self.run.batch)
+        memory.flush()
+        self.failures += [f"{one.place.name}: {text}" for text in memory.failures]
+        memory.failures.clear()
+        made = counted(memory, self.run.batch)
+        bad = self._bad.get(one.place.key, 0)
+        return made._replace(name=one.place.name, sessions=count, bad_lines=bad)
+
+
+def counted(memory: Memory, batch: str) -> Done:
+    """Return what a run has made in a project: turns, session records, fixes, candidates."""
+    database = memory.session_database()
+    row = database.row(
+        "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
+        (f"learned {batch} turns ", f"learned {batch} turns!"),
+    )
+    turns = int(row[0]) if row else 0
+    row = database.row(
+        "SELECT count(DISTINCT CASE WHEN r.type = 'session' THEN r.id END), "
+        "count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
+        "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
+        "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
+        "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
+        (batch,),
+    )
+    records, fixes, candidates = map(int, row or (0, 0, 0))
+    return Done("", 0, turns, records, fixes, candidates)
+
+
+def drop_file_states(memory: Memory, batch: str) -> None:
+    """Keep no versions of files for past records: those of today are not those of then."""
+    with memory.session_database().transaction(durable=False) as c:
+        c.execute(
+            "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, '$.record.id') "
+            "FROM operations WHERE instr(payload, ?1) > 0 "
+            "AND json_extract(payload, '$.batch') = ?1)",
+            (batch,),
+        )
+
+
+def _has_begun(memory: Memory, batch: str) -> bool:
+    database = memory.database("project", create=False)
+    found = database and database.row(
+        "SELECT 1 FROM operations WHERE kind = 'learn' AND json_extract(payload, '$.batch') = ?",
+        (batch,),
+    )
+    return bool(found)

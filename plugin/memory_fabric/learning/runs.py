@@ -1,0 +1,81 @@
+"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.errors import BadInput
+from memory_fabric.store import files
+from memory_fabric.values import Value
+
+FILE, LOCK = "learn.json", "learn.lock"
+MAX_KEPT = 50
+
+
+class Run(Value):
+    """A run: its name as a batch, its start (ISO 8601), a folder of each project by project id.
+
+    `state` is "open" until all was read, then "done"; "undone" after undo.
+    """
+
+    batch: str
+    at: str
+    folders: dict[str, str]
+    state: str = "open"
+
+
+@contextmanager
+def alone(home: str) -> Iterator[None]:
+    """Hold the lock that one run or undo at a time has. Raises BadInput if another has it."""
+    lock = files.Locked(os.path.join(home, LOCK), timeout_s=0)
+    try:
+        lock.__enter__()
+    except TimeoutError as error:
+        told = "Another memory-fabric learn is running."
+        raise BadInput("learn", told, remedy="Wait until it has ended.") from error
+    try:
+        yield
+    finally:
+        lock.__exit__()
+
+
+def begin(home: str) -> Run:
+    """Return the unfinished run, or a new one."""
+    known = load(home)
+    if known and known[-1].state == "open":
+        return known[-1]
+    run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
+    save(home, run)
+    return run
+
+
+def last(home: str) -> Run | None:
+    """Return the last run that is not undone."""
+    return next((run for run in reversed(load(home)) if run.state != "undone"), None)
+
+
+def save(home: str, run: Run) -> None:
+    """Write a run, which replaces the one of the same name. Raises OSError."""
+    known = [one for one in load(home) if one.batch != run.batch]
+    runs = [one._asdict() for one in [*known, run][-MAX_KEPT:]]
+    files.make_folder(home)
+    files.write_atomic(os.path.join(home, FILE), files.pretty_json({"runs": runs}))
+
+
+def load(home: str) -> list[Run]:
+    """Return all runs, oldest first; a damaged file is as none."""
+    table = files.read_json(os.path.join(home, FILE))
+    runs = table.get("runs")
+    return [run for one in (runs if isinstance(runs, list) else ()) if (run := _run(one))]
+
+
+def _run(value: Any) -> Run | None:
+    try:
+        folders = {str(id_): str(folder) for id_, folder in value["folders"].items()}
+        return Run(str(value["batch"]), str(value["at"]), folders, str(value["state"]))
+    except (AttributeError, KeyError, TypeError):
+        return None

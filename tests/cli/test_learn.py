@@ -1,0 +1,94 @@
+"""learn: the preview, the question, the run, and taking it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from cli.terminal import finish, start
+from learning.past import Machine, fixed
+
+ASKED = "Please add an index to the orders table of the shop."
+ANSWER = "The invoice export writes CSV with semicolons, because Excel in Germany needs them."
+
+
+@pytest.fixture
+def machine(tmp_path: Path, shell: Shell) -> Machine:
+    """The sessions on the machine of the shell: two of its project, one of a deleted folder."""
+    found = Machine(tmp_path)
+    steps = fixed("pytest tests/test_orders.py", "E   AssertionError: got 2 orders", "orders.py")
+    found.session(shell.project, ASKED, *steps, ANSWER, days_ago=26)
+    found.session(shell.project, "Now the customers table.", "Done.", days_ago=2)
+    found.session(tmp_path / "gone", "Hello.", "Hi.", days_ago=2)
+    return found
+
+
+def test_the_preview_says_what_there_is_and_changes_nothing(shell: Shell, machine: Machine) -> None:
+    done = shell.run("learn")
+
+    assert done.status == 0
+    assert "3 sessions of Claude Code since" in done.out
+    assert "2 not in memory yet" in done.out
+    assert "Left out, folder deleted" in done.out and "of gone" in done.out
+    assert "Claude Code deletes 2 unread sessions from" in done.out
+    assert "1 of them within 7 days" in done.out
+    assert not list(shell.memory.glob("projects/*"))
+
+
+def test_a_run_reads_all_and_recall_knows_last_month(shell: Shell, machine: Machine) -> None:
+    done = shell.run("learn", "--run", "--json")
+
+    assert done.status == 0, done.err
+    [project] = done.json["projects"]
+    assert project["name"] == "shop" and project["sessions"] == 2 and project["turns"] == 4
+    found = shell.run("recall", "why does the invoice export use semicolons?", "--json").json
+    assert "Excel in Germany" in str(found)
+    assert shell.run("learn", "--run").out.strip() == "Nothing to read: memory has all sessions."
+    assert shell.run("learn", "--json").json["to_read"] == 0
+
+
+def test_undo_takes_everything_back(shell: Shell, machine: Machine) -> None:
+    shell.run("learn", "--run")
+
+    done = shell.run("learn", "--undo")
+
+    assert done.status == 0 and "taken back" in done.out
+    assert shell.run("recall", "semicolons").status == 3
+    assert shell.run("learn", "--json").json["to_read"] == 2
+    assert shell.run("learn", "--undo").status == 3
+
+
+def test_one_project_alone_can_be_read(shell: Shell, machine: Machine) -> None:
+    other = machine.project("other")
+    machine.session(other, "Something else.", "Yes.")
+
+    done = shell.run("learn", "--here", "--run", "--json")
+
+    assert [project["name"] for project in done.json["projects"]] == ["shop"]
+    assert shell.run("learn", "--json").json["to_read"] == 1
+
+
+def test_a_terminal_is_asked_and_a_no_changes_nothing(shell: Shell, machine: Machine) -> None:
+    terminal = start(shell, "learn")
+    terminal.expect("Read them now")
+    terminal.sendline("n")
+
+    status, _ = finish(terminal)
+
+    assert status == 0
+    assert shell.run("learn", "--json").json["to_read"] == 2
+
+
+def test_where_nothing_may_be_kept_nothing_is_read(shell: Shell, machine: Machine) -> None:
+    assert shell.run("learn", "--run", CI="true").status == 1
+    shell.run("off")
+
+    done = shell.run("learn", "--run")
+
+    assert done.status == 1 and "switched off" in done.err
+
+
+def test_without_sessions_that_is_said(shell: Shell) -> None:
+    assert "No sessions" in shell.run("learn").out

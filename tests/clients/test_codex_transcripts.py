@@ -1,0 +1,191 @@
+"""Codex's rollouts: entries as release 0.169 writes them, and as older ones did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.clients import transcripts
+from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn
+from memory_fabric.clients.transcripts import Reader, Transcript
+
+SESSION = "01a2078d-3b27-7890-a4de-ff1465aacbcc"
+META = {
+    "session_id": SESSION,
+    "id": SESSION,
+    "timestamp": "2026-11-23T08:37:05.974Z",
+    "cwd": "/home/ann/shop",
+    "originator": "codex_cli_rs",
+    "cli_version": "0.169.0",
+    "source": "cli",
+    "thread_source": "user",
+}
+CONTEXT = "<environment_context>\n  <cwd>/home/ann/shop</cwd>\n</environment_context>"
+OUTPUT = (
+    "Chunk ID: 7c37d7\nWall time: 0.0000 seconds\nProcess exited with code 3\n"
+    "Original token count: 15\nOutput:\nls: cannot access 'x'\n"
+)
+
+
+def message(role: str, text: str, id_: str = "") -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    content = [{"type": kind, "text": text}]
+    return {"type": "message", "id": id_, "role": role, "content": content}
+
+
+def user_message(text: str, id_: str) -> dict[str, Any]:
+    content = [{"type": "text", "text": text, "text_elements": []}]
+    return {
+        "type": "item_completed",
+        "item": {"type": "UserMessage", "id": id_, "content": content},
+    }
+
+
+def shell_call(command: str, call: str = "call_1") -> dict[str, Any]:
+    given = json.dumps({"cmd": command, "workdir": "/home/ann/shop"})
+    return {"type": "function_call", "name": "exec_command", "arguments": given, "call_id": call}
+
+
+def output(text: str, call: str = "call_1") -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": call, "output": text}
+
+
+class Rollouts:
+    """CODEX_HOME with one rollout."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        name = f"rollout-2026-11-23T08-37-05-{SESSION}.jsonl"
+        self.path = root / "sessions" / "2026" / "11" / "23" / name
+        self.path.parent.mkdir(parents=True)
+
+    def write(self, *entries: tuple[str, dict[str, Any]], **meta: Any) -> None:
+        with self.path.open("w", encoding="utf-8") as file:
+            for number, (kind, payload) in enumerate((("session_meta", META | meta), *entries)):
+                at = f"2026-11-23T08:37:{number:02d}.000Z"
+                entry = {"timestamp": at, "ordinal": number, "type": kind, "payload": payload}
+                file.write(json.dumps(entry) + "\n")
+
+    @property
+    def found(self) -> list[Transcript]:
+        return list(transcripts.find({"codex": str(self.root)}))
+
+    @property
+    def turns(self) -> list[Turn]:
+        return Reader(self.found[0])(str(self.path), 0, "", 1 << 20, max_said=1 << 20).turns
+
+
+@pytest.fixture
+def rollouts(tmp_path: Path) -> Rollouts:
+    return Rollouts(tmp_path)
+
+
+def test_a_rollout_is_found_with_its_session_and_folder(rollouts: Rollouts) -> None:
+    rollouts.write()
+
+    [found] = rollouts.found
+
+    assert found.client == "codex"
+    assert found.head.session == SESSION
+    assert (found.head.folder, found.head.is_attended) == ("/home/ann/shop", True)
+    assert found.deleted_s == 0
+
+
+def test_what_a_program_prompted_is_unattended_and_subagents_are_left_out(
+    rollouts: Rollouts,
+) -> None:
+    rollouts.write(source="exec")
+    assert not rollouts.found[0].head.is_attended
+
+    rollouts.write(thread_source="subagent")
+    assert rollouts.found == []
+    rollouts.write(source={"subagent": {"thread_spawn": {}}})
+    assert rollouts.found == []
+
+
+def test_the_user_said_what_events_say_and_not_what_the_client_adds(rollouts: Rollouts) -> None:
+    id_ = "01a2078d-3b87-7441-bd06-f9c4fe02eb14"
+    rollouts.write(
+        ("response_item", message("developer", "Be precise.")),
+        ("response_item", message("user", CONTEXT)),
+        ("response_item", message("user", "Run the tests")),
+        ("event_msg", user_message("Run the tests", id_)),
+        ("response_item", message("assistant", "They pass.", "m0")),
+        ("event_msg", {"type": "agent_message", "message": "They pass."}),
+    )
+
+    asked, answered = rollouts.turns
+
+    assert (asked.uuid, asked.role, asked.text) == (id_, "user", "Run the tests")
+    assert (answered.role, answered.text, answered.session) == ("assistant", "They pass.", SESSION)
+    assert answered.uuid.startswith(f"{SESSION}:") and answered.created_at and answered.cwd
+
+
+def test_both_events_of_one_prompt_are_one_turn_and_a_repeated_prompt_is_two(
+    rollouts: Rollouts,
+) -> None:
+    typed = {"type": "user_message", "message": "Go on", "kind": "plain"}
+    rollouts.write(
+        ("event_msg", {"type": "user_message", "message": CONTEXT, "kind": "environment_context"}),
+        ("event_msg", typed),
+        ("event_msg", user_message("Go on", "x")),
+        ("response_item", message("assistant", "Done.")),
+        ("event_msg", typed),
+    )
+
+    assert [turn.text for turn in rollouts.turns] == ["Go on", "Done.", "Go on"]
+
+
+def test_commands_and_patches_have_the_names_that_fixes_are_found_by(rollouts: Rollouts) -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
+    rollouts.write(
+        ("response_item", shell_call("ls x")),
+        ("response_item", output(OUTPUT)),
+        ("response_item", {"type": "custom_tool_call", "name": "apply_patch", "input": patch}),
+        ("response_item", output("Exit code: 0\nWall time: 0 seconds\nOutput:\nok")),
+    )
+
+    called, failed, patched, passed = rollouts.turns
+
+    assert called.tools == (ToolUse("call_1", "Bash", {"command": "ls x"}),)
+    assert failed.results == (ToolResult("call_1", "ls: cannot access 'x'\n", True),)
+    assert [tool.input["file_path"] for tool in patched.tools] == ["a.py", "b.py"]
+    assert {tool.name for tool in patched.tools} == {"Edit"}
+    assert passed.results == (ToolResult("call_1", "ok", False),)
+
+
+def test_older_forms_of_commands_and_results_are_read(rollouts: Rollouts) -> None:
+    given = json.dumps({"command": ["bash", "-lc", "make test"], "workdir": "/home/ann/shop"})
+    told = json.dumps({"output": "2 failed", "metadata": {"exit_code": 2, "duration_seconds": 1}})
+    call = {"type": "function_call", "name": "shell", "arguments": given, "call_id": "c"}
+    action = {"type": "exec", "command": ["cargo", "test"]}
+    rollouts.write(
+        ("response_item", call),
+        ("response_item", output(told, "c")),
+        ("response_item", {"type": "local_shell_call", "call_id": "d", "action": action}),
+        ("response_item", output("unsupported call: local_shell", "d")),
+    )
+
+    turns = rollouts.turns
+
+    assert turns[0].tools[0].input == {"command": "make test"}
+    assert turns[1].results == (ToolResult("c", "2 failed", True),)
+    assert turns[2].tools[0].input == {"command": "cargo test"}
+    assert turns[3].results[0].is_error
+
+
+def test_a_rollout_is_read_on_from_any_line(rollouts: Rollouts) -> None:
+    rollouts.write(
+        ("event_msg", user_message("Run the tests", "x")),
+        ("response_item", message("assistant", "They pass.")),
+    )
+    reader = Reader(rollouts.found[0])
+    first = reader(str(rollouts.path), 0, "", 1 << 20, max_said=5)
+
+    rest = reader(str(rollouts.path), first.offset, first.mark, 1 << 20, max_said=1 << 20)
+
+    assert [turn.text for turn in (*first.turns, *rest.turns)] == ["Run the tests", "They pass."]
+    assert [*first.turns, *rest.turns] == rollouts.turns

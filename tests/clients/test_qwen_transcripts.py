@@ -1,0 +1,94 @@
+"""Qwen Code's transcripts: entries as release 0.24 writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.clients import transcripts
+from memory_fabric.clients.claude_code.transcript import ToolResult, Turn
+from memory_fabric.clients.transcripts import Reader
+
+SESSION = "bc73d088-d068-472c-83ec-95089378275d"
+OUTPUT = (
+    "Command: ls x; exit 3\nDirectory: (root)\nOutput: ls: cannot access 'x'\n"
+    "Error: (none)\nExit Code: 3\nSignal: (none)"
+)
+
+
+@pytest.fixture
+def chats(tmp_path: Path) -> Path:
+    """The client's folder `projects`."""
+    (tmp_path / "-home-ann-shop" / "chats").mkdir(parents=True)
+    return tmp_path
+
+
+def entry(number: int, kind: str, parts: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    role = "model" if kind == "assistant" else "user"
+    return {
+        "uuid": f"569b76a2-74b9-45f2-a84c-{number:012d}",
+        "sessionId": SESSION,
+        "timestamp": f"2026-11-23T08:42:{number:02d}.591Z",
+        "type": kind,
+        "cwd": "/home/ann/shop",
+        "version": "0.24.4",
+        "message": {"role": role, "parts": parts},
+        **more,
+    }
+
+
+def read(chats: Path, *entries: dict[str, Any]) -> list[Turn]:
+    path = chats / "-home-ann-shop" / "chats" / f"{SESSION}.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in entries), "utf-8")
+    [found] = transcripts.find({"qwen": str(chats)})
+    assert (found.head.session, found.head.folder) == (SESSION, "/home/ann/shop")
+    return Reader(found)(str(path), 0, "", 1 << 20, max_said=1 << 20).turns
+
+
+def test_prompts_and_answers_are_turns_and_the_clients_own_entries_are_not(chats: Path) -> None:
+    asked, answered = read(
+        chats,
+        entry(1, "user", [{"text": "Write it"}], provenance="real_user"),
+        {**entry(2, "system", []), "subtype": "ui_telemetry", "message": None},
+        entry(3, "user", [{"text": "A background task ended"}], subtype="notification"),
+        entry(4, "assistant", [{"text": "Hm.", "thought": True}, {"text": "Done."}]),
+        entry(5, "assistant", [{"text": "A subagent."}], agentId="explore-1"),
+    )
+
+    assert (asked.role, asked.text, asked.session) == ("user", "Write it", SESSION)
+    assert (answered.role, answered.text) == ("assistant", "Done.")
+    assert answered.created_at == "2026-11-23T08:42:04.591Z"
+
+
+def test_commands_and_changes_have_the_names_that_fixes_are_found_by(chats: Path) -> None:
+    call = {"id": "c0", "name": "run_shell_command", "args": {"command": "ls x; exit 3"}}
+    answer = {"id": "c0", "name": "run_shell_command", "response": {"error": OUTPUT}}
+    edit = {"id": "c1", "name": "edit", "args": {"file_path": "/home/ann/shop/a.py"}}
+    told = {"id": "c1", "name": "edit", "response": {"output": "The file has been updated."}}
+    turns = read(
+        chats,
+        entry(1, "assistant", [{"text": "Step 0."}, {"functionCall": call}]),
+        entry(2, "tool_result", [{"functionResponse": answer}], toolCallResult={"status": "error"}),
+        entry(3, "assistant", [{"functionCall": edit}]),
+        entry(4, "tool_result", [{"functionResponse": told}], toolCallResult={"status": "success"}),
+    )
+
+    assert [(t.name, t.input) for turn in turns for t in turn.tools] == [
+        ("Bash", {"command": "ls x; exit 3"}),
+        ("Edit", {"file_path": "/home/ann/shop/a.py"}),
+    ]
+    assert [result for turn in turns for result in turn.results] == [
+        ToolResult("c0", "ls: cannot access 'x'", True),
+        ToolResult("c1", "The file has been updated.", False),
+    ]
+    assert turns[1].text == ""
+
+
+def test_a_branch_names_the_session_that_it_copied(chats: Path) -> None:
+    forked = {"sessionId": "parent", "messageUuid": "x"}
+    [turn] = read(chats, entry(1, "user", [{"text": "Write it"}], forkedFrom=forked))
+
+    assert turn.session == "parent"

@@ -1,0 +1,124 @@
+"""The plan: which sessions there are, of which projects, and which of them memory has."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from learning.past import DAY_S, Machine
+from memory_fabric.learning import plan
+from memory_fabric.store import switches
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_sessions_are_grouped_by_project_and_in_the_order_of_time(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    machine.session(shop, "Hello", "Hi.", days_ago=2)
+    machine.session(atlas, "Good day", "Hello.", days_ago=9)
+    machine.session(shop, "Earlier", "Yes.", days_ago=5)
+
+    groups = plan.groups(machine.found())
+
+    assert [(g.place.name, len(g.sessions)) for g in groups] == [("shop", 2), ("atlas", 1)]
+    assert groups[0].sessions[0].transcript.head.began_at < (
+        groups[0].sessions[1].transcript.head.began_at
+    )
+    assert {one.state for one in machine.found()} == {plan.NEW}
+
+
+def test_looking_registers_no_project(machine: Machine) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.")
+
+    machine.found()
+
+    assert not machine.memory.exists()
+
+
+def test_a_session_below_the_projects_folder_belongs_to_it(machine: Machine) -> None:
+    shop = machine.project("shop")
+    inside = shop / "src" / "deep"
+    inside.mkdir(parents=True)
+    machine.session(shop, "Hello", "Hi.")
+    machine.session(inside, "Hello there", "Hi.")
+
+    [group] = plan.groups(machine.found())
+
+    assert len(group.sessions) == 2
+
+
+def test_a_deleted_folder_is_named_and_left_out_unless_memory_knows_its_project(
+    machine: Machine,
+) -> None:
+    known, unknown = machine.project("known"), machine.project("unknown")
+    machine.session(known, "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    machine.session(known, "Hello again", "Hi.", days_ago=2)
+    machine.session(unknown, "Good day", "Hi.")
+    shutil.rmtree(known)
+    shutil.rmtree(unknown)
+
+    states = {one.place.name: one.state for one in machine.found() if one.state != plan.READ}
+
+    assert states == {"known": plan.NEW, "unknown": plan.GONE}
+    assert machine.learn().projects[0].turns == 2
+    assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
+
+
+def test_a_session_that_changed_just_now_is_left_to_its_hooks(machine: Machine) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=0)
+
+    assert [one.state for one in machine.found()] == [plan.RUNNING]
+
+
+def test_a_project_whose_capture_is_off_is_left_out(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    machine.session(shop, "Hello again", "Hi.")
+    [(id_)] = [one.place.id for one in machine.found() if one.state == plan.NEW]
+    switches.turn(machine.settings.home, id_, ["write"], on=False)
+
+    assert sorted(one.state for one in machine.found()) == [plan.OFF, plan.READ]
+
+
+def test_what_the_client_deletes_soon_is_known_by_its_own_setting(machine: Machine) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=10)
+    now_s = machine.now.timestamp()
+
+    assert plan.deleted_soon(machine.found(), now_s) == []
+
+    settings = machine.home / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"cleanupPeriodDays": 12}), "utf-8")
+    [soon] = plan.deleted_soon(machine.found(), now_s)
+    assert now_s + DAY_S < soon.transcript.deleted_s < now_s + 3 * DAY_S
+
+
+def test_memory_is_said_to_have_everything_up_to_the_first_session_that_it_lacks(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.", days_ago=9)
+    assert plan.read_until(machine.found()) == ""
+    machine.learn()
+    machine.session(shop, "A later one", "Hi.", days_ago=4)
+
+    until = plan.as_json(machine.found(), machine.now.timestamp())["read_until"]
+
+    assert until[:10] == machine.found()[0].transcript.head.began_at[:10]
+
+
+def test_what_holds_no_conversation_is_no_session(machine: Machine) -> None:
+    path = machine.session(machine.project("shop"), "Hello", "Hi.")
+    (path.parent / "empty.jsonl").write_text("", "utf-8")
+    (path.parent / "summary.jsonl").write_text('{"type": "summary", "summary": "x"}\n', "utf-8")
+    (path.parent / "agent-1.jsonl").write_bytes(path.read_bytes())
+    (path.parent / "broken.jsonl").write_bytes(b"\xff\x00 no JSON\n")
+
+    assert len(machine.found()) == 1
