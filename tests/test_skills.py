@@ -15,7 +15,7 @@ from memory_fabric.servers.mcp.schema import TOOLS
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))
-NAMES = ("memory", "memory-fabric", "project", "remember", "review")
+NAMES = ("learn", "memory", "memory-fabric", "project", "remember", "review")
 # Those that only a person may call.
 TYPED_ONLY = frozenset(("project",))
 # What the client reads; another key would be ignored with a warning.

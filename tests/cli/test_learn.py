@@ -90,5 +90,36 @@ def test_where_nothing_may_be_kept_nothing_is_read(shell: Shell, machine: Machin
     assert done.status == 1 and "switched off" in done.err
 
 
+def test_condensed_sessions_say_their_price_first(shell: Shell, machine: Machine) -> None:
+    shell.run("learn", "--run")
+
+    assert "2 sessions of shop: in condensed form about" in (
+        shell.run("learn", "--condensed", "--budget", "0").out
+    )
+    told = shell.run("learn", "--condensed").out.splitlines()
+    assert told[0].startswith("2 of 2 sessions of shop, newest first: about ")
+    assert "- asked: Now the customers table." in told
+    assert ASKED in "".join(told)
+    assert shell.run("learn", "--condensed", "--json").json["sessions"] == 2
+
+
+def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine: Machine) -> None:
+    before = shell.run("status")
+    assert "memory has the sessions of Claude Code none of them yet" in before.out
+    assert "not read: 2 sessions of shop" in before.out
+    assert "Claude Code deletes 2 unread sessions" in before.out
+
+    shell.run("learn", "--run")
+
+    after = shell.run("status")
+    assert "memory has all 2 sessions of Claude Code since" in after.out
+    assert "left out: 1" in after.out
+    machine.session(machine.project("atlas"), "Draw the lakes.", "Done.", days_ago=1)
+    told = shell.run("status", "--json").json["transcripts"]
+    assert (told["to_read"], told["unread_projects"]) == (1, ["atlas"])
+    assert told["read_until"] and told["next_deletion"] == ""
+
+
 def test_without_sessions_that_is_said(shell: Shell) -> None:
     assert "No sessions" in shell.run("learn").out
+    assert "transcript" not in shell.run("status").out

@@ -84,3 +84,14 @@ def test_there_is_nothing_to_undo_in_an_empty_memory(shell: Shell) -> None:
     done = shell.run("undo")
 
     assert done.status == 3 and "nothing to undo" in done.err
+
+
+def test_memories_of_one_step_are_undone_together(shell: Shell) -> None:
+    shell.remember(DECISION, "--step", "learn-1")
+    shell.remember("--failed", LESSON, "--step", "learn-1")
+    shell.remember("Use snake case for all pagination parameters")
+
+    shell.run("undo", "--step", "learn-1")
+
+    assert known(shell) == set()
+    assert shell.run("recall", "snake case").status == 0

@@ -59,6 +59,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         texts.append(notice_texts.welcome(memory.settings, local))
+    if memory.settings.attended and notices.is_first_time(memory.settings.home, "learn"):
+        # late: once in a home
+        from memory_fabric.clients.claude_code.transcripts import earlier
+
+        texts.append(notice_texts.past_sessions(*earlier(event.transcript_path), memory.settings))
     notice = " · ".join(part for part in texts if part)
     return block.reply._replace(notice=notice)
 

@@ -130,12 +130,20 @@ def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
     return redacted_object(value)
 
 
+def _may_name_secret(key: str) -> bool:
+    folded = key.casefold()
+    return any(part in folded for part in NAME_PARTS)
+
+
+# The keys of what is written are few.
+_NAMED = Memo(_may_name_secret, 256)
+
+
 def _is_doubtful(value: Any) -> bool:
     if isinstance(value, str):
         return may_hold_secret(value)
     if isinstance(value, dict):
-        keys = (str(key).casefold() for key in value)
-        named = any(part in key for key in keys for part in NAME_PARTS)
+        named = any(_NAMED[str(key)] for key in value)
         return named or any(_is_doubtful(part) for pair in value.items() for part in pair)
     if is_command_line(value) and may_hold_secret(" ".join(value)):
         return True

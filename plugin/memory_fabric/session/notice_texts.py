@@ -6,7 +6,7 @@ import os
 
 from memory_fabric.config import TIES
 from memory_fabric.ids import short_id
-from memory_fabric.text import cut, neutralised, one_line
+from memory_fabric.text import cut, many, neutralised, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,17 @@ def welcome(settings: Settings, local: str) -> str:
         "them remembered; the prompt `notes off` stops these lines. "
         "`/memory-fabric:memory status` shows what is kept; in a shell, in "
         f"the project's folder, `{command(settings)} off --here` stops all of it for this project."
+    )
+
+
+def past_sessions(number: int, since: str, days: int, settings: Settings) -> str:
+    """Return the offer to read in sessions from before memory was on; '' if there are none."""
+    if settings.notices == "off" or not number:
+        return ""
+    return (
+        f"{many(number, 'earlier session')} of Claude Code on this machine, since {since}, can be "
+        f"read into memory before the client deletes them after {days} days: "
+        f"`{command(settings)} learn` shows them first."
     )
 
 

@@ -10,18 +10,20 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import environment, formatting, progress, show
-from memory_fabric.clients.transcripts import CLIENTS
+from memory_fabric.cli import environment, formatting, progress, show, transcripts_report
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.learning import plan, runs
+from memory_fabric.learning.condensed import condense
 from memory_fabric.learning.plan import Group, Session
 from memory_fabric.learning.read import Reading, Result
 from memory_fabric.learning.undo import undo
+from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store import switches
 from memory_fabric.text import first_of, many
 
 MAX_NAMED = 5
+DEFAULT_BUDGET = 8000
 UNREAD = {
     plan.GONE: "folder deleted: make it again, or clone the project there",
     plan.OFF: "capture is off for it",
@@ -40,6 +42,27 @@ def learn(
             "--undo", help="Take the last run back: its memories and turns, in all projects."
         ),
     ] = False,
+    condensed: Annotated[
+        bool,
+        typer.Option(
+            "--condensed",
+            help="Print this project's sessions in few words, newest first, for writing notes.",
+        ),
+    ] = False,
+    budget: Annotated[
+        int,
+        typer.Option(
+            metavar="TOKENS",
+            min=0,
+            help="With `--condensed`: the most tokens to print; 0 only says how many there are.",
+        ),
+    ] = DEFAULT_BUDGET,
+    before: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="With `--condensed`: only sessions that began before this time."
+        ),
+    ] = "",
     as_json: Annotated[
         bool,
         typer.Option(
@@ -58,8 +81,14 @@ def learn(
 
         memory-fabric learn --run
     """
-    if run and take_back:
-        raise BadInput("--undo", "--run and --undo exclude each other.", remedy="Use one of them.")
+    if run + take_back + condensed > 1:
+        raise BadInput(
+            "--run",
+            "--run, --undo and --condensed exclude each other.",
+            remedy="Use one of them.",
+        )
+    if condensed:
+        return _condensed(budget, before, as_json)
     settings = _settings()
     if take_back:
         return _undo(settings, as_json)
@@ -102,7 +131,7 @@ def _preview(found: Sequence[Session], settings: Settings, now_s: float) -> None
     size = sum(one.left for one in chosen)
     began = min(one.transcript.head.began_at for one in found)
     show.line(
-        f"{many(len(found), 'session')} of {_clients(found)} since {began[:10]}; "
+        f"{many(len(found), 'session')} of {transcripts_report.clients(found)} since {began[:10]}; "
         f"{len(chosen)} not in memory yet ({_megabytes(size)}).",
         style="bold",
     )
@@ -133,23 +162,34 @@ def _about(found: Sequence[Session], settings: Settings, now_s: float) -> list[s
             f"{many(len(old), 'session')} older than {settings.episodes_keep_days} days: fixes "
             "and what was asked are kept, turns have expired ([episodes] keep_days in config.toml)."
         )
-    lines += _deletions(found, now_s)
+    lines += transcripts_report.deletions(found, now_s)
     return lines
 
 
-def _deletions(found: Sequence[Session], now_s: float) -> list[str]:
-    due = [one for one in found if one.state in plan.TO_READ and one.transcript.deleted_s]
-    if not due:
-        return []
-    soon = plan.deleted_soon(found, now_s)
-    first = min(one.transcript.deleted_s for one in due)
-    day = time.strftime("%Y-%m-%d", time.gmtime(first))
-    name = CLIENTS[due[0].transcript.client].NAME
-    near = f", {len(soon)} of them within {plan.SOON_DAYS} days" if soon else ""
-    return [
-        f"{name} deletes {many(len(due), 'unread session')} from {day} on{near} "
-        "(cleanupPeriodDays)."
-    ]
+def _condensed(budget: int, before: str, as_json: bool) -> int:
+    with environment.open_memory() as whole:
+        memory = visible_to_process(whole)
+        found = condense(memory, budget, before)
+        name = memory.project.name if memory.project else "no project"
+        failures = list(memory.failures)
+    for failure in failures:
+        show.warn(failure)
+    if as_json:
+        show.json_out(found._asdict())
+        return 0
+    every = f"{many(found.all_sessions, 'session')} of {name}"
+    if not budget:
+        show.line(f"{every}: in condensed form about {found.all_tokens:,} tokens.")
+        return 0
+    show.line(
+        f"{found.sessions} of {every}, newest first: about {found.tokens:,} tokens of "
+        f"{found.all_tokens:,} (budget {budget:,})."
+    )
+    for line in found.lines:
+        show.line(line)
+    if found.before:
+        show.line(f"Older ones: memory-fabric learn --condensed --before {found.before}")
+    return 0
 
 
 def _run(settings: Settings, chosen: Sequence[Session], as_json: bool) -> int:
@@ -195,16 +235,6 @@ def _undo(settings: Settings, as_json: bool) -> int:
         for one in taken:
             show.line(f"{one.name}: {many(one.changes, 'change')} taken back, turns deleted.")
     return 0
-
-
-def _clients(found: Sequence[Session]) -> str:
-    count: dict[str, int] = {}
-    for one in found:
-        name = CLIENTS[one.transcript.client].NAME
-        count[name] = count.get(name, 0) + 1
-    return (
-        next(iter(count)) if len(count) == 1 else ", ".join(f"{n} ({c})" for n, c in count.items())
-    )
 
 
 def _megabytes(size: int) -> str:

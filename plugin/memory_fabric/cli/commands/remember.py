@@ -99,6 +99,7 @@ def remember(
             help="The domain inside the project; by default that of the agent or of this folder.",
         ),
     ] = "",
+    step: environment.Step = "",
     as_json: Annotated[
         bool,
         typer.Option(
@@ -148,9 +149,10 @@ def remember(
         scope=_scope(scope, for_all),
         evidence=_evidence(when, also),
     )
-    with environment.open_memory() as whole:
+    with environment.open_memory(step=step) as whole:
         own = domain_for(whole.settings, agent)
         memory = visible_to_process(whole)
+        memory.batch = step
         stated = stated._replace(domain=_domain(domain) or own.name)
         if stated.scope == "local" and not memory.settings.session:
             raise BadInput(

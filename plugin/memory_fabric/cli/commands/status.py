@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from memory_fabric import __version__
-from memory_fabric.cli import environment, forwarding_report, show, team_report
+from memory_fabric.cli import environment, forwarding_report, show, transcripts_report
+from memory_fabric.config import transcript_roots
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.learning import plan
+from memory_fabric.learning.plan import Session
 from memory_fabric.store import ingest_queue
 from memory_fabric.store.health import status as health
 from memory_fabric.store.health import unreadable_counts
@@ -28,14 +31,15 @@ def status(as_json: show.AsJson = False) -> int:
 
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
     Below are the switches, the number of records by others, the unprocessed texts of other
-    programs (memory-fabric queue), the state of forwarding and of the shared log of a team, and
-    the number of sentences that could not be parsed. Exit code 1 only if the graph is unavailable.
+    programs (memory-fabric queue), the state of forwarding, up to when memory has the clients'
+    transcripts, and the number of sentences that could not be parsed. Exit code 1 only if the graph
+    is unavailable.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
         tiers = health.tiers(memory, now_s)
         if as_json:
-            show.json_out(_as_json(memory, tiers))
+            show.json_out(_as_json(memory, tiers, now_s))
         else:
             _show(memory, tiers, now_s)
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
@@ -80,7 +84,7 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         )
     for line in forwarding_report.lines(memory.settings, now_s):
         show.line(line)
-    for line in team_report.lines(memory, now_s):
+    for line in transcripts_report.lines(_transcripts(memory, now_s), now_s):
         show.line(line)
     for line in _late_lines(memory):
         show.line(line, style="yellow")
@@ -89,7 +93,7 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     show.line(_backup_line(kept), style="dim")
 
 
-def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
+def _as_json(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> dict[str, Any]:
     return {
         "version": __version__,
         "project": memory.project._asdict() if memory.project else None,
@@ -101,11 +105,16 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "intake": _ingest(memory)._asdict(),
         "unread_sentences": unreadable_counts.count(memory),
         "forwarding": forwarding_report.as_json(memory.settings),
-        "team": [team_report.as_json(memory, tie) for tie in team_report.ties_here(memory)],
+        "transcripts": transcripts_report.as_json(_transcripts(memory, now_s), now_s),
         "out_of_time": _late(memory),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }
+
+
+def _transcripts(memory: Memory, now_s: float) -> list[Session]:
+    """Return the sessions that clients still have, of all projects."""
+    return plan.make(memory.settings, transcript_roots(os.environ), now_s)
 
 
 def _sharing(memory: Memory) -> dict[str, Any]:

@@ -6,6 +6,8 @@ one reading of its transcript leaves for the next.
 
 from __future__ import annotations
 
+import os
+
 from memory_fabric import jsontext
 
 TYPE_CHECKING = False
@@ -213,14 +215,22 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 def expire(db: Database, before: str) -> None:
     """Delete sessions last seen before that time, with their ledger and tasks, and what was told
     before it.
+
+    The row of a session whose transcript still exists stays, without its notes: it says how far
+    that was read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
+    rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
+    gone = [(row[0],) for row in rows if not (row[1] and os.path.exists(row[1]))]
     with db.transaction() as c:
         c.execute("DELETE FROM told WHERE created_at < ?", (before,))
         c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM tasks WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM prompts WHERE session IN ({old})", (before,))
-        c.execute("DELETE FROM sessions WHERE seen_at < ?", (before,))
+        c.executemany(
+            "DELETE FROM sessions WHERE id = ? AND seen_at < ?", [(*one, before) for one in gone]
+        )
+        c.execute("UPDATE sessions SET block = '', checkpoint = '' WHERE seen_at < ?", (before,))
 
 
 def save_task(

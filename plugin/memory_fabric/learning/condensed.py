@@ -1,0 +1,137 @@
+"""A project's sessions in few words, for an assistant that writes notes of them.
+
+What was asked is in the user's words, cut; of each answer the sentence that tells its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memory_fabric.notes.typed_text import typed_words
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.session.session_summary import outcome_in
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import cut, first_of, one_line
+from memory_fabric.values import Value
+
+CHARS_PER_TOKEN = 4
+MAX_ASKED_CHARS, MAX_FILES, MAX_PROMPTS = 280, 6, 40
+
+
+class Condensed(Value):
+    """Sessions as lines, newest first, and what they cost: tokens of these and of all.
+
+    `before` is the time from which on the next call goes on with older ones; '' after the last.
+    """
+
+    lines: tuple[str, ...]
+    sessions: int
+    tokens: int
+    all_sessions: int
+    all_tokens: int
+    before: str = ""
+
+
+def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
+    """Return the newest sessions of a project that fit into a budget of tokens.
+
+    `before` leaves out sessions that began at this time (ISO 8601) or later. The first is shown in
+    any case, cut to the budget.
+    """
+    shown: list[str] = []
+    count = spent = total = sessions = 0
+    oldest = ""
+    is_full = budget <= 0
+    for database in memory.databases():
+        if database.kind != "project":
+            continue
+        for began_at, lines in _sessions(database, before):
+            size = sum(len(line) + 1 for line in lines)
+            total, sessions = total + size, sessions + 1
+            limit = budget * CHARS_PER_TOKEN
+            if is_full or (count and spent + size > limit):
+                is_full = True
+                continue
+            lines = lines if size <= limit else _cut(lines, limit)
+            shown += lines
+            count, spent, oldest = count + 1, spent + min(size, limit), began_at
+    more = oldest if count < sessions else ""
+    return Condensed(tuple(shown), count, _tokens(spent), sessions, _tokens(total), more)
+
+
+def _sessions(database: Database, before: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the start and the lines of each session that still has turns, newest first."""
+    rows = database.rows(
+        "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
+        "HAVING ? = '' OR began < ? ORDER BY began DESC",
+        (before, before),
+    )
+    for session, began_at in rows:
+        turns = database.rows(
+            "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
+        )
+        lines = _lines(turns)
+        if lines:
+            head = f"## {began_at[:16].replace('T', ' ')}, session {session[:8]}"
+            yield began_at, [head, *lines, *_made(database, session)]
+
+
+def _lines(turns: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line for each prompt, with the outcome of its answer."""
+    lines: list[str] = []
+    asked = answer = ""
+    for role, text in [*turns, ("user", "")]:
+        if role == "assistant":
+            answer = text
+            continue
+        if asked:
+            told = outcome_in(answer, asked)
+            lines.append(f"- asked: {cut(asked, MAX_ASKED_CHARS)}")
+            lines += [f"  outcome: {_shown(told)}"] if told else []
+        asked, answer = _shown(typed_words(text)), ""
+    return lines[: 2 * MAX_PROMPTS]
+
+
+def _made(database: Database, session: str) -> list[str]:
+    """Return what memory has of the session already: its fixes and notes, and changed files."""
+    rows = database.rows(
+        "SELECT type, what, json_extract(body, '$.evidence') FROM records WHERE session = ? "
+        "AND status = 'active' AND scope <> 'local' ORDER BY seq",
+        (session,),
+    )
+    lines = [
+        f"- on record ({type_}): {_shown(what)}" for type_, what, _ in rows if type_ != "session"
+    ]
+    for type_, _, evidence in rows:
+        files = _files(evidence) if type_ == "session" else []
+        lines += [f"- changed: {first_of(files, MAX_FILES)}"] if files else []
+    return lines
+
+
+def _files(evidence: Any) -> list[str]:
+    from memory_fabric import jsontext
+
+    value = jsontext.loads(evidence) if isinstance(evidence, str) else {}
+    files = value.get("files") if isinstance(value, dict) else None
+    return [_shown(str(file)) for file in files] if isinstance(files, list) else []
+
+
+def _shown(text: str) -> str:
+    """Return a stored text as it may be shown now: a rule for secrets may be newer than it."""
+    return one_line(without_secrets(text))
+
+
+def _cut(lines: Sequence[str], chars: int) -> list[str]:
+    kept: list[str] = []
+    for line in lines:
+        chars -= len(line) + 1
+        if chars < 0:
+            break
+        kept.append(line)
+    return kept or [cut(lines[0], max(1, chars))]
+
+
+def _tokens(chars: int) -> int:
+    return -(-chars // CHARS_PER_TOKEN)

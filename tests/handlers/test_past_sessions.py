@@ -1,0 +1,59 @@
+"""The offer to read in past sessions: once, at the first start, and only if there are any."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from learning.past import Machine
+from memory_fabric import dispatcher
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def start(machine: Machine, place: Path, **variables: str) -> str:
+    """Start a session; the notice for the user."""
+    folder = machine.home / ".claude" / "projects" / "-work-shop"
+    event = {
+        "hook_event_name": "SessionStart",
+        "session_id": "now",
+        "transcript_path": str(folder / "now.jsonl"),
+        "cwd": str(place),
+        "source": "startup",
+    }
+    environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(place), **variables}
+    reply = dispatcher.run(json.dumps(event).encode(), environ)
+    told: str = json.loads(reply).get("systemMessage", "") if reply else ""
+    return told
+
+
+def test_the_first_start_offers_them_once_and_reads_nothing(machine: Machine) -> None:
+    shop = machine.project("shop")
+    for days_ago in (20, 10):
+        machine.session(shop, "Hello", "Hi.", days_ago=days_ago)
+
+    first, second = start(machine, shop), start(machine, shop)
+
+    assert "2 earlier sessions of Claude Code on this machine" in first
+    assert "deletes them after 30 days" in first and "learn` shows them first" in first
+    assert "earlier sessions" not in second
+    assert machine.rows("SELECT * FROM episodes") == []
+
+
+def test_without_past_sessions_nothing_is_offered(machine: Machine) -> None:
+    told = start(machine, machine.project("shop"))
+
+    assert "memory-fabric is on" in told and "earlier session" not in told
+
+
+def test_nothing_is_offered_where_nobody_reads_it(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.")
+
+    assert "earlier" not in start(machine, shop, CLAUDE_CODE_SESSION_ATTENDED="0")
+    assert "1 earlier session of Claude Code" in start(machine, shop)
