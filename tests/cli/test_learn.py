@@ -105,7 +105,7 @@ def test_condensed_sessions_say_their_price_first(shell: Shell, machine: Machine
 
 def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine: Machine) -> None:
     before = shell.run("status")
-    assert "memory has the sessions of Claude Code none of them yet" in before.out
+    assert "memory has no session of Claude Code from before" in before.out
     assert "not read: 2 sessions of shop" in before.out
     assert "Claude Code deletes 2 unread sessions" in before.out
 

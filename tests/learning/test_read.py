@@ -21,8 +21,8 @@ from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig
 from memory_fabric.learning import plan, runs
 from memory_fabric.learning.undo import undo
-from memory_fabric.models import Provenance
-from memory_fabric.store.history import changes
+from memory_fabric.models import Provenance, Record
+from memory_fabric.store.history import changes, deliveries
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from thorough import IS_THOROUGH
@@ -219,6 +219,60 @@ def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: 
     [(what, status, trust, body)] = found
     assert (what, status, trust) == (HABIT, "candidate", "assistant")
     assert json.loads(body)["evidence"]["again"] == 2
+
+
+def test_notes_in_old_sessions_are_of_their_time_and_close_nothing_that_is_newer(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    older = "Noted decision: The orders are stored in MySQL. Why: it was there."
+    dropped = "Done.\nDropped: The orders are stored in PostgreSQL"
+    machine.session(shop, ASKED, older, days_ago=20)
+    machine.session(shop, "Go on.", dropped, days_ago=10)
+    memory = opened(machine, shop)
+    newer = Record("decision", "The orders are stored in PostgreSQL", confidence=0.6)
+    memory.remember(newer, Provenance("assistant", trust="assistant", session="live"))
+    memory.close()
+
+    machine.learn()
+
+    found = machine.rows(
+        "SELECT what, trust, superseded_by, valid_to, substr(created_at, 1, 10) FROM records "
+        "WHERE type = 'decision' ORDER BY created_at"
+    )
+    long_ago, today = machine.found()[0].transcript.head.began_at[:10], machine.now.isoformat()[:10]
+    assert found == [
+        ("The orders are stored in MySQL", "assistant", "", "", long_ago),
+        ("The orders are stored in PostgreSQL", "assistant", "", "", today),
+    ]
+
+
+def test_what_an_interrupted_run_had_not_finished_is_finished_by_the_next(machine: Machine) -> None:
+    shop = machine.project("shop")
+    for days_ago in (9, 7):
+        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+    done = machine.learn()
+    memory = opened(machine, shop)
+    said = [row[0] for row in machine.rows("SELECT id FROM records WHERE status = 'candidate'")]
+    memory.write("forget", {"ids": said, "bury": False}, Provenance("cli"), store="project")
+    memory.close()
+    runs.save(machine.settings.home, done.run._replace(state="open", finished=()))
+
+    again = machine.learn()
+
+    assert [(one.name, one.sessions, one.candidates) for one in again.projects] == [("shop", 0, 1)]
+    assert runs.unfinished(machine.settings.home) is None
+
+
+def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, ASKED, DONE, days_ago=9)
+    machine.learn()
+    memory = opened(machine, shop)
+
+    assert deliveries.sessions(memory.databases()) == set()
+    assert deliveries.span(memory.databases()) == ("", "")
+    memory.close()
 
 
 def test_a_run_is_undone_as_one_and_can_be_repeated(machine: Machine) -> None:

@@ -46,12 +46,14 @@ def state(
     instead_of: Sequence[str] = (),
     *,
     echo: bool = False,
+    at: str = "",
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated on purpose; return it as saved, and True if it is new.
 
     It closes the records (ids) in `instead_of`, as far as its trust allows, and no others; an
-    `echo` does not count as an occurrence. The record is None if it was forgotten and must not be
-    restored, if it is too uncertain, or if nothing but a secret was said.
+    `echo` does not count as an occurrence. `at` is its time if it is of the past. The record is
+    None if it was forgotten and must not be restored, if it is too uncertain, or if nothing but a
+    secret was said.
     """
     if "[redacted: " in record.what:
         # late: only for stated records
@@ -71,7 +73,7 @@ def state(
         record = record._replace(entities=of_person(record.what, record.entities))
     unread = Unread()
     made = joined_to_project(_bounded(record)._replace(id=record.id or ids.new_id()), memory)
-    stored = memory.remember(made, provenance, instead_of, echo=echo)
+    stored = memory.remember(made, provenance, instead_of, echo=echo, at=at)
     is_new = stored is not None and stored.id == made.id
     if stored is not None and is_new and stored.confidence >= STORED_FROM:
         unread.attempt(None, _learn_aliases, memory, stored, provenance)

@@ -23,12 +23,12 @@ def lines(found: Sequence[Session], now_s: float) -> list[str]:
     if not rest:
         return [_all(found)]
     names = first_of(dict.fromkeys(one.place.name for one in reversed(rest)), MAX_NAMED)
-    had = f"up to {until}" if until else "none of them yet"
-    told = [
-        f"memory has the sessions of {clients(found)} {had}; not read: "
-        f"{many(len(rest), 'session')} of {names} (memory-fabric learn)"
-    ]
-    return told + deletions(found, now_s)
+    if until:
+        told = f"memory has the sessions of {clients(found)} up to {until}; "
+    else:
+        told = f"memory has no session of {clients(found)} from before it was installed; "
+    told += f"not read: {many(len(rest), 'session')} of {names} (memory-fabric learn)"
+    return [told, *deletions(found, now_s)]
 
 
 def deletions(found: Sequence[Session], now_s: float) -> list[str]:

@@ -6,7 +6,6 @@ from memory_fabric.capture.confidence import CANDIDATE
 from memory_fabric.capture.prompts.detector import heard, said_again
 from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
-from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session.turn_notes import (
     HEARD_TYPES,
     MAX_BEFORE_CHARS,
@@ -14,19 +13,20 @@ from memory_fabric.session.turn_notes import (
     earlier_prompts,
     noted_before,
 )
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 # Candidates expire after so many days anyway, and of long histories the newest prompts say enough.
 MAX_PROMPTS, MAX_MADE = 5000, 40
 
 
-def keep_said_again(context: RequestContext) -> list[Record]:
-    """Store as candidates the sentences that the user typed in several sessions of a project.
+def keep_said_again(memory: Memory) -> list[Record]:
+    """Store as candidates the sentences that the user typed in several sessions of a project, as
+    far as this view of its memory shows them.
 
     They have no trust of the user's: in transcripts other texts pass as typed, so a person keeps
     them, not the assistant's reference to them. Returns the new ones.
     """
-    memory = context.memory
     rows = memory.session_database().rows(
         "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
         "ORDER BY created_at DESC, id DESC LIMIT ?",
@@ -44,7 +44,7 @@ def keep_said_again(context: RequestContext) -> list[Record]:
         sentences.append(found.sentence)
         evidence = {
             PROMPT: cut(one_line(text), MAX_PROMPT_CHARS),
-            BEFORE: cut(one_line(_said_before(context, session, id_)), MAX_BEFORE_CHARS),
+            BEFORE: cut(one_line(_said_before(memory, session, id_)), MAX_BEFORE_CHARS),
             AGAIN: times,
         }
         record = Record(
@@ -61,8 +61,8 @@ def keep_said_again(context: RequestContext) -> list[Record]:
     return made
 
 
-def _said_before(context: RequestContext, session: str, id_: int) -> str:
-    row = context.memory.session_database().row(
+def _said_before(memory: Memory, session: str, id_: int) -> str:
+    row = memory.session_database().row(
         "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
         "ORDER BY id DESC LIMIT 1",
         (session, id_),

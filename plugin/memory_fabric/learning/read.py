@@ -21,6 +21,7 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session.follow_transcript import follow, launched, read_to
 from memory_fabric.session.session_record import conclude
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.domains.scoped_memory import within, without
 from memory_fabric.store.memory import Memory
 from memory_fabric.values import Value
 
@@ -28,7 +29,6 @@ from memory_fabric.values import Value
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # Memories that are kept open.
 MAX_OPEN = 8
-SOURCE = "assistant"
 
 
 class Done(Value):
@@ -56,13 +56,16 @@ class Reading:
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
         self._settings, self.run, self._tell = settings, run, tell
-        self._memories: dict[tuple[str, str, bool], Memory] = {}
+        self._memories: dict[tuple[str, bool], Memory] = {}
+        self._begun: set[str] = set()
         self._done_bytes = self._all_bytes = 0
         self._bad: dict[str, int] = {}
         self.failures: list[str] = []
 
     def read(self, chosen: Sequence[Session]) -> Result:
-        """Read these sessions, and then finish each project. Raises StoreUnavailable, OSError."""
+        """Read these sessions, and finish each project after its last one; also those that an
+        interrupted run left. Raises StoreUnavailable, OSError.
+        """
         self._all_bytes = sum(one.left for one in chosen)
         last = {one.place.key: one for one in chosen}
         count: dict[str, int] = {}
@@ -71,17 +74,19 @@ class Reading:
             for one in chosen:
                 key = one.place.key
                 count[key] = count.get(key, 0) + 1
-                self._session(one)
+                memory = self._session(one)
                 if last[key] is one:
-                    made.append(self._finish(one, count[key]))
+                    made.append(self._finish(memory, count[key], self._bad.get(key, 0)))
+            rest = [id_ for id_ in self.run.folders if id_ not in self.run.finished]
+            made += [self._finish(self._opened(self.run.folders[id_]), 0, 0) for id_ in rest]
         finally:
             for memory in self._memories.values():
                 memory.close()
-        self.run = self.run._replace(state="done")
-        runs.save(self._settings.home, self.run)
+        self._note(self.run._replace(state="done"))
         return Result(self.run, made, self.failures)
 
-    def _session(self, one: Session) -> None:
+    def _session(self, one: Session) -> Memory:
+        """Read one session to its end; return the memory of its project."""
         head, path = one.transcript.head, one.transcript.path
         context = self._context(one)
         memory = context.memory
@@ -114,52 +119,72 @@ class Reading:
         if reader.trouble:
             self.failures.append(f"{path}: {reader.trouble}")
         self._bad[one.place.key] = self._bad.get(one.place.key, 0) + reader.bad
+        return memory.whole
 
     def _context(self, one: Session) -> RequestContext:
         """Return the context of a session, as its hooks would have had it."""
         head = one.transcript.head
-        key = (one.place.key, head.folder, head.is_attended)
-        memory = self._memories.pop(key, None) or self._opened(one)
-        self._memories[key] = memory
-        while len(self._memories) > MAX_OPEN:
-            self._memories.pop(next(iter(self._memories))).close()
+        memory = self._opened(head.folder, is_attended=head.is_attended)
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         context.memory.batch = self.run.batch
         return context
 
-    def _opened(self, one: Session) -> Memory:
-        head = one.transcript.head
+    def _opened(self, folder: str, *, is_attended: bool = True) -> Memory:
+        """Return the memory of a folder's project for sessions that began there."""
+        key = (folder, is_attended)
+        memory = self._memories.pop(key, None) or self._open(folder, is_attended=is_attended)
+        self._memories[key] = memory
+        while len(self._memories) > MAX_OPEN:
+            self._memories.pop(next(iter(self._memories))).close()
+        return memory
+
+    def _open(self, folder: str, *, is_attended: bool) -> Memory:
         memory = Memory.open(
             self._settings._replace(
-                project_dir=head.folder,
+                project_dir=folder,
                 session="",
-                attended=head.is_attended,
-                entrypoint="" if head.is_attended else SDK,
+                attended=is_attended,
+                entrypoint="" if is_attended else SDK,
             )
         )
         memory.batch = self.run.batch
         assert memory.project is not None
         id_ = memory.project.id
-        if self.run.folders.get(id_) is None:
-            self.run = self.run._replace(folders={**self.run.folders, id_: head.folder})
-            runs.save(self._settings.home, self.run)
-        if not _has_begun(memory, self.run.batch):
-            by = Provenance("cli", trust="user")
-            memory.write_now("learn", {"batch": self.run.batch}, by, store="project")
+        if self.run.folders.get(id_) is None or id_ in self.run.finished:
+            finished = tuple(one for one in self.run.finished if one != id_)
+            folders = {**self.run.folders, id_: folder}
+            self._note(self.run._replace(folders=folders, finished=finished))
+        if id_ not in self._begun:
+            self._begun.add(id_)
+            _begin(memory, self.run.batch)
         return memory
 
-    def _finish(self, one: Session, count: int) -> Done:
+    def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         """Look for what was said again, bring the other tiers up to date, and count."""
-        context = self._context(one)
-        memory = context.memory.whole
-        keep_said_again(context)
+        assert memory.project is not None
+        for visible in _views(memory):
+            visible.batch = self.run.batch
+            keep_said_again(visible)
         drop_file_states(memory, self.run.batch)
         memory.flush()
-        self.failures += [f"{one.place.name}: {text}" for text in memory.failures]
+        name, id_ = memory.project.name, memory.project.id
+        self.failures += [f"{name}: {text}" for text in memory.failures]
         memory.failures.clear()
+        self._note(self.run._replace(finished=(*self.run.finished, id_)))
         made = counted(memory, self.run.batch)
-        bad = self._bad.get(one.place.key, 0)
-        return made._replace(name=one.place.name, sessions=count, bad_lines=bad)
+        return made._replace(name=name, sessions=sessions_read, bad_lines=bad)
+
+    def _note(self, run: Run) -> None:
+        self.run = run
+        runs.save(self._settings.home, run)
+
+
+def _views(memory: Memory) -> list[Memory]:
+    """Return the memory without its isolated domains, and each of these alone."""
+    isolated = sorted(memory.settings.domains.isolated)
+    if not isolated:
+        return [memory]
+    return [without(memory, isolated), *(within(memory, (one,)) for one in isolated)]
 
 
 def counted(memory: Memory, batch: str) -> Done:
@@ -193,10 +218,13 @@ def drop_file_states(memory: Memory, batch: str) -> None:
         )
 
 
-def _has_begun(memory: Memory, batch: str) -> bool:
+def _begin(memory: Memory, batch: str) -> None:
+    """Write the operation that undo takes a project's turns back with, once."""
     database = memory.database("project", create=False)
     found = database and database.row(
         "SELECT 1 FROM operations WHERE kind = 'learn' AND json_extract(payload, '$.batch') = ?",
         (batch,),
     )
-    return bool(found)
+    if not found:
+        by = Provenance("cli", trust="user")
+        memory.write_now("learn", {"batch": batch}, by, store="project")

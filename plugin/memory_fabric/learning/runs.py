@@ -19,12 +19,14 @@ MAX_KEPT = 50
 class Run(Value):
     """A run: its name as a batch, its start (ISO 8601), a folder of each project by project id.
 
-    `state` is "open" until all was read, then "done"; "undone" after undo.
+    `finished` are the projects in which it has done all. `state` is "open" until all was read, then
+    "done"; "undone" after undo.
     """
 
     batch: str
     at: str
     folders: dict[str, str]
+    finished: tuple[str, ...] = ()
     state: str = "open"
 
 
@@ -43,11 +45,17 @@ def alone(home: str) -> Iterator[None]:
         lock.__exit__()
 
 
+def unfinished(home: str) -> Run | None:
+    """Return the run that was interrupted, if the last one was."""
+    known = load(home)
+    return known[-1] if known and known[-1].state == "open" else None
+
+
 def begin(home: str) -> Run:
     """Return the unfinished run, or a new one."""
-    known = load(home)
-    if known and known[-1].state == "open":
-        return known[-1]
+    run = unfinished(home)
+    if run is not None:
+        return run
     run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
     save(home, run)
     return run
@@ -76,6 +84,7 @@ def load(home: str) -> list[Run]:
 def _run(value: Any) -> Run | None:
     try:
         folders = {str(id_): str(folder) for id_, folder in value["folders"].items()}
-        return Run(str(value["batch"]), str(value["at"]), folders, str(value["state"]))
+        finished = tuple(map(str, value["finished"]))
+        return Run(str(value["batch"]), str(value["at"]), folders, finished, str(value["state"]))
     except (AttributeError, KeyError, TypeError):
         return None

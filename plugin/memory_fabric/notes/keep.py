@@ -8,7 +8,7 @@ from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.statement import statement
-from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
+from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record, stated_at
 from memory_fabric.notes import replaced
 from memory_fabric.notes.grammar import Note, parse
 from memory_fabric.notes.quotation import check, is_assent, says_everywhere
@@ -46,7 +46,8 @@ class Said(Value):
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
     `at` is the time at which the notes were written, if that was earlier than now; `times` are
-    those of the quotable prompts.
+    those of the quotable prompts. `is_past` means that an old session is read: its notes have their
+    own time, and close nothing that was stated after it.
     """
 
     quotable: tuple[str, ...] = ()
@@ -54,6 +55,11 @@ class Said(Value):
     checked: bool = True
     at: str = ""
     times: tuple[str, ...] = ()
+    is_past: bool = False
+
+    def precedes(self, old: Record) -> bool:
+        """Return True if a record was stated after these notes."""
+        return self.is_past and stated_at(old) > self.at
 
 
 class Earned(Value):
@@ -117,7 +123,8 @@ def keep(
     quoted = [one.record for one in kept if one.record and one.record.evidence.get(QUOTATION)]
     for name in list(dropped)[:limit]:
         until.check("the next record to drop")
-        kept += _drop(memory, name, [record for record in quoted if record.trust == "user"], by)
+        of_user = [record for record in quoted if record.trust == "user"]
+        kept += _drop(memory, name, of_user, said, by)
     return kept
 
 
@@ -146,14 +153,15 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         evidence=evidence,
         valid_from=at,
     )
-    targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
+    named = replaced.named(memory, note.instead_of, text) if note.instead_of else []
+    targets = [old for old in named if not said.precedes(old)]
     closing = [old for old in targets if _may_replace(by.trust, old)]
     against = [old for old in targets if old not in closing]
     if by.trust == "user":
         for stated in replaced.said_again(memory, quotation, by, record):
             replaced.discard(memory, stated, by, bury=False)
             closing = [old for old in closing if old.id != stated.id]
-    against += [old for old in contradicting(memory, record) if old not in targets]
+    against += [old for old in contradicting(memory, record) if old not in named]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
     if by.source == "compaction" and _was_noted(memory, record, note.quotation, by.session):
@@ -164,7 +172,9 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         replaced.discard(memory, candidate, by, bury=False)
     # Words that the user typed in this session count, whatever the assistant was told.
     echo = (candidate is not None or not quotation) and _was_told(memory, record, by)
-    stored, is_new = state(memory, record, by, [old.id for old in closing], echo=echo)
+    ids_closed = [old.id for old in closing]
+    past = said.at if said.is_past else ""
+    stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past)
     if stored is None:
         return None
     return Kept(stored, is_new, tuple(closing), tuple(against))
@@ -269,7 +279,9 @@ def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
     return f"record:{known[0].id}" in given
 
 
-def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -> list[Kept]:
+def _drop(
+    memory: Memory, name: str, quoted: Sequence[Record], said: Said, by: Provenance
+) -> list[Kept]:
     """Close the records that a `Dropped:` line names.
 
     One with the user's trust is closed only beside a note on the same subject whose quotation was
@@ -277,6 +289,8 @@ def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -
     """
     kept = []
     for old in replaced.named(memory, name, ""):
+        if said.precedes(old):
+            continue
         if old.status == "candidate":
             replaced.discard(memory, old, by)
             continue

@@ -71,15 +71,12 @@ def key_block(text: str, folded: str) -> bool:
 
 def token(text: str, folded: str) -> bool:
     """True if a word could be what an issuer gives out, or a random value."""
-    return any(
-        len(word) >= MIN_WORD_CHARS and is_doubtful(word) and not is_uuid(word.strip(_AROUND))
-        for word in text.split()
-    )
+    return any(is_doubtful(word) and not is_uuid(word.strip(_AROUND)) for word in _long_words(text))
 
 
 def beside_issuer(text: str, folded: str) -> bool:
     """True if the name of an issuer stands in the text, and something that could be its value."""
-    if not any(_may_be_value(word) for word in text.split()):
+    if not any(c in _DIGITS for word in _long_words(text) for c in word):
         return False
     if not _PIECES:
         # late: hundreds of names, only needed for a possible value
@@ -130,8 +127,11 @@ def command(text: str, folded: str) -> bool:
 
 def programs_in(text: str, folded: str) -> Iterator[int]:
     """The places in PROGRAMS of those that could be given a secret in this text."""
+    opens: dict[str, bool] = {}  # most programs share their options
     for place, (names, sign, _) in enumerate(PROGRAMS):
-        if sign in text and _opens(text, sign) and any(_has_word(folded, name) for name in names):
+        if sign not in opens:
+            opens[sign] = sign in text and _opens(text, sign)
+        if opens[sign] and any(_has_word(folded, name) for name in names):
             yield place
 
 
@@ -184,7 +184,7 @@ def may_state_secret(text: str, folded: str) -> bool:
         for start, end in _places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
             if any(
-                _is_mixed(word) and len(word) >= 8 and not _is_label(word) for word in near.split()
+                len(word) >= 8 and _is_mixed(word) and not _is_label(word) for word in near.split()
             ):
                 return True
     return " / " in folded or is_table(folded) or _may_state_pair(folded) or may_state_code(folded)
@@ -295,8 +295,8 @@ def _is_mixed(word: str) -> bool:
     return digits > 0 and any(c.isalpha() or c in SYMBOLS for c in word.strip(_AROUND))
 
 
-def _may_be_value(word: str) -> bool:
-    return len(word) >= MIN_WORD_CHARS and any(c in _DIGITS for c in word)
+def _long_words(text: str) -> list[str]:
+    return [word for word in text.split() if len(word) >= MIN_WORD_CHARS]
 
 
 def _has_word(folded: str, word: str) -> bool:
@@ -341,9 +341,11 @@ def _may_state(folded: str, start: int, end: int) -> bool:
 def _is_strange(word: str) -> bool:
     """True if digits or symbols are in a word as in a password: at least four characters of it."""
     bare = word.strip(".,;:?()[]{}<>\"'`*")
+    if len(bare) < MIN_DOUBTED_CHARS:
+        return False
     digits = sum(c in _DIGITS for c in bare)
     is_number = not any(c.isalpha() or c in SYMBOLS for c in bare)
-    if len(bare) < MIN_DOUBTED_CHARS or (is_number and digits < MIN_DOUBTED_CHARS):
+    if is_number and digits < MIN_DOUBTED_CHARS:
         return False
     return digits > 0 or any(c in SYMBOLS for c in bare)
 

@@ -305,7 +305,7 @@ def _content(text: str) -> int:
 
 
 def _is_pasted(line: str) -> bool:
-    letters = sum(c.isalpha() or c.isspace() for c in line)
+    letters = sum(map(str.isalpha, line)) + sum(map(str.isspace, line))
     return letters < MIN_LETTERS * len(line) or pattern(_PASTED).match(line) is not None
 
 

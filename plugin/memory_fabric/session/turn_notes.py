@@ -54,7 +54,8 @@ def take(
     settings = context.memory.settings
     if not texts or settings.notes == "off" or not trust_for(settings, "user"):
         return []
-    said = said_by_user(context.memory, session, until=until, quotable=quotable)._replace(at=at)
+    said = said_by_user(context.memory, session, until=until, quotable=quotable)
+    said = said._replace(at=at, is_past=context.is_past)
     by = Provenance(
         source,
         trust="user" if said.checked else "assistant",

@@ -193,7 +193,7 @@ def _condensed(budget: int, before: str, as_json: bool) -> int:
 
 
 def _run(settings: Settings, chosen: Sequence[Session], as_json: bool) -> int:
-    if not chosen:
+    if not chosen and runs.unfinished(settings.home) is None:
         if as_json:
             show.json_out({"run": "", "projects": [], "failures": []})
         else:
