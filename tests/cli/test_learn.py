@@ -120,6 +120,30 @@ def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine
     assert told["read_until"] and told["next_deletion"] == ""
 
 
+def test_purged_words_of_past_sessions_are_in_no_byte_and_do_not_come_again(
+    shell: Shell, machine: Machine
+) -> None:
+    word = "tangerine-walrus"
+    steps = fixed(f"deploy --as {word}", f"E   RuntimeError: {word} was refused by it", "gate.py")
+    machine.session(shell.project, f"Log in as {word} at the gateway.", *steps, f"{word} works.")
+    shell.run("learn", "--run")
+    assert holding(shell, word)
+
+    shell.run("forget", word, "--purge", "--yes")
+    assert holding(shell, word) == []
+
+    shell.run("learn", "--undo")
+    shell.run("learn", "--run")
+    assert holding(shell, word) == []
+
+
+def holding(shell: Shell, word: str) -> list[str]:
+    """Files of ours that hold a word; the client's transcripts do."""
+    places = (shell.memory, shell.project / ".claude")
+    files = [path for place in places for path in place.rglob("*") if path.is_file()]
+    return [path.name for path in files if word.encode() in path.read_bytes().lower()]
+
+
 def test_without_sessions_that_is_said(shell: Shell) -> None:
     assert "No sessions" in shell.run("learn").out
     assert "transcript" not in shell.run("status").out

@@ -6,6 +6,7 @@ Turns are not logged, so rows of `meta` name those of a run: their ids and sessi
 from __future__ import annotations
 
 from memory_fabric import jsontext
+from memory_fabric.store.conversations.sessions import ERASED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ TURNS, SESSION = "turns", "session"
 UNKNOWN = -1
 # The key of the mark of a session that a run has begun and not finished.
 OPEN = "learning "
+_ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, ?2) > 0)"
 
 
 def learn(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -31,23 +33,34 @@ def learn(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> 
 
 
 def unlearn(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Delete the turns of a run, and let its sessions be read again. It has no inverse."""
+    """Delete the turns of a run, and let its sessions be read again. It has no inverse.
+
+    Turns from which words were erased stay as they are, and their sessions are not read again.
+    """
     deleted = 0
     for what, value in _marks(c, payload["batch"]):
         if what == TURNS:
             for start in range(0, len(value), 400):
                 some = value[start : start + 400]
                 marks = ", ".join("?" * len(some))
-                deleted += c.execute(f"DELETE FROM episodes WHERE uuid IN ({marks})", some).rowcount
+                deleted += c.execute(
+                    f"DELETE FROM episodes WHERE uuid IN ({marks}) AND instr(text, ?) = 0",
+                    (*some, ERASED),
+                ).rowcount
             continue
         c.execute("DELETE FROM meta WHERE key = ?", (OPEN + value[0],))
         if value[1] == UNKNOWN:
             # A session that went on since is its own hooks' affair.
             c.execute(
-                "DELETE FROM sessions WHERE id = ? AND loaded_at = '' AND prompts = 0", value[:1]
+                "DELETE FROM sessions WHERE id = ?1 AND loaded_at = '' AND prompts = 0 "
+                f"AND NOT {_ERASED_IN}",
+                (value[0], ERASED),
             )
         else:
-            c.execute("UPDATE sessions SET offset = ? WHERE id = ?", (value[1], value[0]))
+            c.execute(
+                f"UPDATE sessions SET offset = ?3 WHERE id = ?1 AND NOT {_ERASED_IN}",
+                (value[0], ERASED, value[1]),
+            )
     c.execute("DELETE FROM meta WHERE key >= ? AND key < ?", _span(payload["batch"]))
     return {"deleted": deleted}, []
 
