@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,21 @@ def test_what_holds_no_conversation_is_no_session(machine: Machine) -> None:
     (path.parent / "broken.jsonl").write_bytes(b"\xff\x00 no JSON\n")
 
     assert len(machine.found()) == 1
+
+
+def test_looking_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.")
+    machine.learn()
+    [path] = machine.memory.glob("projects/shop-*/graph.db")
+    for change in ("PRAGMA user_version = 1", "PRAGMA wal_checkpoint(TRUNCATE)"):
+        connection = sqlite3.connect(path)
+        connection.execute(change)
+        connection.close()
+    before = path.read_bytes()
+
+    assert [one.state for one in machine.found()] == [plan.READ]
+    assert path.read_bytes() == before
+
+    path.write_bytes(b"no database" * 1000)
+    assert [one.state for one in machine.found()] == [plan.NEW]

@@ -16,7 +16,7 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions as sessions_stored
-from memory_fabric.store.database import open_database
+from memory_fabric.store.database import open_to_look
 from memory_fabric.store.projects import identity
 from memory_fabric.values import Value
 
@@ -174,16 +174,15 @@ def _place(registry: Any, folder: str) -> Place:
 def _offsets(home: str, project: str) -> dict[str, int]:
     """Return how far the transcripts of a project's sessions were read, by session."""
     path = os.path.join(identity.folder_of(home, project), "graph.db")
+    database = None
     try:
-        database = open_database(path, "project", create=False)
+        database = open_to_look(path, "project")
+        return sessions_stored.read_to(database) if database else {}
     except FabricError:
         return {}  # `status` says what is wrong with it
-    if database is None:
-        return {}
-    try:
-        return sessions_stored.read_to(database)
     finally:
-        database.close()
+        if database is not None:
+            database.close()
 
 
 def _state(

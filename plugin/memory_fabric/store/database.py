@@ -270,6 +270,24 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
         return database
 
 
+def open_to_look(path: str, kind: str) -> Database | None:
+    """Open a database as it is, of any release, for reading only; None if it is missing.
+
+    Raises StoreUnavailable and its subclasses, DeadlinePassed.
+    """
+    if not os.path.exists(path):
+        return None
+    expect_file(path)
+    try:
+        connection = sqlite3.connect(f"file:{as_address(path)}?mode=ro", uri=True)
+    except sqlite3.Error as error:
+        raise translated(path, error) from error
+    connection.isolation_level = None
+    database = Database(path, kind, connection)
+    database.read_only = True
+    return database
+
+
 def _is_refused(error: StoreUnavailable) -> bool:
     cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
     return cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN"))
