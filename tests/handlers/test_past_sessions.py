@@ -16,7 +16,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def start(machine: Machine, place: Path, **variables: str) -> str:
+def start(machine: Machine, place: Path) -> str:
     """Start a session; the notice for the user."""
     folder = machine.home / ".claude" / "projects" / "-work-shop"
     event = {
@@ -26,7 +26,7 @@ def start(machine: Machine, place: Path, **variables: str) -> str:
         "cwd": str(place),
         "source": "startup",
     }
-    environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(place), **variables}
+    environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(place)}
     reply = dispatcher.run(json.dumps(event).encode(), environ)
     told: str = json.loads(reply).get("systemMessage", "") if reply else ""
     return told
@@ -51,9 +51,10 @@ def test_without_past_sessions_nothing_is_offered(machine: Machine) -> None:
     assert "memory-fabric is on" in told and "earlier session" not in told
 
 
-def test_nothing_is_offered_where_nobody_reads_it(machine: Machine) -> None:
+def test_nothing_is_offered_where_notices_are_off(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Hello", "Hi.")
+    machine.memory.mkdir(parents=True)
+    (machine.memory / "config.toml").write_text('notices = "off"\n', "utf-8")
 
-    assert "earlier" not in start(machine, shop, CLAUDE_CODE_SESSION_ATTENDED="0")
-    assert "1 earlier session of Claude Code" in start(machine, shop)
+    assert start(machine, shop) == ""

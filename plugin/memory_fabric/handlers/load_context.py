@@ -58,12 +58,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
-        texts.append(notice_texts.welcome(memory.settings, local))
-    if memory.settings.attended and notices.is_first_time(memory.settings.home, "learn"):
         # late: once in a home
         from memory_fabric.clients.claude_code.transcripts import earlier
 
-        texts.append(notice_texts.past_sessions(*earlier(event.transcript_path), memory.settings))
+        past = notice_texts.past_sessions(*earlier(event.transcript_path), memory.settings)
+        texts += [notice_texts.welcome(memory.settings, local), past]
     notice = " · ".join(part for part in texts if part)
     return block.reply._replace(notice=notice)
 
