@@ -28,6 +28,7 @@ from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.hook_streams import MAX_INPUT_BYTES
 from memory_fabric.reply import Reply
 from memory_fabric.store.log import late_events
+from memory_fabric.store.memory import Memory
 
 if TYPE_CHECKING:
     from memory_fabric.events import Event
@@ -293,10 +294,10 @@ def test_input_that_is_no_event_of_ours_gives_nothing_but_one_line_in_the_log(
 def test_a_memory_that_cannot_be_opened_gives_nothing_but_one_line(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(event_name: str, settings: object) -> None:
+    def refuse(settings: object, *, repair: bool) -> None:
         raise StoreUnavailable("/x", "The store is away.")
 
-    monkeypatch.setattr(dispatcher, "_open", refuse)
+    monkeypatch.setattr(Memory, "open", refuse)
     assert run(event("SessionStart"), sandbox.environ) == b""
     (line,) = sandbox.log
     assert "StoreUnavailable: The store is away." in line
@@ -342,5 +343,5 @@ def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
 
 
 def test_the_age_of_this_process_is_known() -> None:
-    assert 0 < process_age_s() < 24 * 3600
-    assert process_age_s() >= os.times().user * 0.5
+    assert 0 < deadline.age_s() < 24 * 3600
+    assert deadline.age_s() >= os.times().user * 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 from memory_fabric.values import Value
 
@@ -100,6 +101,7 @@ class Settings(Value):
     # isolate an agent.
     closed: str = ""
     complaints: tuple[str, ...] = ()
+    client: Client = CLAUDE_CODE
 
 
 def home_path(environ: Mapping[str, str]) -> str:

@@ -11,8 +11,9 @@ import os
 import sys
 import time
 
+from memory_fabric.client import CLAUDE_CODE, key_of
 from memory_fabric.config import TIES, home_path
-from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
+from memory_fabric.deadline import NEVER_S, Deadline, age_s, current, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
 from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
@@ -24,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from memory_fabric.client import Client
     from memory_fabric.config import Settings
     from memory_fabric.events import Event
     from memory_fabric.recall.request_context import RequestContext
@@ -41,6 +43,8 @@ ON_TOOLS: Mapping[str, frozenset[str]] = {
     "apply_rules": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
     "tell_fix": frozenset(("Bash",)),
 }
+# Handlers that do nothing but tell the model of memory.
+TELLERS = ("recall_for_prompt", "recall_for_agent")
 
 
 class Entry(Value):
@@ -248,6 +252,13 @@ def _answer(
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
     event = parse_event(data)
+    key = key_of(environ, event.raw)
+    if key != CLAUDE_CODE.key:
+        from memory_fabric.clients import door  # late: for other clients only
+
+        event = door.entered(event, key)
+        if not event.name:
+            return Outcome(log=log)
     if event.name not in HANDLERS:
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
@@ -268,17 +279,22 @@ def _handled(
     load: Callable[[str], Handle],
     log: Callable[[str], None],
 ) -> Outcome:
-    memory = _open(event.name, settings)
+    # Late: an unusable event needs no database.
+    from memory_fabric.store.files import take_refused_files
+    from memory_fabric.store.memory import Memory
+
+    memory = Memory.open(settings, repair=HANDLERS[event.name].repairs)
     outcome = None
     try:
         names = _names(event, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
-        _report_refused_files(memory)
+        for why in take_refused_files():
+            memory.fail(f"file: {why}")
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
         reply = merge((reply, _alert(event.name, memory)))
         reply = _without_secrets(reply)
-        output = encode(event.name, reply)
+        output = _encoded(event.name, reply, settings.client)
         receipts = (*reply.receipts, lambda: _note_place(event.name, memory.settings, memory))
         outcome = Outcome(output, receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
@@ -308,6 +324,10 @@ def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], Non
     if event.name == "SessionStart":
         for complaint in settings.complaints:
             log(complaint)
+    if event.client != CLAUDE_CODE:
+        from memory_fabric.clients import door  # loaded above
+
+        return door.settings_for(settings, event, environ)
     # The folder in which the session was launched. The cwd follows `cd`, so it is only the
     # fallback.
     return settings._replace(
@@ -319,7 +339,15 @@ def _closed_notice(event_name: str, settings: Settings) -> bytes:
     """Return the notice at a session's start that a broken config.toml keeps memory off."""
     if not settings.closed or event_name != "SessionStart":
         return b""
-    return encode(event_name, Reply(notice=f"memory-fabric: {settings.closed}"))
+    return _encoded(event_name, Reply(notice=f"memory-fabric: {settings.closed}"), settings.client)
+
+
+def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
+    if client == CLAUDE_CODE:
+        return encode(event_name, reply)
+    from memory_fabric.clients.replies import encoded  # late: for other clients only
+
+    return encoded(client, event_name, reply)
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
@@ -340,7 +368,9 @@ def _names(event: Event, settings: Settings) -> list[str]:
         EITHER: settings.reads or settings.writes,
         FORWARDS: settings.writes and settings.forward_url,
     }
-    meant = [row for row in HANDLERS[event.name].handlers if _is_meant(row[0], event)]
+    unheard = TELLERS if event.name in settings.client.unheard else ()
+    rows = (row for row in HANDLERS[event.name].handlers if row[0] not in unheard)
+    meant = [row for row in rows if _is_meant(row[0], event)]
     return [name for name, use in meant if (on[use] if use in on else _exchanges(settings))]
 
 
@@ -356,17 +386,11 @@ def _is_meant(handler: str, event: Event) -> bool:
     return not any(tool_name(event) in tools for tools in ON_TOOLS.values())
 
 
-def _open(event_name: str, settings: Settings) -> Memory:
-    from memory_fabric.store.memory import Memory  # late: an unusable event needs no database
-
-    return Memory.open(settings, repair=HANDLERS[event_name].repairs)
-
-
 def deadline_of(event_name: str) -> Deadline:
     """Return the deadline of an event for which this process was started."""
     entry = HANDLERS[event_name]
     return Deadline(
-        max(LEAST_WORK_S, entry.wall_s - process_age_s()),
+        max(LEAST_WORK_S, entry.wall_s - age_s()),
         work_s=max(LEAST_WORK_S, entry.work_s - time.process_time()),
         lock_s=entry.lock_s,
         hurried=entry.hurried,
@@ -424,26 +448,7 @@ def _alert(event_name: str, memory: Memory) -> Reply:
         return Reply()
     from memory_fabric.store.health import alerts  # late: it is rare
 
-    places = (memory.settings.home, memory.settings.data_dir)
-    if event_name == "Stop":  # Stop tried all tiers
-        alerts.clear_marks(memory.failures, places)
-    text = alerts.unreported(
-        memory.failures,
-        places,
-        only_refused=event_name == "UserPromptSubmit",
-        unmarked=event_name == "SessionStart",
-    )
-    hint = "`/memory-fabric:memory status` says more"
-    return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
-
-
-def _report_refused_files(memory: Memory) -> None:
-    """Add the files that were refused for their kind or size to the failures."""
-    from memory_fabric.store.files import refused_files  # loaded by the store
-
-    for why in refused_files.values():
-        memory.fail(f"file: {why}")
-    refused_files.clear()
+    return Reply(notice=alerts.notice(memory.failures, memory.settings, event_name))
 
 
 def _load(name: str) -> Handle:

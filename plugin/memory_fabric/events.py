@@ -8,6 +8,7 @@ another type reads as empty: a newer client must never break a session.
 from __future__ import annotations
 
 from memory_fabric import jsontext
+from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.errors import BadInput
 from memory_fabric.text import encodable
 from memory_fabric.values import Value
@@ -27,7 +28,10 @@ MACHINE_OPENINGS = ("<task-notification", "<local-command-", "<command-", "<bash
 
 
 class Event(Value):
-    """One event of the client. Texts that were not sent are empty; `raw` is the whole object."""
+    """One event of a client. Texts that were not sent are empty; `raw` is the whole object.
+
+    Names of events, tools and fields are Claude Code's, whatever the client.
+    """
 
     name: str
     session: str = ""
@@ -37,6 +41,7 @@ class Event(Value):
     agent_type: str = ""
     prompt_id: str = ""
     raw: Mapping[str, Any] = {}
+    client: Client = CLAUDE_CODE
 
 
 def parse_event(data: bytes) -> Event:
@@ -44,10 +49,15 @@ def parse_event(data: bytes) -> Event:
 
     Raises BadInput unless they are one JSON object with a name in `hook_event_name`.
     """
-    raw = load_object(data)
-    name = _text(raw, "hook_event_name")
-    if not name:
+    event = event_of(load_object(data))
+    if not event.name:
         raise BadInput("hook_event_name", "The event has no name.")
+    return event
+
+
+def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
+    """Return the event with these fields, which have Claude Code's names."""
+    name = _text(raw, "hook_event_name")
     return Event(
         name,
         session=_text(raw, "session_id"),
@@ -57,6 +67,7 @@ def parse_event(data: bytes) -> Event:
         agent_type=_text(raw, "agent_type"),
         prompt_id=_text(raw, "prompt_id"),
         raw=raw,
+        client=client,
     )
 
 

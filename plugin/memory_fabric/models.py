@@ -50,6 +50,9 @@ EFFECT, LIFTED = "effect", "lifted"
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # The key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
+# The key of a record's evidence, and of a session's notes: the client in which it was said
+# (`clients.table`), where that was not Claude Code.
+CLIENT = "client"
 
 # The key of a hit's metadata, and of a record's evidence while it is told, never stored: files that
 # it names and that have changed since, as path -> "changed" or "gone".

@@ -52,7 +52,7 @@ def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     assert set(seen["relations"][0]) == set("from to type at domain record".split())
     assert set(seen["records"][0]) == set(
         "id short_id type what why alternatives outcome category scope domain trust author source "
-        "session agent confidence status pinned at valid_from valid_to superseded_by "
+        "client session agent confidence status pinned at valid_from valid_to superseded_by "
         "generalizable stale days entities changed_files".split()
     )
     assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())

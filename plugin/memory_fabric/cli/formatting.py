@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
 from memory_fabric.models import RULE_TYPES, SHARED_LOG, WHEN, Record
 from memory_fabric.rules.bindings import bindings_of
@@ -34,13 +35,15 @@ def applies_when(record: Record) -> str:
 
 
 def said_by(record: Record) -> str:
-    """Describe the speaker, the source and the date of a record in a phrase."""
+    """Describe the speaker, the source with its client, and the date of a record in a phrase."""
     name = record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
         name = record.author or "someone else"
         name += "" if record.origin == SHARED_LOG else ", as claimed"
     agent = f" (agent {record.agent})" if record.agent else ""
-    return f"{name}{agent}, by {record.source}, on {when(record.created_at)}"
+    client = name_in(record.evidence)
+    place = f" in {client}" if client else ""
+    return f"{name}{agent}, by {record.source}{place}, on {when(record.created_at)}"
 
 
 def speaker(source: str, trust: str) -> str:

@@ -2,7 +2,7 @@
 
 Only rules with the user's trust refuse anything. By itself a rule asks if the user's words forbid
 exactly what it is bound to; all other rules are told. `evidence.effect` holds what the user set by
-a command. Where no person reads along, every rule is context.
+a command. Where no person reads along, every rule is context. A client that cannot ask tells.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule that applies by this binding."""
-    return stated_effect(record, binding) if has_person(settings) else CONTEXT
+    if not has_person(settings):
+        return CONTEXT
+    effect = stated_effect(record, binding)
+    return TELL if effect == ASK and not settings.client.asks else effect
 
 
 def has_person(settings: Settings) -> bool:

@@ -23,6 +23,8 @@ FILE_TOOLS = {
     "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
+# The argument of an edit that changes several files at once, such as Codex's patches.
+SEVERAL_FILES = "file_paths"
 # Devices are no files of a project; memory that is mounted there can hold one.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
 # Programs whose arguments are files that they change or remove; of `cp` it is the last one.
@@ -48,8 +50,11 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
-    path = arguments.get(FILE_TOOLS.get(tool, ""))
-    return Action(paths=tuple(_forms(path, folder))) if isinstance(path, str) else Action()
+    named = arguments.get(FILE_TOOLS.get(tool, ""))
+    several = arguments.get(SEVERAL_FILES)
+    paths = several if isinstance(several, list) and tool in FILE_TOOLS else [named]
+    forms = (form for path in paths if isinstance(path, str) for form in _forms(path, folder))
+    return Action(paths=tuple(dict.fromkeys(forms)))
 
 
 def of_command(line: str, folder: str) -> Action:

@@ -225,6 +225,13 @@ def note_refused(error: Refused) -> None:
         refused_files[error.path] = str(error)
 
 
+def take_refused_files() -> list[str]:
+    """Return the reasons in `refused_files`, which is empty then."""
+    reasons = list(refused_files.values())
+    refused_files.clear()
+    return reasons
+
+
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:

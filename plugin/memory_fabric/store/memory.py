@@ -289,6 +289,7 @@ class Memory:
             agent=by.agent,
             author=by.author,
             origin=by.origin,
+            evidence={**record.evidence, **self.settings.client.mark},
             domain=record.domain if record.domain != "general" else by.domain,
             project=record.project or (self.project.name if self.project else ""),
             created_at=at or by.at,
@@ -359,9 +360,9 @@ class Memory:
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the ids of records that this project's MEMORY.md already had when the session
-        began.
+        began; none for a client that does not read that file.
         """
-        if self.project is None:
+        if self.project is None or not self.settings.client.memory_file:
             return frozenset()
         try:
             database = self.database("project", create=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric import __version__
+from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
 from memory_fabric.language.time_hints import days_between, parsed
 from memory_fabric.models import TRUST_ORDER, Record
@@ -117,6 +118,7 @@ def _record(record: Record, seen: Overview, now: str) -> dict[str, Any]:
         "trust": record.trust,
         "author": record.author,
         "source": record.source,
+        "client": name_in(record.evidence),
         "session": record.session,
         "agent": record.agent,
         "confidence": record.confidence,

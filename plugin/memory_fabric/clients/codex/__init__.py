@@ -1,1 +1,1 @@
-"""Codex CLI: its transcripts."""
+"""Codex CLI: its patches and transcripts."""

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory_fabric.config import Settings
+
 FOLDER, PREFIX = "told", "trouble-"
 # A prompt that was not kept after its reply; an empty file can be made even on a full disk.
 LOST_PROMPT = "lost-prompt"
@@ -58,6 +60,22 @@ def unreported(
         without_secrets(cut(f"{MEANINGS[kind]} ({_cause(found[kind])})", MAX_CHARS))
         for kind in fresh
     )
+
+
+def notice(failures: Sequence[str], settings: Settings, event_name: str) -> str:
+    """Return the notice at the end of an event about failures that were not reported yet; ''
+    without any.
+    """
+    places = (settings.home, settings.data_dir)
+    if event_name == "Stop":  # Stop tried all tiers
+        clear_marks(failures, places)
+    text = unreported(
+        failures,
+        places,
+        only_refused=event_name == "UserPromptSubmit",
+        unmarked=event_name == "SessionStart",
+    )
+    return f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
 
 
 def clear_marks(failures: Sequence[str], places: Sequence[str]) -> None:

@@ -112,6 +112,7 @@ function observationRow(o) {
   const parts = [
     TRUSTS[o.trust] ?? o.trust,
     o.source && `through ${short(o.source, 40)}`,
+    record?.client && `in ${record.client}`,
     o.agent && `agent ${short(o.agent, 40)}`,
     o.scope,
     o.domain !== "general" && o.domain,

@@ -190,6 +190,7 @@ function recordFoot(record) {
     TRUSTS[record.trust] ?? record.trust,
     record.author && `by ${short(record.author, 40)}`,
     record.agent && `agent ${short(record.agent, 40)}`,
+    record.client && `in ${record.client}`,
     record.confidence !== undefined &&
       record.confidence !== null &&
       `${Math.round(record.confidence * 100)} % sure`,

@@ -1,0 +1,83 @@
+"""The traits of the client that runs the hooks; `clients.table` has one row for each client.
+
+The client is decided once for each event (`clients.door`). Other code reads these traits from
+`Settings.client`, and never compares keys.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# Written by `setup` into the hooks of another client: its key.
+VARIABLE = "MEMORY_FABRIC_CLIENT"
+# Variables that only other clients set for their hooks, by the client's key. Qwen Code also sets
+# the one of Gemini CLI, from which it descends.
+SIGNS = (
+    ("QWEN_PROJECT_DIR", "qwen"),
+    ("GEMINI_PROJECT_DIR", "gemini"),
+    ("FACTORY_PROJECT_DIR", "factory"),
+    ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
+)
+# Fields that only other clients send together, by the client's key.
+FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
+# Beginnings of the names of other clients' transcripts.
+TRANSCRIPTS = (("rollout-", "codex"),)
+
+
+class Client(Value):
+    """A client: its key and name, and what this package must do otherwise than for Claude Code.
+
+    `memory_file` is the file of records that it shows its model by itself, '' for none.
+    `transcripts` names the reader of its transcripts (`clients.readers`), '' if they are not read.
+    `events`, `tools` and `fields` map its names to Claude Code's, which all other code uses. `form`
+    is the form of its replies (`clients.replies`). It `asks` if a hook may have it ask the person
+    before a call, and `summarises` if what PreCompact prints reaches its summariser. Context in a
+    reply to an event in `unheard` does not reach its model. `project_variable` holds the folder in
+    which the session was started, '' for the event's own folder. `mark` is what a record's evidence
+    and a session's notes say of it.
+    """
+
+    key: str = "claude-code"
+    name: str = "Claude Code"
+    memory_file: str = "MEMORY.md"
+    transcripts: str = "claude-code"
+    events: Mapping[str, str] = {}
+    tools: Mapping[str, str] = {}
+    fields: Mapping[str, str] = {}
+    form: str = "claude"
+    asks: bool = True
+    summarises: bool = True
+    unheard: frozenset[str] = frozenset()
+    project_variable: str = "CLAUDE_PROJECT_DIR"
+    mark: Mapping[str, str] = {}
+
+
+CLAUDE_CODE = Client()
+
+
+def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
+    """Return the key of the client that sent an event.
+
+    The variable that `setup` writes decides, then the event, then the client's own variables.
+    """
+    stated = environ.get(VARIABLE)
+    if stated:
+        return stated
+    for one, other, key in FIELDS:
+        if one in raw and other in raw:
+            return key
+    path = raw.get("transcript_path")
+    if isinstance(path, str):
+        name = path.rpartition("/")[2]
+        for beginning, key in TRANSCRIPTS:
+            if name.startswith(beginning):
+                return key
+    for variable, key in SIGNS:
+        if variable in environ:
+            return key
+    return CLAUDE_CODE.key

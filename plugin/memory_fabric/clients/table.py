@@ -1,0 +1,127 @@
+"""The clients whose hooks this package answers, each with its traits (`memory_fabric.client`).
+
+Measured with Codex CLI 0.169.0 and Qwen Code 0.24.4; the others as their documentation says. Only
+Claude Code has a memory file of records that this package writes.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.client import CLAUDE_CODE, Client
+from memory_fabric.models import CLIENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Gemini CLI's names of tools, which Qwen Code has, too. `replace` is the older name of `edit`.
+GEMINI_TOOLS = {
+    "run_shell_command": "Bash",
+    "write_file": "Write",
+    "replace": "Edit",
+    "edit": "Edit",
+    "read_file": "Read",
+    "ask_user_question": "AskUserQuestion",
+    "agent": "Agent",
+    "task": "Task",
+}
+
+
+def _client(key: str, name: str) -> Client:
+    """Return the row of a client that has Claude Code's form, but not its memory file."""
+    return Client(key, name, memory_file="", transcripts="", mark={CLIENT: key})
+
+
+CLIENTS: Mapping[str, Client] = {
+    client.key: client
+    for client in (
+        CLAUDE_CODE,
+        # Its schemas allow no further keys, no question before a call and no text for the
+        # summariser. `apply_patch` is an edit of the files in the patch (`clients.door`).
+        _client("codex", "Codex")._replace(
+            transcripts="codex",
+            tools={"spawn_agent": "Agent"},
+            asks=False,
+            summarises=False,
+            project_variable="",
+        ),
+        _client("qwen", "Qwen Code")._replace(
+            transcripts="qwen",
+            tools=GEMINI_TOOLS,
+            summarises=False,
+            project_variable="QWEN_PROJECT_DIR",
+        ),
+        _client("gemini", "Gemini CLI")._replace(
+            events={
+                "BeforeAgent": "UserPromptSubmit",
+                "AfterAgent": "Stop",
+                "BeforeTool": "PreToolUse",
+                "AfterTool": "PostToolUse",
+                "PreCompress": "PreCompact",
+            },
+            tools=GEMINI_TOOLS,
+            fields={"prompt_response": "last_assistant_message"},
+            form="gemini",
+            asks=False,
+            summarises=False,
+            unheard=frozenset(("PreToolUse",)),
+            project_variable="GEMINI_PROJECT_DIR",
+        ),
+        _client("cursor", "Cursor")._replace(
+            events={
+                "sessionStart": "SessionStart",
+                "beforeSubmitPrompt": "UserPromptSubmit",
+                "preToolUse": "PreToolUse",
+                "postToolUse": "PostToolUse",
+                "postToolUseFailure": "PostToolUseFailure",
+                "subagentStart": "SubagentStart",
+                "subagentStop": "SubagentStop",
+                "preCompact": "PreCompact",
+                "afterAgentResponse": "Stop",
+                "sessionEnd": "SessionEnd",
+            },
+            tools={"Shell": "Bash"},
+            fields={
+                "conversation_id": "session_id",
+                "text": "last_assistant_message",
+                "error_message": "error",
+                "tool_output": "tool_response",
+            },
+            form="cursor",
+            asks=False,
+            summarises=False,
+            unheard=frozenset(("UserPromptSubmit", "PreToolUse", "SubagentStart")),
+            project_variable="CURSOR_PROJECT_DIR",
+        ),
+        _client("factory", "Factory")._replace(
+            transcripts=CLAUDE_CODE.transcripts,
+            tools={"Execute": "Bash", "Create": "Write"},
+            summarises=False,
+            project_variable="FACTORY_PROJECT_DIR",
+        ),
+        _client("codebuddy", "CodeBuddy")._replace(
+            transcripts=CLAUDE_CODE.transcripts,
+            summarises=False,
+            project_variable="CODEBUDDY_PROJECT_DIR",
+        ),
+        # Its shim (`clients/opencode/plugin.js`) speaks Claude Code's form.
+        _client("opencode", "OpenCode")._replace(
+            tools={"bash": "Bash", "edit": "Edit", "write": "Write", "task": "Task"},
+            asks=False,
+            summarises=False,
+            project_variable="",
+        ),
+    )
+}
+
+
+def name_in(evidence: Mapping[str, object]) -> str:
+    """Return the name of the client that a record's evidence or a session's notes state; '' where
+    they state none: Claude Code, or no client at all.
+    """
+    key = evidence.get(CLIENT)
+    return client_of(key).name if isinstance(key, str) and key else ""
+
+
+def client_of(key: str) -> Client:
+    """Return the row of a client; for an unknown key one that has Claude Code's form."""
+    return CLIENTS.get(key) or _client(key, key)

@@ -1,0 +1,78 @@
+"""A stand-in for another client: fires its recorded events in this process, with its variables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from memory_fabric import dispatcher
+from memory_fabric.clients.table import CLIENTS
+from memory_fabric.config import read_settings
+from memory_fabric.models import Record
+from memory_fabric.store.memory import Memory
+
+EVENTS = Path(__file__).parent / "events"
+# Variables that a client sets for its hooks beside its `project_variable`.
+ALSO = {
+    "qwen": ("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    "cursor": ("CLAUDE_PROJECT_DIR",),
+    "factory": ("CLAUDE_PROJECT_DIR",),
+    "codebuddy": ("CLAUDE_PROJECT_DIR",),
+}
+
+
+def recorded(client: str) -> list[str]:
+    """The names of a client's recorded events."""
+    return sorted(path.stem for path in (EVENTS / client).glob("*.json"))
+
+
+class OtherClient:
+    """A client in one project of one user, who may use Claude Code there, too."""
+
+    def __init__(self, client: str, folder: Path) -> None:
+        self.client = client
+        self.home, self.project = folder / "user", folder / "shop"
+        (self.project / ".git").mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(exist_ok=True)
+        self.person = {"HOME": str(self.home), "USER": "ann"}
+        own = CLIENTS[client].project_variable
+        names = (*((own,) if own else ()), *ALSO.get(client, ()))
+        self.environ = self.person | dict.fromkeys(names, str(self.project))
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        """A recorded event with the paths of this folder, and further fields."""
+        text = (EVENTS / self.client / f"{name}.json").read_text("utf-8")
+        text = text.replace("/home/user/project", str(self.project))
+        text = text.replace("/home/user", str(self.home))
+        return {**json.loads(text), **fields}
+
+    def fire(self, name: str, **fields: Any) -> dict[str, Any]:
+        """Run a recorded event; the reply, empty if nothing was printed."""
+        output = dispatcher.run(json.dumps(self.event(name, **fields)).encode(), self.environ)
+        reply: dict[str, Any] = json.loads(output) if output else {}
+        return reply
+
+    def context(self, name: str, **fields: Any) -> str:
+        """The text for the model in the reply to a recorded event, in Claude Code's form."""
+        reply = self.fire(name, **fields)
+        return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    def memory(self) -> Memory:
+        """The memory of the project; the caller closes it."""
+        environ = {**self.person, "CLAUDE_PROJECT_DIR": str(self.project)}
+        return Memory.open(read_settings(environ, {}))
+
+    def records(self, where: str = "status = 'active'") -> list[Record]:
+        """The stored records that match an SQL condition."""
+        memory = self.memory()
+        try:
+            return list(memory.find_records(where))
+        finally:
+            memory.close()
+
+    @property
+    def log(self) -> str:
+        """The text of the hooks' log; empty if nothing failed."""
+        path = self.home / ".claude/memory-fabric/logs/memory-fabric.log"
+        return path.read_text() if path.exists() else ""
