@@ -39,7 +39,7 @@ CLIENTS: Mapping[str, Client] = {
         # summariser. `apply_patch` is an edit of the files in the patch (`clients.door`).
         _client("codex", "Codex")._replace(
             transcripts="codex",
-            tools={"spawn_agent": "Agent"},
+            tools={"apply_patch": "Edit", "spawn_agent": "Agent"},
             asks=False,
             summarises=False,
             project_variable="",

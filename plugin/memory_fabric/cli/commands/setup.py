@@ -5,14 +5,17 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.text import Text
 
 from memory_fabric.cli import environment, show
+from memory_fabric.clients import hook_files
 from memory_fabric.clients.claude_code import manifest, path_link, set_up
 from memory_fabric.clients.claude_code.set_up import Change
+from memory_fabric.clients.hook_files import NEW_SESSIONS
 from memory_fabric.config import Settings, search_path
 from memory_fabric.errors import BadInput
 from memory_fabric.redaction.redact import redact
@@ -24,8 +27,10 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 TAKES = {
     manifest.HOOKS: set_up.without_hooks,
     manifest.SERVER: set_up.without_server,
+    manifest.FILE: set_up.without_file,
 }
 Place = Literal["user", "project", "local"]
+Client = Literal["codex", "qwen", "gemini", "cursor", "factory", "codebuddy", "opencode"]
 
 
 def setup(
@@ -41,6 +46,14 @@ def setup(
     file: Annotated[
         str, typer.Option("--file", metavar="PATH", help="Another settings file instead.")
     ] = "",
+    client: Annotated[
+        Client | None,
+        typer.Option(
+            "--client",
+            help="For another client: into its own file of hooks (OpenCode: a plugin), with its "
+            "names of events and tools. It says what is left to do there.",
+        ),
+    ] = None,
     mcp: Annotated[
         bool,
         typer.Option(
@@ -101,6 +114,7 @@ def setup(
         bin/memory-fabric setup
         bin/memory-fabric setup --settings project --mcp
         bin/memory-fabric setup --shell
+        bin/memory-fabric setup --client codex
         bin/memory-fabric setup --remove
     """
     settings = environment.settings()
@@ -110,15 +124,32 @@ def setup(
     if folder and not shell:
         raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
     if shell:
-        if place or file or mcp:
+        if place or file or mcp or client:
             raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
         return _link(settings, root, folder, remove, as_json)
+    if client:
+        if place or mcp:
+            raise BadInput("--client", "--client has its own file.", remedy="Use --file at most.")
+        path = os.path.abspath(file) if file else ""
+        path = path or hook_files.path_of(client, os.environ, settings.user_home)
+        make = hook_files.removal if remove else hook_files.change
+        changes = [make(client, settings.home, path, root)]
+        steps = [] if remove else _steps(settings, root, client)
+        return _apply(settings, changes, [], steps, remove=remove, yes=yes, as_json=as_json)
     if remove:
         changes = _removals(settings, root, place, file, mcp)
     else:
         changes = _additions(settings, root, place, file, mcp, force)
     commands = _remaining_commands(root, place, file, mcp and not remove)
-    return _apply(settings, changes, commands, remove=remove, yes=yes, as_json=as_json)
+    return _apply(settings, changes, commands, (), remove=remove, yes=yes, as_json=as_json)
+
+
+def _steps(settings: Settings, root: str, client: Client) -> list[str]:
+    """Return the steps that another client leaves to the person."""
+    steps = [hook_files.FILES[client].todo]
+    if _is_clients_copy(settings, root):
+        steps.append("The hooks name this version of the plugin: run this again after an update.")
+    return steps
 
 
 def removals(settings: Settings, root: str) -> list[Change]:
@@ -228,6 +259,7 @@ def _apply(
     settings: Settings,
     changes: list[Change],
     commands: list[str],
+    steps: Sequence[str],
     *,
     remove: bool,
     yes: bool,
@@ -247,9 +279,9 @@ def _apply(
         for change in pending:
             set_up.apply(settings.home, change)
     if as_json:
-        show.json_out({"files": told, "written": written, "next": commands})
+        show.json_out({"files": told, "written": written, "next": [*commands, *steps]})
     else:
-        _say(pending, changes, commands, remove)
+        _say(pending, changes, commands, steps or (NEW_SESSIONS,), remove)
     return 0
 
 
@@ -261,7 +293,13 @@ def _as_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _say(pending: list[Change], changes: list[Change], commands: list[str], remove: bool) -> None:
+def _say(
+    pending: list[Change],
+    changes: list[Change],
+    commands: list[str],
+    steps: Sequence[str],
+    remove: bool,
+) -> None:
     for change in pending:
         if change.restores:
             show.line(f"{change.path} is as it was before.")
@@ -273,7 +311,8 @@ def _say(pending: list[Change], changes: list[Change], commands: list[str], remo
         where = ", ".join(change.path for change in changes) or "nothing is set up."
         show.line(f"Nothing to do: {where}")
     elif not remove:
-        show.line("New sessions will have the hooks.")
+        for step in steps:
+            show.line(step)
         if any(_is_shared(change.path) for change in pending):
             show.line(
                 "Other users of the repository need memory-fabric at the same path; use "

@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memory_fabric.client import VARIABLE
 from memory_fabric.clients.claude_code import json_text
 from memory_fabric.clients.claude_code.json_text import Edit, Part
 from memory_fabric.errors import BadInput
 
-HOOKS, SERVERS, SERVER = "hooks", "mcpServers", "memory"
+HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
 # Part of the path of every launcher or program of memory-fabric, also of another copy.
@@ -54,6 +55,14 @@ def with_hooks(text: str, groups: Mapping[str, list[Any]], path: str) -> Edited:
             again = _at(read(done.text, path), HOOKS, event)
             done = done.then(json_text.inserted(done.text, again, group))
     return done
+
+
+def with_version(done: Edited, path: str) -> Edited:
+    """Return the text with a version of its form, which Cursor's file needs."""
+    root = read(done.text, path)
+    if root.member(VERSION) is not None:
+        return done
+    return done.then(json_text.inserted(done.text, root, 1, VERSION))
 
 
 def without_hooks(text: str, ours: Callable[[str], bool], path: str) -> Edited:
@@ -126,10 +135,14 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> Callable[[str], bool]:
-    """Return a test for commands that start memory-fabric's hooks: those known, or of
-    another copy.
+    """Return a test for commands that start memory-fabric's hooks: those known, of another
+    copy, or of another client.
     """
-    return lambda command: _is_one_of(command, known) or _ends(command, LAUNCHER)
+    return lambda command: (
+        _is_one_of(command, known)
+        or _ends(command, LAUNCHER)
+        or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
+    )
 
 
 def program_test(*known: str) -> Callable[[str], bool]:
@@ -177,6 +190,8 @@ def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
 
 def _hooks(group: Part) -> tuple[Part, ...]:
     listed = group.member(HOOKS)
+    if listed is None and _command(group.value):
+        return (group,)  # Cursor's hooks have no groups
     return listed.parts if listed and isinstance(listed.value, list) else ()
 
 

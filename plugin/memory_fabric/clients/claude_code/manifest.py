@@ -15,7 +15,7 @@ from memory_fabric.clients.claude_code.json_text import Edit
 from memory_fabric.store import files
 
 NOTE = "setup.json"
-HOOKS, SERVER, LINK = "hooks", "server", "link"
+HOOKS, SERVER, LINK, FILE = "hooks", "server", "link", "file"
 
 
 @dataclass(frozen=True, slots=True)

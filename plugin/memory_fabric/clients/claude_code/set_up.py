@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,8 @@ EMPTY = "{}\n"
 PLUGIN = "memory-fabric"
 VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
+# In every whole file that setup writes, so that it is recognised.
+OWN_FILE = "Written by memory-fabric setup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +62,67 @@ def hook_groups(root: str) -> dict[str, list[Any]]:
     return groups
 
 
-def with_hooks(home: str, path: str, root: str) -> Change:
+def with_hooks(
+    home: str,
+    path: str,
+    root: str,
+    groups: Mapping[str, list[Any]] | None = None,
+    *,
+    has_version: bool = False,
+) -> Change:
     """Return the change that adds the hooks to a settings file; hooks of another copy are removed.
 
-    Raises BadInput for a file that is not a settings file, OSError.
+    `groups` are the hooks for another client, if they are not Claude Code's; its file `has_version`
+    if it states the version of its form. Raises BadInput for a file that is not a settings file,
+    OSError.
     """
-    command, groups = launcher(root), hook_groups(root)
+    command = launcher(root)
+    hooks = hook_groups(root) if groups is None else dict(groups)
     ours = hooks_json.launcher_test(command, *_known_commands(home, path))
 
     def put(text: str) -> Edited:
-        return hooks_json.with_hooks(text, groups, path)
+        done = hooks_json.with_hooks(text, hooks, path)
+        return hooks_json.with_version(done, path) if has_version else done
 
     before = _bytes_of(path)
     if (
         before
         and before.strip()
-        and hooks_json.hooks_of(_text_of(before, path), ours, path) == groups
+        and hooks_json.hooks_of(_text_of(before, path), ours, path) == hooks
     ):
         return Change(path, before, before)
     taken = without_hooks(home, path, root)
     return _added(taken, put, Mark(path, manifest.HOOKS, command))
+
+
+def with_file(home: str, path: str, content: str, root: str) -> Change:
+    """Return the change that writes a whole file of this package's, such as a client's plugin.
+
+    Raises BadInput if the path holds a file of someone else, OSError.
+    """
+    before, after = _bytes_of(path), content.encode("utf-8")
+    if before == after:
+        return Change(path, before, before)
+    if before is not None and OWN_FILE.encode() not in before:
+        raise BadInput(
+            path,
+            f"{path} is not memory-fabric's file; it was left as it is.",
+            remedy="Move it away, and try again.",
+        )
+    mark = Mark(path, manifest.FILE, launcher(root), _checksum(after), existed=False)
+    return Change(path, before, after, mark)
+
+
+def without_file(home: str, path: str, root: str) -> Change:
+    """Return the change that deletes a file that `with_file` wrote, even if it was edited since.
+
+    Raises BadInput, OSError.
+    """
+    before = _bytes_of(path)
+    if before is None or OWN_FILE.encode() not in before:
+        return Change(path, before, before)
+    mark = manifest.mark_of(home, path)
+    return Change(path, before, None, mark, restores=mark is not None)
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:

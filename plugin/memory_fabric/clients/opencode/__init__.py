@@ -1,0 +1,1 @@
+"""OpenCode: the plugin that hands its events to the launcher."""

@@ -1,0 +1,199 @@
+"""setup --client: hooks in the files of other clients, coming and going."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from cli.shell import ROOT, Shell
+from memory_fabric.cli.commands.setup import Client
+from memory_fabric.clients.hook_files import FILES
+from memory_fabric.clients.table import CLIENTS
+from memory_fabric.dispatcher import HANDLERS
+
+LAUNCH = str(ROOT / "hooks" / "launch")
+PLACES = {
+    "codex": ".codex/hooks.json",
+    "qwen": ".qwen/settings.json",
+    "gemini": ".gemini/settings.json",
+    "cursor": ".cursor/hooks.json",
+    "factory": ".factory/settings.json",
+    "codebuddy": ".codebuddy/settings.json",
+    "opencode": ".config/opencode/plugins/memory-fabric.js",
+}
+OF_JSON = sorted(set(PLACES) - {"opencode"})
+USERS = (
+    b'{\r\n  "theme" :"dark",\r\n  "hooks": {"Stop": [{"hooks": '
+    b'[{"type":"command","command":"true"}]}]}}'
+)
+FLAT = b'{"version": 1, "hooks": {"stop": [{"command": "true"}]}, "odd" : 1}'
+
+
+def hooks_in(path: Path) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = json.loads(path.read_bytes())["hooks"]
+    return found
+
+
+def commands_in(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Each hook of memory-fabric with its event."""
+    hooks = [
+        (event, hook)
+        for event, groups in hooks_in(path).items()
+        for group in groups
+        for hook in group.get("hooks", [group])
+    ]
+    return [(event, hook) for event, hook in hooks if LAUNCH in hook["command"]]
+
+
+@pytest.mark.parametrize("client", OF_JSON)
+def test_every_hook_names_its_client_and_an_event_that_is_answered(
+    shell: Shell, client: str
+) -> None:
+    done = shell.run("setup", "--client", client, "--yes")
+
+    path = shell.user_home / PLACES[client]
+    found = commands_in(path)
+    assert (done.status, done.err) == (0, "")
+    assert FILES[client].todo in done.out
+    assert (
+        {"SessionStart", "UserPromptSubmit", "Stop"}
+        <= {CLIENTS[client].events.get(event, event) for event, _ in found}
+        <= set(HANDLERS)
+    )
+    assert all(hook["command"].startswith(f"MEMORY_FABRIC_CLIENT={client} ") for _, hook in found)
+
+
+@pytest.mark.parametrize("client", sorted(PLACES))
+def test_a_second_setup_has_nothing_to_do(shell: Shell, client: str) -> None:
+    path = shell.user_home / PLACES[client]
+    shell.run("setup", "--client", client, "--yes")
+    before = path.read_bytes()
+
+    done = shell.run("setup", "--client", client)
+
+    assert (done.status, done.out) == (0, f"Nothing to do: {path}\n")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("before", [None, b"", b"{}", USERS, FLAT])
+@pytest.mark.parametrize("client", OF_JSON)
+@pytest.mark.parametrize("own", [True, False])
+def test_remove_gives_the_file_back_byte_for_byte(
+    shell: Shell, client: str, before: bytes | None, own: bool
+) -> None:
+    path = shell.user_home / PLACES[client]
+    if before is not None:
+        path.parent.mkdir()
+        path.write_bytes(before)
+    shell.run("setup", "--client", client, "--yes")
+    written = path.read_bytes()
+
+    done = shell.run("setup", *(("--client", client) if own else ()), "--remove", "--yes")
+
+    assert LAUNCH.encode() in written
+    assert done.status == 0, done.err
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert path.parent.exists() == (before is not None)
+
+
+@pytest.mark.parametrize(("client", "users"), [("codex", USERS), ("cursor", FLAT)])
+def test_of_a_file_that_was_changed_since_only_our_hooks_go(
+    shell: Shell, client: str, users: bytes
+) -> None:
+    path = shell.user_home / PLACES[client]
+    path.parent.mkdir()
+    path.write_bytes(users)
+    shell.run("setup", "--client", client, "--yes")
+    path.write_bytes(path.read_bytes() + b"\n")
+
+    done = shell.run("setup", "--client", client, "--remove", "--yes")
+
+    assert "later changes in it stay" in done.out
+    assert json.loads(path.read_bytes()) == json.loads(users)
+
+
+def test_timeouts_have_the_clients_unit_and_limit(shell: Shell) -> None:
+    for client in ("codex", "qwen", "gemini", "cursor"):
+        shell.run("setup", "--client", client, "--yes")
+
+    def timeout(client: str, event: str) -> int:
+        found = dict(commands_in(shell.user_home / PLACES[client]))
+        return int(found[event].get("timeout", 0))
+
+    assert (timeout("codex", "Stop"), timeout("codex", "SessionEnd")) == (20, 3)
+    assert (timeout("qwen", "Stop"), timeout("qwen", "SessionEnd")) == (20_000, 5_000)
+    assert timeout("gemini", "AfterAgent") == 20_000
+    assert timeout("cursor", "afterAgentResponse") == 0
+
+
+def test_matchers_have_the_clients_names_of_tools(shell: Shell) -> None:
+    for client in ("codex", "qwen", "cursor", "factory"):
+        shell.run("setup", "--client", client, "--yes")
+
+    def matchers(client: str, event: str) -> str:
+        groups = hooks_in(shell.user_home / PLACES[client])[event]
+        return " ".join(group.get("matcher", "") for group in groups)
+
+    assert "apply_patch" in matchers("codex", "PreToolUse")
+    assert "^(Bash|run_shell_command)$" not in matchers("qwen", "PreToolUse")
+    assert "run_shell_command" in matchers("qwen", "PreToolUse")
+    assert "Bash|run_shell_command" in matchers("qwen", "PostToolUse")
+    assert "Bash|Shell" in matchers("cursor", "preToolUse")
+    assert "Bash|Execute" in matchers("factory", "PreToolUse")
+
+
+def test_cursors_file_states_its_version(shell: Shell) -> None:
+    shell.run("setup", "--client", "cursor", "--yes")
+
+    assert json.loads((shell.user_home / PLACES["cursor"]).read_bytes())["version"] == 1
+
+
+def test_another_file_of_the_client_can_be_named(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "repository/.codex/hooks.json"
+
+    done = shell.run("setup", "--client", "codex", "--file", str(path), "--yes")
+
+    assert done.status == 0 and LAUNCH in path.read_text()
+    assert not (shell.user_home / ".codex").exists()
+
+
+@pytest.mark.parametrize("more", [("--mcp",), ("--settings", "project"), ("--shell",)])
+def test_it_excludes_what_belongs_to_claude_code(shell: Shell, more: tuple[str, ...]) -> None:
+    done = shell.run("setup", "--client", "codex", *more, "--yes")
+
+    assert done.status == 2
+    assert not (shell.user_home / ".codex").exists()
+
+
+def test_uninstall_takes_back_the_hooks_of_other_clients(shell: Shell) -> None:
+    for client in PLACES:
+        shell.run("setup", "--client", client, "--yes")
+
+    done = shell.run("uninstall", "--yes")
+
+    assert done.status == 0, done.err
+    assert [p for p in PLACES.values() if (shell.user_home / p).exists()] == []
+
+
+def test_the_options_name_every_client_of_the_table() -> None:
+    assert set(get_args(Client)) == set(FILES) == set(CLIENTS) - {"claude-code"}
+
+
+def test_opencodes_plugin_is_removed_and_a_file_of_others_is_kept(shell: Shell) -> None:
+    path = shell.user_home / PLACES["opencode"]
+    shell.run("setup", "--client", "opencode", "--yes")
+    written = path.read_text("utf-8")
+    shell.run("setup", "--client", "opencode", "--remove", "--yes")
+    was_removed = not path.exists()
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = async () => ({});\n")
+
+    refused = shell.run("setup", "--client", "opencode", "--yes")
+    removed = shell.run("setup", "--client", "opencode", "--remove", "--yes")
+
+    assert f'const LAUNCHER = "{LAUNCH}";' in written and was_removed
+    assert refused.status == 2 and "not memory-fabric's file" in refused.err
+    assert removed.status == 0 and path.exists()
