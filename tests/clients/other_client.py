@@ -43,9 +43,7 @@ class OtherClient:
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         """A recorded event with the paths of this folder, and further fields."""
         text = (EVENTS / self.client / f"{name}.json").read_text("utf-8")
-        text = text.replace("/home/user/project", str(self.project))
-        text = text.replace("/home/user", str(self.home))
-        return {**json.loads(text), **fields}
+        return {**json.loads(self._placed(text)), **fields}
 
     def fire(self, name: str, **fields: Any) -> dict[str, Any]:
         """Run a recorded event; the reply, empty if nothing was printed."""
@@ -57,6 +55,22 @@ class OtherClient:
         """The text for the model in the reply to a recorded event, in Claude Code's form."""
         reply = self.fire(name, **fields)
         return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    def converse(self, *changes: tuple[str, str]) -> Path:
+        """Write the recorded transcript to the place that events name, with texts replaced."""
+        [recorded] = (EVENTS / self.client).glob("*.jsonl")
+        text = self._placed(recorded.read_text("utf-8"))
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = Path(self.event("Stop")["transcript_path"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    def _placed(self, text: str) -> str:
+        text = text.replace("/home/user/project", str(self.project))
+        return text.replace("/home/user", str(self.home))
 
     def memory(self) -> Memory:
         """The memory of the project; the caller closes it."""

@@ -152,7 +152,8 @@ def test_commands_and_patches_have_the_names_that_fixes_are_found_by(rollouts: R
 
     assert called.tools == (ToolUse("call_1", "Bash", {"command": "ls x"}),)
     assert failed.results == (ToolResult("call_1", "ls: cannot access 'x'\n", True),)
-    assert [tool.input["file_path"] for tool in patched.tools] == ["a.py", "b.py"]
+    edited = [tool.input["file_path"] for tool in patched.tools]
+    assert edited == ["/home/ann/shop/a.py", "/home/ann/shop/b.py"]
     assert {tool.name for tool in patched.tools} == {"Edit"}
     assert passed.results == (ToolResult("call_1", "ok", False),)
 

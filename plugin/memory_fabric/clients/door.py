@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.clients.codex import patches
+from memory_fabric.clients.readers import head_of
 from memory_fabric.clients.table import client_of
+from memory_fabric.config import SDK
 from memory_fabric.events import event_of, prompt
 
 TYPE_CHECKING = False
@@ -48,16 +50,19 @@ def entered(event: Event, key: str) -> Event:
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
     """Return the settings of another client's session.
 
-    The variables of a Claude Code in whose shell the client was started say nothing of it.
+    The variables of a Claude Code in whose shell the client was started say nothing of it. If its
+    transcript says that a program wrote the prompts, it is unattended.
     """
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
+    head = head_of(client.transcripts, event.transcript_path)
+    is_attended = head is None or head.is_attended
     return settings._replace(
         client=client,
         project_dir=folder or event.cwd,
         session=event.session,
-        attended=True,
-        entrypoint="",
+        attended=is_attended,
+        entrypoint="" if is_attended else SDK,
     )
 
 

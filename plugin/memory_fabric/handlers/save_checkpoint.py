@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from memory_fabric import ids
-from memory_fabric.clients.claude_code.transcript import read_turns
+from memory_fabric.clients.claude_code.transcript import MAX_BYTES
 from memory_fabric.notes import protocol
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import checkpoint
-from memory_fabric.session.follow_transcript import context_of, follow
+from memory_fabric.session.follow_transcript import context_of, follow, reader_of
 from memory_fabric.session.working_state import changed_files, open_items, read_files
 from memory_fabric.store.conversations import sessions
 
@@ -33,7 +33,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         follow(context_of(context, event.session), event.session, event.transcript_path)
         return None
     follow(context, event.session, event.transcript_path)
-    turns, _, _ = read_turns(event.transcript_path, _tail_start(event.transcript_path))
+    path = event.transcript_path
+    read = reader_of(context.memory.settings.client)
+    turns = read(path, _tail_start(path), "", MAX_BYTES, max_said=MAX_BYTES).turns
     database = context.memory.session_database()
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],

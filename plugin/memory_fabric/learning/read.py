@@ -11,6 +11,7 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.clients import transcripts
+from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
 from memory_fabric.learning import runs
 from memory_fabric.learning.again import keep_said_again
@@ -56,8 +57,7 @@ class Reading:
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
         self._settings, self.run, self._tell = settings, run, tell
-        self._memories: dict[tuple[str, bool], Memory] = {}
-        self._begun: set[str] = set()
+        self._memories: dict[tuple[str, str, bool, str], Memory] = {}
         self._done_bytes = self._all_bytes = 0
         self._bad: dict[str, int] = {}
         self.failures: list[str] = []
@@ -91,7 +91,7 @@ class Reading:
         context = self._context(one)
         memory = context.memory
         settings = memory.settings
-        notes: dict[str, Any] = {"attended": head.is_attended}
+        notes: dict[str, Any] = {"attended": head.is_attended, **settings.client.mark}
         if settings.domains.configured:
             notes |= launched(settings, head.agent, notes)
         seen_at = ids.timestamp(one.transcript.changed_s)
@@ -124,7 +124,11 @@ class Reading:
     def _context(self, one: Session) -> RequestContext:
         """Return the context of a session, as its hooks would have had it."""
         head = one.transcript.head
-        memory = self._opened(head.folder, is_attended=head.is_attended)
+        key = (one.place.key, head.folder, head.is_attended, one.transcript.client)
+        memory = self._memories.pop(key, None) or self._opened(one)
+        self._memories[key] = memory
+        while len(self._memories) > MAX_OPEN:
+            self._memories.pop(next(iter(self._memories))).close()
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         context.memory.batch = self.run.batch
         return context
@@ -143,8 +147,9 @@ class Reading:
             self._settings._replace(
                 project_dir=folder,
                 session="",
-                attended=is_attended,
-                entrypoint="" if is_attended else SDK,
+                attended=head.is_attended,
+                entrypoint="" if head.is_attended else SDK,
+                client=client_of(one.transcript.client),
             )
         )
         memory.batch = self.run.batch

@@ -12,6 +12,7 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.capture.unreadable import Unread
+from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients.claude_code.transcript import (
     MISSING,
     REPLACED,
@@ -19,7 +20,7 @@ from memory_fabric.clients.claude_code.transcript import (
     read_on,
 )
 from memory_fabric.config import trust_for
-from memory_fabric.models import Provenance
+from memory_fabric.models import CLIENT, Provenance
 from memory_fabric.session.turn_dedup import episode_text, with_owners
 from memory_fabric.session.turn_notes import take
 from memory_fabric.store import notices
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from memory_fabric.client import Client
     from memory_fabric.clients.claude_code.transcript import Reading
     from memory_fabric.config import Settings
     from memory_fabric.notes.keep import Kept
@@ -62,7 +64,7 @@ def follow(
     max_chars: int = MAX_NEW_CHARS,
     *,
     is_here: bool = True,
-    read: Read = read_on,
+    read: Read | None = None,
 ) -> list[Kept]:
     """Save the new part of the transcript; return what became of the notes in it.
 
@@ -70,7 +72,7 @@ def follow(
     The offset moves only after everything read was stored or queued. `is_here` means that the
     session itself calls, so it is running; otherwise another session catches up on it. For another
     session, or one of whose agents calls, pass the context of `context_of`. `read` reads the
-    transcripts of another client.
+    transcript, if it is not read as its session's client writes it.
     """
     memory, database = context.memory, context.memory.session_database()
     if is_here:
@@ -78,9 +80,11 @@ def follow(
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
+    read = read or reader_of(client_in(before) if not is_here else memory.settings.client)
     reading = read(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
+        notes |= memory.settings.client.mark
         notes["attended"] = trust_for(memory.settings, "user") == "user"
         notes |= launched(memory.settings, context.agent_type, notes)
         if notes.pop("presumed", False):
@@ -92,6 +96,24 @@ def follow(
     if reading.offset != offset or notes != before:
         sessions.save_notes(database, session, notes, offset=reading.offset)
     return kept
+
+
+def reader_of(client: Client) -> Read:
+    """Return the function that reads a client's transcripts on, like `read_on`."""
+    if client.transcripts == CLAUDE_CODE.transcripts:
+        return read_on
+    from memory_fabric.clients.readers import Reader  # late: for other clients only
+
+    return Reader(client.transcripts)
+
+
+def client_in(notes: Mapping[str, Any]) -> Client:
+    """Return the client of a session by its notes."""
+    if CLIENT not in notes:
+        return CLAUDE_CODE
+    from memory_fabric.clients.table import client_of  # late: for other clients only
+
+    return client_of(str(notes[CLIENT]))
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:

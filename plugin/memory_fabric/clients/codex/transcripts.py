@@ -11,6 +11,7 @@ import os
 
 from memory_fabric import jsontext
 from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn
+from memory_fabric.clients.codex import patches
 from memory_fabric.clients.head import Head, entries, text_in
 
 TYPE_CHECKING = False
@@ -24,8 +25,6 @@ FOLDERS = ("sessions", "archived_sessions")
 # The length of a session's id, a UUID, at the end of the file's name.
 ID_CHARS = 36
 SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
-PATCH = "apply_patch"
-_CHANGED = ("*** Add File: ", "*** Update File: ", "*** Move to: ")
 _EXITED = ("Process exited with code ", "Exit code: ")
 _OUTPUT = "\nOutput:\n"
 _REFUSED = ("unsupported ", "apply_patch verification failed")
@@ -104,7 +103,15 @@ class Parser:
             created_at=text_in(entry, "timestamp"),
             cwd=self._folder,
             session=self._head.session,
+            tools=tuple(self._placed(tool) for tool in turn.tools),
         )
+
+    def _placed(self, tool: ToolUse) -> ToolUse:
+        """Return an edit with the absolute path of its file; patches name them from the folder."""
+        file = text_in(tool.input, "file_path")
+        if tool.name != "Edit" or not file:
+            return tool
+        return tool._replace(input={**tool.input, "file_path": os.path.join(self._folder, file)})
 
     def _typed_turn(self, payload: Mapping[str, Any]) -> Turn | None:
         item, kind = payload.get("item"), text_in(payload, "type")
@@ -142,9 +149,8 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, .
         name, given = "local_shell", payload.get("action")
     else:
         given = _object(text_in(payload, "arguments"))
-    if name == PATCH:
-        patch = text_in(payload, "input") or text_in(given, "input")
-        return tuple(ToolUse(call, "Edit", {"file_path": file}) for file in _changed_in(patch))
+    if name == patches.NAME:
+        return _edits(call, text_in(payload, "input") or text_in(given, "input"))
     if name not in SHELLS or not isinstance(given, dict):
         return (ToolUse(call, name, given if isinstance(given, dict) else {}),) if name else ()
     command = given.get("cmd") or given.get("command") or ""
@@ -154,14 +160,14 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str) -> tuple[ToolUse, .
         is_shell = len(parts) == 3 and parts[1] in ("-lc", "-c")
         command = parts[2] if is_shell else " ".join(parts)
     command = str(command)
-    if command.lstrip().startswith(PATCH):
-        return tuple(ToolUse(call, "Edit", {"file_path": file}) for file in _changed_in(command))
+    if patch := patches.patch_in(name, command):
+        return _edits(call, patch)
     return (ToolUse(call, "Bash", {"command": command}),)
 
 
-def _changed_in(patch: str) -> list[str]:
-    lines = (line.strip() for line in patch.splitlines())
-    return [line[len(m) :] for line in lines for m in _CHANGED if line.startswith(m)]
+def _edits(call: str, patch: str) -> tuple[ToolUse, ...]:
+    files = patches.changed_files(patch)
+    return tuple(ToolUse(call, "Edit", {"file_path": file}) for file in files)
 
 
 def _result(output: object) -> tuple[str, bool]:

@@ -1,0 +1,109 @@
+"""Stop reads the transcripts of Codex and Qwen Code on, as it does Claude Code's."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clients.other_client import OtherClient
+from memory_fabric import dispatcher
+from memory_fabric.store.conversations import sessions
+
+SESSION = "00000000-0000-4000-8000-000000000001"
+PROMPT = {"codex": "Write the app", "qwen": "Which database?"}
+ANSWER = "We decided to use PostgreSQL because of JSONB."
+CHANGED = {"codex": {"src/app2.py", "src/b.py"}, "qwen": {"src/q.py"}}
+BOTH = pytest.mark.parametrize("client", ["codex", "qwen"])
+
+
+def turns(other: OtherClient) -> list[tuple[str, str]]:
+    """The turns that are kept: role and text."""
+    memory = other.memory()
+    rows = memory.session_database().rows(
+        "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, rowid", (SESSION,)
+    )
+    memory.close()
+    return [(str(role), str(text)) for role, text in rows]
+
+
+def notes(other: OtherClient) -> dict[str, object]:
+    memory = other.memory()
+    found = dict(sessions.load_notes(memory.session_database(), SESSION))
+    memory.close()
+    return found
+
+
+@BOTH
+def test_stop_keeps_the_turns_and_the_changed_files(tmp_path: Path, client: str) -> None:
+    other = OtherClient(client, tmp_path)
+    other.converse()
+
+    other.fire("Stop")
+    other.fire("Stop")
+
+    assert turns(other) == [("user", PROMPT[client]), ("assistant", ANSWER)]
+    assert CHANGED[client] <= {str(path) for path in notes(other)["files"]}  # type: ignore[attr-defined]
+    assert notes(other)["client"] == client
+    assert other.log == ""
+
+
+@BOTH
+def test_a_note_in_the_transcript_is_kept_once(tmp_path: Path, client: str) -> None:
+    other = OtherClient(client, tmp_path)
+    note = "Noted decision: The reports run on PostgreSQL."
+    other.converse((ANSWER, f"Done.\\n\\n{note}"))
+
+    other.fire("Stop", last_assistant_message=f"Done.\n\n{note}")
+    other.fire("Stop", last_assistant_message=f"Done.\n\n{note}")
+
+    (record,) = other.records("type = 'decision'")
+    assert (record.session, record.evidence["client"]) == (SESSION, client)
+
+
+def test_what_codex_exec_runs_has_no_person(tmp_path: Path) -> None:
+    codex = OtherClient("codex", tmp_path)
+    codex.converse(('"source": "cli"', '"source": "exec"'))
+    said = "The workers use Redis because pagination was slow"
+    codex.fire("UserPromptSubmit", prompt=f"{said}.")
+
+    codex.fire("Stop", last_assistant_message=f'Noted decision: {said}. From: "{said}"')
+
+    (record,) = codex.records("type = 'decision'")
+    assert record.trust == "assistant"
+    assert "Noted <rule|" not in codex.context("SessionStart")
+
+
+@BOTH
+def test_claude_code_catches_up_on_the_other_clients_session(tmp_path: Path, client: str) -> None:
+    other = OtherClient(client, tmp_path)
+    other.fire("SessionStart")
+    other.fire("UserPromptSubmit", prompt=PROMPT[client])
+    other.fire("Stop", last_assistant_message="")
+    path = other.converse()
+    memory = other.memory()
+    before = "2026-01-01T00:00:00.000Z"
+    with memory.session_database().transaction() as c:
+        c.execute("UPDATE sessions SET seen_at = ?", (before,))
+    memory.close()
+    os.utime(path, (time.time() - 7200,) * 2)
+
+    start = {"hook_event_name": "SessionStart", "session_id": "claude-1", "source": "startup"}
+    claude = {**other.person, "CLAUDE_PROJECT_DIR": str(other.project)}
+    dispatcher.run(json.dumps(start).encode(), claude)
+
+    assert ("assistant", ANSWER) in turns(other)
+
+
+def test_codexs_checkpoint_has_the_files_of_its_patches(tmp_path: Path) -> None:
+    codex = OtherClient("codex", tmp_path)
+    codex.converse()
+
+    printed = codex.fire("Stop", hook_event_name="PreCompact", trigger="auto")
+    restored = codex.context("SessionStart", source="compact")
+
+    assert printed == {}
+    assert "src/b.py" in restored and PROMPT["codex"] in restored
