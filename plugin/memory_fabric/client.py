@@ -23,6 +23,8 @@ SIGNS = (
     ("FACTORY_PROJECT_DIR", "factory"),
     ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )
+# Set by Claude Code for its hooks. In the shell of another client it inherits that one's variables.
+OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
 # Fields that only other clients send together, by the client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
 # Beginnings of the names of other clients' transcripts.
@@ -63,7 +65,8 @@ CLAUDE_CODE = Client()
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
     """Return the key of the client that sent an event.
 
-    The variable that `setup` writes decides, then the event, then the client's own variables.
+    The variable that `setup` writes decides, then the event, then the client's own variables, if
+    they are not inherited by Claude Code.
     """
     stated = environ.get(VARIABLE)
     if stated:
@@ -77,7 +80,8 @@ def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
         for beginning, key in TRANSCRIPTS:
             if name.startswith(beginning):
                 return key
-    for variable, key in SIGNS:
-        if variable in environ:
-            return key
+    if OWN_SIGN not in environ:
+        for variable, key in SIGNS:
+            if variable in environ:
+                return key
     return CLAUDE_CODE.key

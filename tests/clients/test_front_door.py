@@ -160,6 +160,17 @@ def test_a_rule_about_a_file_refuses_the_edit_of_each_client(tmp_path: Path, cli
     assert rule not in told(again)
 
 
+def test_a_patch_that_codex_gives_to_the_shell_is_an_edit_of_all_its_files(tmp_path: Path) -> None:
+    codex = OtherClient("codex", tmp_path)
+    rule = "Files in src get a header line"
+    store(codex, Record("constraint", rule, confidence=0.9, evidence={WHEN: "src/b.py"}))
+    patch = codex.event("PreToolUse.apply_patch")["tool_input"]["command"]
+
+    reply = codex.fire("PreToolUse.Bash", tool_input={"command": f"apply_patch <<'E'\n{patch}\nE"})
+
+    assert rule in told(reply)
+
+
 @pytest.mark.parametrize("client", ["codex", "gemini", "cursor"])
 def test_a_client_that_cannot_ask_is_told_instead(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
@@ -218,6 +229,13 @@ def test_the_client_is_known_from_its_event_and_variables(
 
 def test_a_variable_that_another_client_sets_too_does_not_mislead() -> None:
     assert {"GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"} == set(ALSO["qwen"])
+
+
+def test_claude_code_in_the_shell_of_another_client_is_itself() -> None:
+    event = {"hook_event_name": "Stop", "transcript_path": "/h/.claude/projects/-p/s.jsonl"}
+    environ = {"QWEN_PROJECT_DIR": "/p", "CLAUDE_CODE_ENTRYPOINT": "cli"}
+
+    assert key_of(environ, event) == CLAUDE_CODE.key
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "events").rglob("*.json")))
