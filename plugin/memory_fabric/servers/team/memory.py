@@ -79,7 +79,13 @@ class TeamMemory(Memory):
         return None
 
     def remember(
-        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+        self,
+        record: Record,
+        by: Provenance,
+        supersedes: Sequence[str] = (),
+        *,
+        echo: bool = False,
+        at: str = "",
     ) -> Record | None:
         """Store a record for the team and return it, or the known one that it repeats."""
         if record.scope != SCOPE:
@@ -90,7 +96,7 @@ class TeamMemory(Memory):
             )
         domain = self.domain_of(record.domain if record.domain != "general" else by.domain)
         by = by._replace(domain=domain)
-        return super().remember(record._replace(domain=domain), by, supersedes, echo=echo)
+        return super().remember(record._replace(domain=domain), by, supersedes, echo=echo, at=at)
 
     def write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
