@@ -34,7 +34,8 @@ TRANSCRIPTS = (("rollout-", "codex"),)
 class Client(Value):
     """A client: its key and name, and what this package must do otherwise than for Claude Code.
 
-    `memory_file` is the file of records that it shows its model by itself, '' for none.
+    `assistant` is the name of its assistant in notices. `memory_file` is the file of records that
+    it shows its model by itself, '' for none.
     `transcripts` names the reader of its transcripts (`clients.readers`), '' if they are not read.
     `events`, `tools` and `fields` map its names to Claude Code's, which all other code uses. `form`
     is the form of its replies (`clients.replies`). It `asks` if a hook may have it ask the person
@@ -46,6 +47,7 @@ class Client(Value):
 
     key: str = "claude-code"
     name: str = "Claude Code"
+    assistant: str = "Claude"
     memory_file: str = "MEMORY.md"
     transcripts: str = "claude-code"
     events: Mapping[str, str] = {}

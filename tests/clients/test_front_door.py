@@ -246,6 +246,14 @@ def test_events_of_claude_code_are_its_own(path: Path) -> None:
     assert key_of(environ, event) == CLAUDE_CODE.key
 
 
+@pytest.mark.parametrize("client", ["codex", "qwen", "gemini", "factory", "codebuddy"])
+def test_notices_name_no_command_that_only_claude_code_has(tmp_path: Path, client: str) -> None:
+    notice = OtherClient(client, tmp_path).fire("SessionStart")["systemMessage"]
+
+    assert "memory-fabric is on" in notice and "`memory-fabric status` shows" in notice
+    assert "Claude" not in notice and "/memory-fabric:" not in notice
+
+
 def test_an_unknown_client_is_answered_in_claude_codes_form(tmp_path: Path) -> None:
     other = OtherClient("codebuddy", tmp_path)
     other.environ = {**other.person, "MEMORY_FABRIC_CLIENT": "newcomer"}

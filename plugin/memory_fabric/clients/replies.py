@@ -27,7 +27,15 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
             refusal="\n\n".join(text for text in (reply.refusal, reply.question) if text),
             question="",
         )
+    reply = reply._replace(notice=_in_a_shell(reply.notice), stop=_in_a_shell(reply.stop))
     return FORMS[client.form](client, event_name, reply)
+
+
+def _in_a_shell(text: str) -> str:
+    """Return a text with commands as a shell has them, since only Claude Code has the skills."""
+    return text.replace("/memory-fabric:memory ", "memory-fabric ").replace(
+        "/memory-fabric:", "memory-fabric "
+    )
 
 
 def _claude(client: Client, event_name: str, reply: Reply) -> bytes:

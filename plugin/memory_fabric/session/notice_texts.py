@@ -75,8 +75,8 @@ def welcome(settings: Settings, local: str) -> str:
     only = "machine" if leaves else "machine only"
     return (
         "memory-fabric is on: what is settled and what was said is kept on this "
-        f"{only}, in {places}. Claude ends a message with lines such as “Noted rule: …” to have "
-        "them remembered; the prompt `notes off` stops these lines. "
+        f"{only}, in {places}. {settings.client.assistant} ends a message with lines such as "
+        "“Noted rule: …” to have them remembered; the prompt `notes off` stops these lines. "
         "`/memory-fabric:memory status` shows what is kept; in a shell, in "
         f"the project's folder, `{command(settings)} off --here` stops all of it for this project."
     )
