@@ -11,6 +11,9 @@ import pytest
 
 from clients.other_client import OtherClient
 from memory_fabric import dispatcher
+from memory_fabric.config import read_settings, transcript_roots
+from memory_fabric.learning import plan, runs
+from memory_fabric.learning.read import Reading
 from memory_fabric.store.conversations import sessions
 
 SESSION = "00000000-0000-4000-8000-000000000001"
@@ -83,7 +86,7 @@ def test_claude_code_catches_up_on_the_other_clients_session(tmp_path: Path, cli
     other.fire("SessionStart")
     other.fire("UserPromptSubmit", prompt=PROMPT[client])
     other.fire("Stop", last_assistant_message="")
-    path = other.converse()
+    path = other.converse((ANSWER, f"{ANSWER}\\n\\nNoted decision: The reports run on PostgreSQL."))
     memory = other.memory()
     before = "2026-01-01T00:00:00.000Z"
     with memory.session_database().transaction() as c:
@@ -95,7 +98,24 @@ def test_claude_code_catches_up_on_the_other_clients_session(tmp_path: Path, cli
     claude = {**other.person, "CLAUDE_PROJECT_DIR": str(other.project)}
     dispatcher.run(json.dumps(start).encode(), claude)
 
-    assert ("assistant", ANSWER) in turns(other)
+    assert turns(other)[0] == ("user", PROMPT[client])
+    (record,) = other.records("type = 'decision'")
+    assert (record.session, record.evidence["client"]) == (SESSION, client)
+
+
+@BOTH
+def test_what_is_learned_of_a_past_session_names_its_client(tmp_path: Path, client: str) -> None:
+    other = OtherClient(client, tmp_path)
+    path = other.converse((PROMPT[client], "Write the first page of the shop, and its styles."))
+    os.utime(path, (time.time() - 86400,) * 2)
+    settings = read_settings(other.person, {})
+
+    found = plan.make(settings, transcript_roots(other.person), time.time())
+    Reading(settings, runs.begin(settings.home), lambda done, of: None).read(found)
+
+    (record,) = other.records("type = 'session'")
+    assert (record.session, record.evidence["client"]) == (SESSION, client)
+    assert notes(other)["client"] == client
 
 
 def test_codexs_checkpoint_has_the_files_of_its_patches(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ def follow(
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
-    read = read or reader_of(client_in(before) if not is_here else memory.settings.client)
+    client = memory.settings.client if is_here else client_in(before)
+    read = read or reader_of(client)
     reading = read(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
@@ -92,7 +93,11 @@ def follow(
     _complain(memory, path, offset, reading, notes)
     kept: list[Kept] = []
     if trust_for(memory.settings, "assistant") and reading.turns:
-        kept, notes = _remember(context, session, reading, notes)
+        caller, memory.settings = memory.settings, memory.settings._replace(client=client)
+        try:
+            kept, notes = _remember(context, session, reading, notes)
+        finally:
+            memory.settings = caller
     if reading.offset != offset or notes != before:
         sessions.save_notes(database, session, notes, offset=reading.offset)
     return kept

@@ -6,7 +6,7 @@ import os
 
 from memory_fabric import ids
 from memory_fabric.config import trust_for
-from memory_fabric.models import Provenance
+from memory_fabric.models import CLIENT, Provenance
 from memory_fabric.session import session_summary
 from memory_fabric.session.working_state import changed_files, item_list, left_to_do
 from memory_fabric.store import records
@@ -73,6 +73,7 @@ def conclude(context: RequestContext, session: str) -> Record | None:
         source=by.source,
         session=session,
         agent=context.agent_type,
+        evidence={**record.evidence, **({CLIENT: notes[CLIENT]} if CLIENT in notes else {})},
         project=memory.project.name if memory.project else "",
         author=memory.settings.author,
         origin=memory.settings.origin,
