@@ -104,11 +104,11 @@ class Home:
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of a client here: an allow-list, a dummy key, a quiet client."""
-        kept = {k: v for k, v in os.environ.items() if _passed_on(k)}
+        kept = {k: v for k, v in os.environ.items() if passed_on(k)}
         own = {
             "HOME": str(self.path),
             "CLAUDE_CONFIG_DIR": str(self.config),
-            "PATH": _path_without_our_own_venv(),
+            "PATH": path_without_our_own_venv(),
         }
         return {**kept, **QUIET, **own, **self.extra, **extra}
 
@@ -227,11 +227,11 @@ def _replace(path: Path, old: str, new: str) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
-def _path_without_our_own_venv() -> str:
+def path_without_our_own_venv() -> str:
     """PATH as a person has it: the interpreter that runs the tests is none of the plugin's."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(f for f in folders if not f.startswith(sys.prefix))
 
 
-def _passed_on(name: str) -> bool:
+def passed_on(name: str) -> bool:
     return name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)
