@@ -1,6 +1,6 @@
 """The traits of the client that runs the hooks; `clients.table` has one row for each client.
 
-The client is decided once for each event (`clients.door`). Other code reads these traits from
+The client is decided once for each event (`clients.adapter`). Other code reads these traits from
 `Settings.client`, and never compares keys.
 """
 

@@ -102,7 +102,7 @@ def current() -> Deadline:
 _current = Deadline()
 
 
-def age_s() -> float:
+def process_age_s() -> float:
     """Return the seconds since this process started, or its CPU time where that is unknown."""
     try:
         with open("/proc/self/stat", "rb") as file:

@@ -13,7 +13,7 @@ import time
 
 from memory_fabric.client import CLAUDE_CODE, key_of
 from memory_fabric.config import TIES, home_path
-from memory_fabric.deadline import NEVER_S, Deadline, age_s, current, running
+from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
 from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
@@ -254,9 +254,9 @@ def _answer(
     event = parse_event(data)
     key = key_of(environ, event.raw)
     if key != CLAUDE_CODE.key:
-        from memory_fabric.clients import door  # late: for other clients only
+        from memory_fabric.clients import adapter  # late: for other clients only
 
-        event = door.entered(event, key)
+        event = adapter.adapt(event, key)
         if not event.name:
             return Outcome(log=log)
     if event.name not in HANDLERS:
@@ -325,9 +325,9 @@ def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], Non
         for complaint in settings.complaints:
             log(complaint)
     if event.client != CLAUDE_CODE:
-        from memory_fabric.clients import door  # loaded above
+        from memory_fabric.clients import adapter  # loaded above
 
-        return door.settings_for(settings, event, environ)
+        return adapter.settings_for(settings, event, environ)
     # The folder in which the session was launched. The cwd follows `cd`, so it is only the
     # fallback.
     return settings._replace(
@@ -390,7 +390,7 @@ def deadline_of(event_name: str) -> Deadline:
     """Return the deadline of an event for which this process was started."""
     entry = HANDLERS[event_name]
     return Deadline(
-        max(LEAST_WORK_S, entry.wall_s - age_s()),
+        max(LEAST_WORK_S, entry.wall_s - process_age_s()),
         work_s=max(LEAST_WORK_S, entry.work_s - time.process_time()),
         lock_s=entry.lock_s,
         hurried=entry.hurried,

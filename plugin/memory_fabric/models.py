@@ -65,6 +65,8 @@ STORED_FROM = 0.5
 CANDIDATE_FROM = 0.3
 PROMOTED_FROM = 0.7
 GENERALIZABLE_FROM = 0.8
+# Replaces the text that a purge erased from a turn. The row stays, so that no copy is read again.
+ERASED = "[erased]"
 
 
 class Entity(Value):

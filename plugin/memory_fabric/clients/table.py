@@ -36,7 +36,7 @@ CLIENTS: Mapping[str, Client] = {
     for client in (
         CLAUDE_CODE,
         # Its schemas allow no further keys, no question before a call and no text for the
-        # summariser. `apply_patch` is an edit of the files in the patch (`clients.door`).
+        # summariser. `apply_patch` is an edit of the files in the patch (`clients.adapter`).
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},

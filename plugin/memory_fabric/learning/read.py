@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memory_fabric import ids
+from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
@@ -57,7 +58,8 @@ class Reading:
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
         self._settings, self.run, self._tell = settings, run, tell
-        self._memories: dict[tuple[str, str, bool, str], Memory] = {}
+        self._memories: dict[tuple[str, bool, str], Memory] = {}
+        self._begun: set[str] = set()
         self._done_bytes = self._all_bytes = 0
         self._bad: dict[str, int] = {}
         self.failures: list[str] = []
@@ -124,32 +126,32 @@ class Reading:
     def _context(self, one: Session) -> RequestContext:
         """Return the context of a session, as its hooks would have had it."""
         head = one.transcript.head
-        key = (one.place.key, head.folder, head.is_attended, one.transcript.client)
-        memory = self._memories.pop(key, None) or self._opened(one)
-        self._memories[key] = memory
-        while len(self._memories) > MAX_OPEN:
-            self._memories.pop(next(iter(self._memories))).close()
+        memory = self._opened(
+            head.folder, is_attended=head.is_attended, client=one.transcript.client
+        )
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         context.memory.batch = self.run.batch
         return context
 
-    def _opened(self, folder: str, *, is_attended: bool = True) -> Memory:
+    def _opened(
+        self, folder: str, *, is_attended: bool = True, client: str = CLAUDE_CODE.key
+    ) -> Memory:
         """Return the memory of a folder's project for sessions that began there."""
-        key = (folder, is_attended)
-        memory = self._memories.pop(key, None) or self._open(folder, is_attended=is_attended)
+        key = (folder, is_attended, client)
+        memory = self._memories.pop(key, None) or self._open(*key)
         self._memories[key] = memory
         while len(self._memories) > MAX_OPEN:
             self._memories.pop(next(iter(self._memories))).close()
         return memory
 
-    def _open(self, folder: str, *, is_attended: bool) -> Memory:
+    def _open(self, folder: str, is_attended: bool, client: str) -> Memory:
         memory = Memory.open(
             self._settings._replace(
                 project_dir=folder,
                 session="",
-                attended=head.is_attended,
-                entrypoint="" if head.is_attended else SDK,
-                client=client_of(one.transcript.client),
+                attended=is_attended,
+                entrypoint="" if is_attended else SDK,
+                client=client_of(client),
             )
         )
         memory.batch = self.run.batch

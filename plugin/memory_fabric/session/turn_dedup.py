@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.models import ERASED
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store.conversations import sessions
 from memory_fabric.text import cut, without_injected
@@ -85,7 +86,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         if kept:
             text = cleaned({"text": episode_text(turn.text)})["text"]
             # A copy of a turn still has what was erased from the original.
-            same = (one for one, known in kept if known == text or sessions.ERASED in known)
+            same = (one for one, known in kept if known == text or ERASED in known)
             keeper = next(same, "")
         keepers.append(keeper)
     return keepers

@@ -8,7 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from memory_fabric import __version__
-from memory_fabric.cli import environment, forwarding_report, show, transcripts_report
+from memory_fabric.cli import (
+    environment,
+    forwarding_report,
+    show,
+    team_report,
+    transcripts_report,
+)
 from memory_fabric.config import transcript_roots
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.learning import plan
@@ -31,9 +37,9 @@ def status(as_json: show.AsJson = False) -> int:
 
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
     Below are the switches, the number of records by others, the unprocessed texts of other
-    programs (memory-fabric queue), the state of forwarding, up to when memory has the clients'
-    transcripts, and the number of sentences that could not be parsed. Exit code 1 only if the graph
-    is unavailable.
+    programs (memory-fabric queue), the state of forwarding and of the shared log of a team, up to
+    when memory has the clients' transcripts, and the number of sentences that could not be parsed.
+    Exit code 1 only if the graph is unavailable.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
@@ -84,6 +90,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         )
     for line in forwarding_report.lines(memory.settings, now_s):
         show.line(line)
+    for line in team_report.lines(memory, now_s):
+        show.line(line)
     for line in transcripts_report.lines(_transcripts(memory, now_s), now_s):
         show.line(line)
     for line in _late_lines(memory):
@@ -106,6 +114,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> di
         "unread_sentences": unreadable_counts.count(memory),
         "forwarding": forwarding_report.as_json(memory.settings),
         "transcripts": transcripts_report.as_json(_transcripts(memory, now_s), now_s),
+        "team": [team_report.as_json(memory, tie) for tie in team_report.ties_here(memory)],
         "out_of_time": _late(memory),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],

@@ -25,8 +25,6 @@ OPEN_TASKS_KEPT = 50
 # Marks an agent without an id among those that were offered a task.
 NAMELESS = "?"
 TURNS_PER_QUERY = 400
-# Replaces the text that a purge erased from a turn. The row stays, so that no copy is read again.
-ERASED = "[erased]"
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 
 

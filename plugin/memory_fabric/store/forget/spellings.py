@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from memory_fabric.store.conversations.sessions import ERASED
+from memory_fabric.models import ERASED
 from memory_fabric.text import one_line
 from memory_fabric.values import Value
 

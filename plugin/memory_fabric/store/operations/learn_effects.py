@@ -6,7 +6,7 @@ Turns are not logged, so rows of `meta` name those of a run: their ids and sessi
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.store.conversations.sessions import ERASED
+from memory_fabric.models import ERASED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

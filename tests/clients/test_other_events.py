@@ -1,4 +1,4 @@
-"""Other clients at the front door: recorded events in, replies in each client's form out."""
+"""Recorded events of other clients through the hooks, and replies in each client's form."""
 
 from __future__ import annotations
 

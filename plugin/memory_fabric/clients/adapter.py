@@ -24,7 +24,7 @@ RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
 _OUTPUT, _AFTER_OUTPUT, _EXIT_CODE = "\nOutput: ", "\nError: ", "\nExit Code: "
 
 
-def entered(event: Event, key: str) -> Event:
+def adapt(event: Event, key: str) -> Event:
     """Return the event of the client with this key in Claude Code's form.
 
     A prompt without text has no name then: Qwen Code sends one after each call of a tool.
