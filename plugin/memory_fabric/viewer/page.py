@@ -20,6 +20,11 @@ SCRIPTS = (
     "scene.js paint.js names.js graph.js camera.js pointing.js stage.js panel.js timeline.js "
     "search_view.js server_search.js entity.js status.js search_box.js keys.js app.js"
 ).split()
+# Later styles win: those of narrow windows come last.
+STYLES = (
+    "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
+    "status.css keys.css narrow.css"
+).split()
 # The library puts two styles of its own into the page when it starts; they stand in it as strings.
 # Each is put there empty at first.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
@@ -81,8 +86,9 @@ def _script() -> str:
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
+@cache
 def _style() -> str:
-    return _asset("page.css")
+    return "".join(_asset(f"styles/{name}") for name in STYLES)
 
 
 @cache
