@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import orjson
-from starlette.datastructures import Headers
-from starlette.responses import Response
-
-from memory_fabric.servers import refresh
 from memory_fabric.servers.http.bodies import whole_body
 from memory_fabric.servers.http.change_body import change_in
-from memory_fabric.servers.http.responses import Refused, of_error
+from memory_fabric.servers.http.responses import Refused
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.requests import Request
+    from starlette.responses import Response
 
-    from memory_fabric.servers.http.change_body import Asked
-    from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.servers.http.project_stores import ProjectStores
     from memory_fabric.store.memory import Memory
 
 PATH = "/api/changes"
@@ -25,33 +20,24 @@ PATH = "/api/changes"
 MAX_BYTES = 512 << 10
 
 
-class ChangesEndpoint:
-    """The endpoint; its changes are made by the thread that owns the memory, one after another."""
+class ChangesApi:
+    """The endpoint; a project's changes are made by the thread that owns its memory, in order."""
 
-    def __init__(self, store: StoreThread) -> None:
-        self._store = store
+    def __init__(self, stores: ProjectStores) -> None:
+        self._stores = stores
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        try:
-            content_type = Headers(scope=scope).get("content-type", "")
-            asked = change_in(content_type, await whole_body(scope, receive, MAX_BYTES))
-            answer = await self._answer(asked)
-        except Refused as refused:
-            answer = refused.answer
-        except Exception as error:  # noqa: BLE001 - one request must not end the server
-            answer = of_error(error)
-        await answer(scope, receive, send)
-
-    async def _answer(self, asked: Asked) -> Response:
+    async def change(self, request: Request) -> Response:
+        """Make a change, or show what it would do."""
         from memory_fabric.servers.http import page_changes  # with the first change
 
-        def job(memory: Memory) -> bytes:
-            refresh.renew(memory)
-            content = orjson.dumps(page_changes.carry_out(memory, asked))
-            refresh.told(memory)
-            return content
+        try:
+            body = await whole_body(request.scope, request.receive, MAX_BYTES)
+            asked = change_in(request.headers.get("content-type", ""), body)
+        except Refused as refused:
+            return refused.answer
+
+        def job(memory: Memory) -> dict[str, Any]:
+            return page_changes.carry_out(memory, asked)
 
         is_change = not page_changes.is_preview(asked)
-        content = await self._store.ask(job, changes=is_change, at_once=False)
-        return Response(content, media_type="application/json")
+        return await self._stores.answer(request, lambda: job, changes=is_change)

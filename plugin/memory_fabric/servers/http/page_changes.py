@@ -20,7 +20,7 @@ from memory_fabric.servers.http.change_body import (
     RecordBody,
     UndoBody,
 )
-from memory_fabric.servers.http.responses import Refused, without_places
+from memory_fabric.servers.http.responses import Refused
 from memory_fabric.store.history import changes, record_json, resolve, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.text import cut, many, neutralised, one_line
@@ -57,7 +57,7 @@ def carry_out(memory: Memory, asked: Asked) -> Answer:
         memory.batch = memory.whole.batch = ""
     if not is_preview(asked):
         answer["undo"] = _undo_of(memory, batch)
-        answer["failures"] = [without_places(one, memory) for one in memory.failures]
+        answer["failures"] = list(memory.failures)
     shown: Answer = _as_shown(answer)
     return shown
 
