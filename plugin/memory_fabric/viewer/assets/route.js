@@ -1,6 +1,6 @@
 // The address: #/view/name?query. It contains the filters, so that links carry them.
 
-const VIEWS = ["graph", "timeline", "search", "entity", "status"];
+const VIEWS = ["graph", "timeline", "search", "entity", "status", "review"];
 const LONGEST_PATH = 300;
 
 /** The place that a hash names. */
