@@ -164,6 +164,7 @@ SESSION = {
     "description": "The session id from the response to `initialize`.",
     "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
 }
+PROJECT = _text("project", "The id of a project of this home; without it, the served one.")
 LIMIT = {
     "name": "limit",
     "in": "query",
@@ -238,15 +239,17 @@ ROUTES = (
         method="get",
         says="The whole memory, as the page draws it.",
         answers={200: Anything},
-        errors=(*GUARDED, 405, *FAILING),
+        errors=(*GUARDED, 404, 405, *FAILING),
+        parameters=(PROJECT,),
     ),
     Route(
         path="/api/recall",
         method="get",
         says="The JSON of `memory-fabric recall --explain --json`.",
         answers={200: Anything},
-        errors=(*GUARDED, 405, *FAILING),
+        errors=(*GUARDED, 404, 405, *FAILING),
         parameters=(
+            PROJECT,
             _text("q", "The query, at most 4 KB."),
             LIMIT,
             _text("as_of", "Only what was stored at this time.") | {"schema": _DATE},
@@ -259,6 +262,7 @@ ROUTES = (
         answers={200: "a list"},
         errors=(*GUARDED, 404, 405, *FAILING),
         parameters=(
+            PROJECT,
             _text("name", "The name of an entity or the id of a record; all changes without it."),
             LIMIT,
         ),
@@ -268,7 +272,16 @@ ROUTES = (
         method="get",
         says="The state of the tiers.",
         answers={200: Anything},
-        errors=(*GUARDED, 405, *FAILING),
+        errors=(*GUARDED, 404, 405, *FAILING),
+        parameters=(PROJECT,),
+    ),
+    Route(
+        path="/api/projects",
+        method="get",
+        says="The projects of this home that hold something, the last changed first.",
+        answers={200: Anything},
+        errors=(*GUARDED, 404, 405, *FAILING),
+        parameters=(PROJECT,),
     ),
     Route(
         path="/",

@@ -29,8 +29,13 @@ MAX_SHOWN_CHARS = 40
 ECHOES = ("query", "label", "notes", "searched")
 
 
-async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
-    """Run the job that `asked` returns, and answer with its result or an error as JSON."""
+async def answer(
+    store: StoreThread, asked: Callable[[], Job], *, changes: bool = False
+) -> Response:
+    """Run the job that `asked` returns, and answer with its result or an error as JSON.
+
+    `changes` says that the job writes.
+    """
     try:
         job = asked()
 
@@ -40,7 +45,7 @@ async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
             refresh.told(memory)
             return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
-        content = await store.ask(answered, at_once=False)
+        content = await store.ask(answered, changes=changes, at_once=False)
     except Exception as error:  # noqa: BLE001 - one request must not end the server
         return of_error(error)
     return Response(content, media_type="application/json")
