@@ -9,6 +9,8 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import RULE_TYPES, SHARED_LOG, WHEN, Record
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store import records
+from memory_fabric.store.history.trace import RecordTrace
+from memory_fabric.text import one_line
 
 # Sources of a person's own words. An unattended session lowers their trust, but the user said it.
 TYPED = ("prompt", "cli")
@@ -44,6 +46,26 @@ def said_by(record: Record) -> str:
     client = name_in(record.evidence)
     place = f" in {client}" if client else ""
     return f"{name}{agent}, by {record.source}{place}, on {when(record.created_at)}"
+
+
+def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of what `why` shows of a record; values may be empty."""
+    record = origin.record
+    superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
+    status = "removed" if origin.deletion else record.status
+    return (
+        ("why", one_line(record.why)),
+        ("instead of", ", ".join(record.alternatives)),
+        ("said by", said_by(record)),
+        ("where", ", ".join(part for part in (record.project, record.origin) if part)),
+        ("sessions", ", ".join(part for part in origin.seen_in if part)),
+        ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
+        ("scope", f"{record.scope}, domain {record.domain}"),
+        ("category", record.category),
+        ("state", status + (", pinned" if record.pinned else "") + superseded),
+        ("entities", ", ".join(e.name for e in record.entities)),
+        ("stored in", ", ".join(origin.tiers)),
+    )
 
 
 def speaker(source: str, trust: str) -> str:
