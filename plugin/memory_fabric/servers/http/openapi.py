@@ -12,6 +12,7 @@ from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from memory_fabric.models import SCOPES
 from memory_fabric.recall.filters import TIMES
 from memory_fabric.recall.parse import TYPES
+from memory_fabric.servers.http.change_body import ChangeBody
 from memory_fabric.servers.http.ingest_body import IngestBody
 
 if TYPE_CHECKING:
@@ -77,6 +78,21 @@ class NotReady(BaseModel):
     reasons: list[str]
 
 
+class ChangeAnswer(BaseModel):
+    """What was done, or the preview of it."""
+
+    done: str = Field("", description="`changed`, `remembered`, `forgotten`, `pinned`, …")
+    said: str = Field("", description="The same as a sentence.")
+    record: str = Field("", description="The id of the memory concerned.")
+    preview: dict[str, Any] | None = Field(
+        None, description="What would be changed, with its `code`."
+    )
+    undo: dict[str, Any] | None = Field(
+        None, description="`id` and `code` for an `undo` of this change."
+    )
+    failures: list[str] = []
+
+
 class Anything(BaseModel):
     """A JSON object, as the commands with --json print it."""
 
@@ -108,7 +124,8 @@ SAID = {
     405: "The method is not allowed; the Allow header names the allowed ones.",
     406: "The client accepts neither JSON nor an event stream.",
     408: "The body took too long to arrive.",
-    409: "The idempotency_key was used for another text.",
+    409: "The idempotency_key was used for another text, or what a change names is not as it was "
+    "shown; `current` has it as it is.",
     413: "The body is too large.",
     414: "The address is too long.",
     415: "The content type is not JSON, as MCP messages need.",
@@ -281,6 +298,17 @@ ROUTES = (
         says="The projects of this home that hold something, the last changed first.",
         answers={200: Anything},
         errors=(*GUARDED, 405, *FAILING),
+    ),
+    Route(
+        path="/api/changes",
+        method="post",
+        says="Change the memory, as `edit`, `candidates`, `review --holds`, `pin`, `forget`, "
+        "`merge` and `undo` do. `forget`, `merge` and `undo` without `code` only show what they "
+        "would change.",
+        body=ChangeBody,
+        answers={200: ChangeAnswer},
+        parameters=(PROJECT,),
+        errors=(*GUARDED, 404, 405, 408, 409, 422, *FAILING),
     ),
     Route(
         path="/",

@@ -65,7 +65,7 @@ class PageApi:
 def _picture(memory: Memory) -> dict[str, Any]:
     from memory_fabric.viewer.picture import picture  # with the first question
 
-    return picture(memory, ids.timestamp()) | {"live": True}
+    return picture(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
 
 def _recall(memory: Memory, text: str, limit: int, as_of: str) -> dict[str, Any]:

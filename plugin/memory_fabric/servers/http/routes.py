@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from memory_fabric import ingest_protocol
 from memory_fabric.errors import FabricError
-from memory_fabric.servers.http import ingest_api, mcp_endpoint, recall_api
+from memory_fabric.servers.http import changes_api, ingest_api, mcp_endpoint, recall_api
 from memory_fabric.servers.http.auth import FRONT
 from memory_fabric.servers.http.bodies import WithBody
 from memory_fabric.servers.http.health_api import HealthApi
@@ -87,6 +87,7 @@ def application(
             Route("/api/history", api.history),
             Route("/api/status", api.status),
             Route("/api/projects", api.projects),
+            Route(changes_api.PATH, changes_api.ChangesApi(stores).change, methods=["POST"]),
             Route("/healthz", health.lives),
             Route("/readyz", health.is_ready),
             Route("/openapi.json", described),
