@@ -6,7 +6,7 @@ from typing import Any
 
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
-from memory_fabric.models import RULE_TYPES, SHARED_LOG, WHEN, Record
+from memory_fabric.models import IMPORTED, LINE, PLACE, RULE_TYPES, SHARED_LOG, WHEN, Record
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store import records
 
@@ -36,7 +36,8 @@ def applies_when(record: Record) -> str:
 
 def said_by(record: Record) -> str:
     """Describe the speaker, the source with its client, and the date of a record in a phrase."""
-    name = record.author or speaker(record.source, record.trust)
+    program = str(record.evidence.get(IMPORTED) or "")
+    name = program or record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
         name = record.author or "someone else"
         name += "" if record.origin == SHARED_LOG else ", as claimed"
@@ -44,6 +45,14 @@ def said_by(record: Record) -> str:
     client = name_in(record.evidence)
     place = f" in {client}" if client else ""
     return f"{name}{agent}, by {record.source}{place}, on {when(record.created_at)}"
+
+
+def imported_from(record: Record) -> str:
+    """Name the program, file and line that a record was imported from; '' for other records."""
+    program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
+    line = f", line {record.evidence[LINE]}" if record.evidence.get(LINE) else ""
+    named = [str(part) for part in (program, place) if part]
+    return ", ".join(dict.fromkeys(named)) + line if named and program else ""
 
 
 def speaker(source: str, trust: str) -> str:

@@ -115,6 +115,7 @@ def _reasons(record: Record, origin: RecordTrace) -> tuple[tuple[str, str], ...]
         ("why", one_line(record.why)),
         ("instead of", ", ".join(record.alternatives)),
         ("said by", formatting.said_by(record)),
+        ("imported from", formatting.imported_from(record)),
         ("where", ", ".join(part for part in (record.project, record.origin) if part)),
         ("sessions", ", ".join(part for part in origin.seen_in if part)),
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
