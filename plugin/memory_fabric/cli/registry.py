@@ -224,7 +224,7 @@ COMMANDS = (
         "commands.import_export",
         "import_file",
         FILES,
-        "Merge a file of the reference knowledge-graph server into memory; existing memories stay.",
+        "Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.",
     ),
     Command(
         "export",

@@ -1,4 +1,7 @@
-"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back."""
+"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back.
+
+Imports have a file of the same form.
+"""
 
 from __future__ import annotations
 
@@ -61,22 +64,22 @@ def begin(home: str) -> Run:
     return run
 
 
-def last(home: str) -> Run | None:
+def last(home: str, file: str = FILE) -> Run | None:
     """Return the last run that is not undone."""
-    return next((run for run in reversed(load(home)) if run.state != "undone"), None)
+    return next((run for run in reversed(load(home, file)) if run.state != "undone"), None)
 
 
-def save(home: str, run: Run) -> None:
+def save(home: str, run: Run, file: str = FILE) -> None:
     """Write a run, which replaces the one of the same name. Raises OSError."""
-    known = [one for one in load(home) if one.batch != run.batch]
+    known = [one for one in load(home, file) if one.batch != run.batch]
     runs = [one._asdict() for one in [*known, run][-MAX_KEPT:]]
     files.make_folder(home)
-    files.write_atomic(os.path.join(home, FILE), files.pretty_json({"runs": runs}))
+    files.write_atomic(os.path.join(home, file), files.pretty_json({"runs": runs}))
 
 
-def load(home: str) -> list[Run]:
+def load(home: str, file: str = FILE) -> list[Run]:
     """Return all runs, oldest first; a damaged file is as none."""
-    table = files.read_json(os.path.join(home, FILE))
+    table = files.read_json(os.path.join(home, file))
     runs = table.get("runs")
     return [run for one in (runs if isinstance(runs, list) else ()) if (run := _run(one))]
 
