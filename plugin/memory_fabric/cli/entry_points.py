@@ -1,11 +1,11 @@
-"""The commands hook, mcp and demo, which do not load the rest of the command line."""
+"""The commands hook, mcp, statusline and demo, which do not load the rest of the command line."""
 
 from __future__ import annotations
 
 
 def run_program(name: str) -> int:
-    """Run the command `hook` or `mcp`; both end the process themselves."""
-    return hook() if name == "hook" else mcp()
+    """Run the command `hook`, `mcp` or `statusline`; each ends the process itself."""
+    return {"hook": hook, "mcp": mcp, "statusline": statusline}[name]()
 
 
 def hook() -> int:
@@ -24,6 +24,19 @@ def mcp() -> int:
     from memory_fabric.servers.mcp import stdio_server
 
     stdio_server.main()
+
+
+def statusline() -> int:
+    """Print one line for the client's status bar: records known, told this session, to review.
+
+    It reads the client's JSON object from standard input, or takes the current folder in a
+    terminal. It writes nothing, never fails and ends within half a second: with an empty line if
+    the input is unusable. `setup --statusline` enters it into Claude Code's settings.
+    """
+    from memory_fabric.session import status_line
+
+    status_line.main()
+    return 0
 
 
 def demo() -> int:

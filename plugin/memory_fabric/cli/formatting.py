@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
-from memory_fabric.models import RULE_TYPES, SHARED_LOG, WHEN, Record
+from memory_fabric.models import RULE_TYPES, SHARED_LOG, TYPED, WHEN, Record
 from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.store import records
+from memory_fabric.store.history.record_json import as_json
 from memory_fabric.store.history.trace import RecordTrace
 from memory_fabric.text import one_line
 
-# Sources of a person's own words. An unattended session lowers their trust, but the user said it.
-TYPED = ("prompt", "cli")
-
-
-def as_json(record: Record) -> dict[str, Any]:
-    """Return the record as a JSON object, without empty fields."""
-    whole = records.as_object(record)
-    whole["short_id"] = short_id(record.id)
-    whole["entities"] = [{"name": e.name, "type": e.type} for e in record.entities]
-    whole["relations"] = [
-        {"from": r.source, "relation": r.type, "to": r.target} for r in record.relations
-    ]
-    return {k: v for k, v in whole.items() if v not in ("", [], {})}
+__all__ = ["applies_when", "as_json", "said_by", "speaker", "when"]
 
 
 def applies_when(record: Record) -> str:
@@ -69,7 +55,7 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
 
 
 def speaker(source: str, trust: str) -> str:
-    """Name the speaker: typed text is the user's, however low its trust is."""
+    """Name the speaker: typed text is the user's, though an unattended session lowers its trust."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 

@@ -324,4 +324,11 @@ COMMANDS = (
         PROGRAMS,
         "Serve the memory to an MCP client on standard input and output.",
     ),
+    Command(
+        "statusline",
+        "entry_points",
+        "statusline",
+        PROGRAMS,
+        "Print one line for the client's status bar: records known, told this session, to review.",
+    ),
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.models import Record
     from memory_fabric.notes.keep import Kept
+    from memory_fabric.session.week import Week
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
@@ -64,6 +65,14 @@ def _short(record: Record) -> str:
 def problem(text: str, settings: Settings) -> str:
     """Return the notice of a problem, unless notices are off."""
     return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
+
+
+def weekly(week: Week) -> str:
+    """Return the counts of a week without those that are 0; '' if all are."""
+    counts = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
+    parts = [f"{number} {name}" for number, name in counts if number]
+    where = " (/memory-fabric:review)" if week.to_review else ""
+    return f"memory-fabric this week: {', '.join(parts)}{where}" if parts else ""
 
 
 def welcome(settings: Settings, local: str) -> str:

@@ -70,6 +70,7 @@ function arrive() {
   const place = placeOf(location.hash);
   isReady = false;
   document.body.removeAttribute("data-ready");
+  if (memory.live && projectIn(place) !== current.project) return changeProject(place);
   readFilters(place.params);
   for (const [view] of TABS) byId(`tab-${view}`)?.toggleAttribute("aria-current", false);
   byId(`tab-${place.view}`)?.setAttribute("aria-current", "page");
@@ -82,6 +83,7 @@ function arrive() {
   if (!place.name && place.view !== "graph") scrollTo(0, 0);
   document.title = titleOf(place);
   if (place.view === "graph") ready();
+  return undefined;
 }
 
 function titleOf(place) {
@@ -195,6 +197,7 @@ function listen() {
 async function begin() {
   const embedded = JSON.parse(byId("memory").textContent);
   takeTheme();
+  if (embedded.live) current.project = projectIn(placeOf(location.hash));
   const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
   if (picture.error) return fill(byId("main"), problem(picture.error));
   memory = modelled(picture);

@@ -29,9 +29,10 @@ function dateIn(params, key) {
   return !Number.isNaN(time) && dateOf(Math.floor(time / DAY_MS)) === date ? date : "";
 }
 
-/** The hash of a place, with the filters in force; `params` overrides, null removes. */
+/** The hash of a place, with the project and the filters; `params` overrides, null removes. */
 function hashOf(view, name = "", params = {}) {
   const question = filterParams();
+  if (current.project) question.set("project", current.project);
   for (const [key, value] of Object.entries(params)) {
     if (value === null || value === undefined || value === "") question.delete(key);
     else question.set(key, value);
