@@ -42,7 +42,7 @@ class Client(Value):
     before a call, and `summarises` if what PreCompact prints reaches its summariser. Context in a
     reply to an event in `unheard` does not reach its model. `project_variable` holds the folder in
     which the session was started, '' for the event's own folder. `mark` is what a record's evidence
-    and a session's notes say of it.
+    and a session's notes say of it. It `has_skills` if this plugin's skills are commands in it.
     """
 
     key: str = "claude-code"
@@ -59,6 +59,7 @@ class Client(Value):
     unheard: frozenset[str] = frozenset()
     project_variable: str = "CLAUDE_PROJECT_DIR"
     mark: Mapping[str, str] = {}
+    has_skills: bool = True
 
 
 CLAUDE_CODE = Client()

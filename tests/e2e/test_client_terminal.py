@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,12 +11,12 @@ import pytest
 from e2e.harness.home import Home, client_path
 from e2e.harness.script import Script
 from e2e.harness.stub import Request, StubAPI
+from e2e.harness.terminal import KEY, accept, type_in
 from e2e.harness.tiers import Tiers, tiers
 from memory_fabric.notes.protocol import PROTOCOL
 
 pytestmark = pytest.mark.e2e
 
-KEY = "none-for-a-loopback-stub"
 SAID = "I'll run the server myself, don't start it."
 RULE = "Never start the dev server; the user runs the server himself"
 NOTED = f'Understood.\n\nNoted rule: {RULE}. From: "{SAID}"'
@@ -30,28 +29,6 @@ class Typed:
     requests: list[Request]
     kept: Tiers
     shown: str
-
-
-def accept(home: Home) -> None:
-    """Answer what the client asks a new user in a terminal."""
-    path = home.config / ".claude.json"
-    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    accepted = {
-        "hasCompletedOnboarding": True,
-        "theme": "dark",
-        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-        "projects": {str(home.project): trusted},
-    }
-    path.write_text(json.dumps({**known, **accepted}), encoding="utf-8")
-
-
-def type_in(terminal: pexpect.spawn[str], prompt: str, answer: str) -> None:
-    """Type a prompt, send it once the screen shows its end, and wait for an answer's words."""
-    terminal.send(prompt)
-    terminal.expect_exact(prompt.split()[-1])
-    terminal.send("\r")
-    terminal.expect(answer)
 
 
 @pytest.fixture(scope="module")

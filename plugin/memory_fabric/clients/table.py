@@ -28,7 +28,13 @@ GEMINI_TOOLS = {
 
 def _client(key: str, name: str) -> Client:
     """Return the row of a client that has Claude Code's form, but not its memory file."""
-    return Client(key, name, "The assistant", memory_file="", transcripts="", mark={CLIENT: key})
+    return Client(
+        *(key, name, "The assistant"),
+        memory_file="",
+        transcripts="",
+        mark={CLIENT: key},
+        has_skills=False,
+    )
 
 
 CLIENTS: Mapping[str, Client] = {

@@ -1,9 +1,12 @@
-"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back."""
+"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back.
+
+The file also has the new places of folders that were moved, which a person states.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,16 +72,32 @@ def last(home: str) -> Run | None:
 def save(home: str, run: Run) -> None:
     """Write a run, which replaces the one of the same name. Raises OSError."""
     known = [one for one in load(home) if one.batch != run.batch]
-    runs = [one._asdict() for one in [*known, run][-MAX_KEPT:]]
-    files.make_folder(home)
-    files.write_atomic(os.path.join(home, FILE), files.pretty_json({"runs": runs}))
+    _write(home, [*known, run], moved(home))
 
 
 def load(home: str) -> list[Run]:
     """Return all runs, oldest first; a damaged file is as none."""
-    table = files.read_json(os.path.join(home, FILE))
-    runs = table.get("runs")
+    runs = files.read_json(os.path.join(home, FILE)).get("runs")
     return [run for one in (runs if isinstance(runs, list) else ()) if (run := _run(one))]
+
+
+def moved(home: str) -> dict[str, str]:
+    """Return the new places of moved folders by their old ones."""
+    found = files.read_json(os.path.join(home, FILE)).get("moved")
+    return {str(old): str(new) for old, new in found.items()} if isinstance(found, dict) else {}
+
+
+def note_moved(home: str, places: Mapping[str, str]) -> None:
+    """Remember new places of moved folders. Raises OSError."""
+    if places:
+        _write(home, load(home), moved(home) | dict(places))
+
+
+def _write(home: str, runs: Sequence[Run], places: Mapping[str, str]) -> None:
+    table: dict[str, Any] = {"runs": [one._asdict() for one in runs[-MAX_KEPT:]]}
+    table |= {"moved": dict(places)} if places else {}
+    files.make_folder(home)
+    files.write_atomic(os.path.join(home, FILE), files.pretty_json(table))
 
 
 def _run(value: Any) -> Run | None:
