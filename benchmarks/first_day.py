@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "plugin"), str(ROOT / "tests")]
 
 from e2e.harness.first_day import SETTLED, FirstDay  # noqa: E402
-from e2e.harness.home import clone  # noqa: E402
+from e2e.harness.home import Home, clone  # noqa: E402
 
 
 def main() -> None:
@@ -30,13 +30,16 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=200, help="transcripts to generate")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="memory-fabric-bench-") as folder:
-        day = FirstDay(Path(folder, "machine"), clone(Path(folder, "clone")), chosen.sessions)
+        day = FirstDay(Home(Path(folder, "machine")), chosen.sessions)
         print(f"{chosen.sessions} sessions, {day.size / 1e6:.1f} MB; load {os.getloadavg()[0]:.1f}")
-        told = [step() or "" for step in day.steps]
+        day.install(clone(Path(folder, "clone")))
+        for step in (day.first_session, day.preview, day.learn):
+            step()
+        told = [day.recall(), day.ask_claude(), day.ask_codex()]
         for name, seconds in day.seconds.items():
             print(f"{seconds:6.1f} s  {name}")
         print(f"{sum(day.seconds.values()):6.1f} s  together")
-        known = sum(SETTLED in " ".join(text.split()) for text in told[-3:])
+        known = sum(SETTLED in " ".join(text.split()) for text in told)
         print(f"what was settled a month ago was told by {known} of 3: recall, Claude Code, Codex")
 
 

@@ -11,14 +11,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pexpect
 
-from e2e.harness.home import PLUGIN, REPOSITORY, Home, client_path
+from e2e.harness.home import REPOSITORY, Home, client_path
 from e2e.harness.others import Machine
 from e2e.harness.script import Script
 from e2e.harness.stub import StubAPI
@@ -38,26 +38,25 @@ OFFER = re.compile(r"in a shell `(\S+/bin/memory-fabric learn)`")
 
 
 class FirstDay:
-    """A machine with past sessions of both clients, a clone, and the times of what was done."""
+    """A home with past sessions of both clients, and the times of what was done."""
 
-    def __init__(self, root: Path, clone: Path, sessions: int, prompts: int = 8) -> None:
-        self.home = Home(root)
+    def __init__(self, home: Home, sessions: int, prompts: int = 8) -> None:
+        self.home, self._program = home, ""
         self.seconds: dict[str, float] = {}
-        self._clone, self._program = clone, ""
-        codex, now = self.home.path / ".codex", datetime.now(UTC)
-        work = root / "work"
+        codex, work = self.home.path / ".codex", self.home.root / "work"
         made = make(
-            str(self.home.config), str(work), sessions, now, prompts=prompts, codex=str(codex)
+            *(str(self.home.config), str(work), sessions, datetime.now(UTC)),
+            prompts=prompts,
+            codex=str(codex),
         )
         self.size = made.size
         self.home.project = work / PROJECT
         (self.home.path / ".codex").mkdir(exist_ok=True)
 
-    def install(self) -> None:
+    def install(self, clone: Path) -> None:
         """Install the plugin as README says."""
         with self._timed("install the plugin"):
-            self.home.claude("plugin", "marketplace", "add", str(self._clone))
-            self.home.claude("plugin", "install", PLUGIN)
+            self.home.install(clone)
 
     def first_session(self) -> str:
         """Start the client in a terminal and read the notice; return what it offers to run."""
@@ -116,14 +115,6 @@ class FirstDay:
         )
         assert done.returncode == 0, done.stdout
         return done.stdout
-
-    @property
-    def steps(self) -> tuple[Callable[[], str | None], ...]:
-        """All steps, in their order."""
-        return (
-            *(self.install, self.first_session, self.preview, self.learn),
-            *(self.recall, self.ask_claude, self.ask_codex),
-        )
 
     @contextmanager
     def _timed(self, step: str) -> Iterator[None]:
