@@ -44,6 +44,7 @@ class Client(Value):
     which the session was started, '' for the event's own folder. `mark` is what a record's evidence
     and a session's notes say of it. `instructions` are the files of instructions that it shows its
     model: names below the project's root, or below the user's home with `~`; `*` is any name.
+    It `has_skills` if this plugin's skills are commands in it.
     """
 
     key: str = "claude-code"
@@ -67,6 +68,7 @@ class Client(Value):
         ".claude/rules/*",
         "~/.claude/CLAUDE.md",
     )
+    has_skills: bool = True
 
 
 CLAUDE_CODE = Client()

@@ -29,13 +29,12 @@ GEMINI_TOOLS = {
 def _client(key: str, name: str) -> Client:
     """Return the row of a client that has Claude Code's form, but not its memory files."""
     return Client(
-        key,
-        name,
-        "The assistant",
+        *(key, name, "The assistant"),
         memory_file="",
         transcripts="",
         mark={CLIENT: key},
         instructions=("AGENTS.md",),
+        has_skills=False,
     )
 
 

@@ -60,9 +60,12 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         # late: once in a home
-        from memory_fabric.clients.claude_code.transcripts import earlier
+        from memory_fabric.clients.transcripts import earlier
+        from memory_fabric.config import transcript_roots
 
-        past = notice_texts.past_sessions(*earlier(event.transcript_path), memory.settings)
+        own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
+        found = earlier(transcript_roots(own), event.transcript_path)
+        past = notice_texts.past_sessions(found, memory.settings)
         texts += [notice_texts.welcome(memory.settings, local), past]
     texts.append(_week(event, memory))
     notice = " · ".join(part for part in texts if part)
