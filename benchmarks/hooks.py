@@ -42,6 +42,8 @@ SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
 LEAVING_BUDGET, RULES_BUDGET = 0.5, 4.0
 # After a command: where fixes are on record, and where none are.
 FIX_BUDGET, NO_FIX_BUDGET = 4.0, 0.5
+# The line for the client's status bar, through bin/memory-fabric.
+STATUS_LINE, STATUS_LINE_BUDGET = "statusline", 3.0
 MAX_MEMORY_MB = 30.0
 
 OBSERVATIONS_PER_ENTITY = 10
@@ -204,6 +206,8 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield step("SessionStart compact", SESSION_BUDGET, source="compact")
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
     yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
+    given = {"session_id": name, "cwd": project, "workspace": {"project_dir": project}}
+    yield Step(STATUS_LINE, given, STATUS_LINE_BUDGET)
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
     yield from _bound(step, run)
     # The last one: it leaves a process behind, which finds that nobody listens there.
@@ -244,7 +248,9 @@ def _error(number: int) -> str:
 
 
 def command_of(step: Step) -> list[str]:
-    """The command of hooks.json for the step's event."""
+    """The command of hooks.json for the step's event, or the one of the status line."""
+    if step.row == STATUS_LINE:
+        return [os.path.join(ROOT, "bin", "memory-fabric"), STATUS_LINE]
     with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][step.event["hook_event_name"]]
     tool = str(step.event.get("tool_name", ""))

@@ -31,6 +31,7 @@ KNOWN = (
     *PARTS,
     *(
         "notices",
+        "weekly",
         "notes",
         "semantic",
         "capture",
@@ -72,6 +73,8 @@ class Settings(Value):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
+    # At most once in seven days a session's start tells the person what became of the week.
+    weekly: bool = True
     # "auto": the assistant is asked for notes where a person reads its answers.
     notes: str = "auto"
     # How the client was started: "cli", "sdk-py", …
@@ -184,6 +187,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         ),
         episodes_keep_days=_days(episodes, complaints),
         notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
+        weekly=_on(file, "weekly", complaints),
         notes=_notes(environ, file, complaints),
         entrypoint=environ.get("CLAUDE_CODE_ENTRYPOINT", ""),
         semantic=file.get("semantic", True) is not False,
@@ -383,6 +387,14 @@ def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:
     if not isinstance(value, bool):
         complaints.append(f"config.toml: {name} must be true or false, not {value!r}; it is off")
     return value is True
+
+
+def _on(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:
+    """Return the value of a setting that is on unless it is false."""
+    value = file.get(name, True)
+    if not isinstance(value, bool):
+        complaints.append(f"config.toml: {name} must be true or false, not {value!r}")
+    return value is not False
 
 
 def _choice(

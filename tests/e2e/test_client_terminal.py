@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pexpect
 import pytest
 
-from e2e.harness.home import Home, client_path
+from e2e.harness.home import REPOSITORY, Home, client_path
 from e2e.harness.script import Script
 from e2e.harness.stub import Request, StubAPI
+from e2e.harness.terminal import KEY, accept, type_in
 from e2e.harness.tiers import Tiers, tiers
 from memory_fabric.notes.protocol import PROTOCOL
 
 pytestmark = pytest.mark.e2e
 
-KEY = "none-for-a-loopback-stub"
 SAID = "I'll run the server myself, don't start it."
 RULE = "Never start the dev server; the user runs the server himself"
 NOTED = f'Understood.\n\nNoted rule: {RULE}. From: "{SAID}"'
@@ -25,33 +27,23 @@ NOTED = f'Understood.\n\nNoted rule: {RULE}. From: "{SAID}"'
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The requests of a session in a terminal, what it kept, and what the screen showed last."""
+    """The requests of a session in a terminal, what it kept, and what the screen showed last and
+    in all.
+    """
 
     requests: list[Request]
     kept: Tiers
     shown: str
+    screen: str
 
 
-def accept(home: Home) -> None:
-    """Answer what the client asks a new user in a terminal."""
-    path = home.config / ".claude.json"
+def show_status_line(home: Home) -> None:
+    """Enter the status line into the user's settings, beside what the client keeps there."""
+    path = home.config / "settings.json"
     known = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    accepted = {
-        "hasCompletedOnboarding": True,
-        "theme": "dark",
-        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-        "projects": {str(home.project): trusted},
-    }
-    path.write_text(json.dumps({**known, **accepted}), encoding="utf-8")
-
-
-def type_in(terminal: pexpect.spawn[str], prompt: str, answer: str) -> None:
-    """Type a prompt, send it once the screen shows its end, and wait for an answer's words."""
-    terminal.send(prompt)
-    terminal.expect_exact(prompt.split()[-1])
-    terminal.send("\r")
-    terminal.expect(answer)
+    command = f"{shlex.quote(str(REPOSITORY / 'bin/memory-fabric'))} statusline"
+    known["statusLine"] = {"type": "command", "command": command}
+    path.write_text(json.dumps(known), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +51,8 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
     """A rule is said and noted, and then notes are switched off."""
     home = shared_home()
     accept(home)
+    show_status_line(home)
+    screen = io.StringIO()
     with StubAPI(Script(main=(NOTED,))) as stub:
         terminal = pexpect.spawn(
             str(client_path()),
@@ -74,6 +68,8 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
             timeout=30,
             encoding="utf-8",
         )
+        terminal.logfile_read = screen
+        terminal.ptyproc.delayafterterminate = 1.0  # a busy machine ends it slowly
         try:
             terminal.expect_exact("memory-fabric is on")
             type_in(terminal, SAID, "memory-fabric.{1,12}remembered")
@@ -82,7 +78,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
             shown = str(terminal.before)
         finally:
             terminal.close(force=True)
-        return Typed(list(stub.requests), tiers(home), shown)
+        return Typed(list(stub.requests), tiers(home), shown, screen.getvalue())
 
 
 def test_a_session_in_a_terminal_is_told_the_protocol_and_checks_what_was_typed(
@@ -99,3 +95,7 @@ def test_a_session_in_a_terminal_is_told_the_protocol_and_checks_what_was_typed(
 
 def test_a_prompt_that_is_a_command_to_memory_shows_what_was_done(typed: Typed) -> None:
     assert "notes are off" in " ".join(typed.shown.replace("\x1b[1C", " ").split())
+
+
+def test_the_status_line_is_below_the_prompt(typed: Typed) -> None:
+    assert "memory project: nothing yet" in typed.screen.replace("\x1b[1C", " ")

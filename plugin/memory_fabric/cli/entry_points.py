@@ -1,15 +1,18 @@
-"""The commands hook, mcp and demo, which do not load the rest of the command line."""
+"""The commands hook, mcp, statusline and demo, which do not load the rest of the command line."""
 
 from __future__ import annotations
 
 
 def run_program(name: str) -> int:
-    """Run the command `hook` or `mcp`; both end the process themselves."""
-    return hook() if name == "hook" else mcp()
+    """Run the command `hook`, `mcp` or `statusline`; each ends the process itself."""
+    return {"hook": hook, "mcp": mcp, "statusline": statusline}[name]()
 
 
 def hook() -> int:
-    """Answer one hook event from standard input, like `hooks/launch`, which is faster."""
+    """Answer one hook event from standard input.
+
+    `hooks/launch` does the same faster.
+    """
     from memory_fabric import dispatcher
 
     dispatcher.main()
@@ -23,11 +26,24 @@ def mcp() -> int:
     stdio_server.main()
 
 
-def demo() -> int:
-    """Run an example of two sessions through the real hooks, in a temporary home.
+def statusline() -> int:
+    """Print one line for the client's status bar: records known, told this session, to review.
 
-    Exit code 1 if the second session was not given the memory. `scripts/demo` does the same and
-    needs only Python.
+    It reads the client's JSON object from standard input, or takes the current folder in a
+    terminal. It writes nothing, never fails and ends within half a second: with an empty line if
+    the input is unusable. `setup --statusline` enters it into Claude Code's settings.
+    """
+    from memory_fabric.session import status_line
+
+    status_line.main()
+    return 0
+
+
+def demo() -> int:
+    """Tell a story of two days through the real hooks.
+
+    It works in a temporary home and leaves nothing behind. Exit code 1 if anything differs from
+    what it claims. `scripts/demo` does the same and needs only Python.
     """
     from memory_fabric.cli.demo import run_demo as story
 

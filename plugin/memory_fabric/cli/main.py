@@ -31,7 +31,7 @@ REMEDIES_BY_NUMBER = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-PROGRAM_COMMANDS = ("hook", "mcp")
+PROGRAM_COMMANDS = ("hook", "mcp", "statusline")
 
 
 def main(arguments: list[str] | None = None) -> int:

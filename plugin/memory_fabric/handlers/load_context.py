@@ -8,7 +8,7 @@ from memory_fabric import deadline, events, jsontext
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.reply import Reply
-from memory_fabric.session import notice_texts
+from memory_fabric.session import notice_texts, week
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.session.standing import Standing
 from memory_fabric.setup import packages
@@ -40,7 +40,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     session has it already, and with notices of problems.
 
     It also installs packages in the background, applies queued changes, catches up sessions that
-    ended without Stop, and on the very first run tells the user what is stored where.
+    ended without Stop, and tells the user once what is stored where, and each week what became of
+    it.
     """
     if events.source(event) == "compact":
         return None
@@ -59,10 +60,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         # late: once in a home
-        from memory_fabric.clients.claude_code.transcripts import earlier
+        from memory_fabric.clients.transcripts import earlier
+        from memory_fabric.config import transcript_roots
 
-        past = notice_texts.past_sessions(*earlier(event.transcript_path), memory.settings)
+        own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
+        found = earlier(transcript_roots(own), event.transcript_path)
+        past = notice_texts.past_sessions(found, memory.settings)
         texts += [notice_texts.welcome(memory.settings, local), past]
+    texts.append(_week(event, memory))
     notice = " · ".join(part for part in texts if part)
     return block.reply._replace(notice=notice)
 
@@ -204,6 +209,17 @@ def _notices(memory: Memory) -> list[str]:
     # Parts of the isolation that are misspelt have no effect.
     wrong = memory.settings.complaints
     return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
+
+
+def _week(event: Event, memory: Memory) -> str:
+    """Return what became of the week, at most once in seven days."""
+    try:
+        return notice_texts.weekly(week.due(memory, events.source(event), event.agent_type))
+    except DeadlinePassed:
+        raise
+    except FabricError as error:  # the next start tells it
+        memory.fail(f"week: {error}")
+        return ""
 
 
 def _inherit(ledger: Ledger, event: Event) -> None:

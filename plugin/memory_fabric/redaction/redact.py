@@ -15,6 +15,7 @@ from memory_fabric.redaction.evidence import decodes_to_text, random_words
 from memory_fabric.redaction.harmless import HarmlessParts
 from memory_fabric.redaction.key_blocks import without_keys
 from memory_fabric.redaction.named_secrets import public_name, without_names
+from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.redaction.secret_arguments import (
     without_arguments,
     without_headers,
@@ -99,7 +100,7 @@ def says_only_secrets(text: str) -> bool:
 def redacted(value: Any) -> Any:
     """The same JSON value with every string redacted, keys included."""
     if isinstance(value, str):
-        return redact(value)
+        return without_secrets(value)  # most were looked at before
     if isinstance(value, dict):
         return redacted_object(value)
     if secret_signs.is_command_line(value):
@@ -129,7 +130,7 @@ def _redacted_words(words: Sequence[str]) -> list[str]:
 
 def redacted_object(value: Mapping[str, Any]) -> dict[str, Any]:
     """The same JSON object with every string redacted, also where only its key tells the secret."""
-    return {redact(str(key)): _field(str(key), part) for key, part in value.items()}
+    return {without_secrets(str(key)): _field(str(key), part) for key, part in value.items()}
 
 
 def _field(key: str, value: Any) -> Any:
@@ -137,8 +138,8 @@ def _field(key: str, value: Any) -> Any:
         return redacted(value)
     if _secret_name().fullmatch(key) and not any(c.isspace() for c in value.strip()):
         is_none = is_plain(f"{key}=", value, "", quoted=True) if value else True
-        return redact(value) if is_none else "[redacted: secret]"
-    return redact(value)
+        return without_secrets(value) if is_none else "[redacted: secret]"
+    return without_secrets(value)
 
 
 def _without_private(text: str) -> str:

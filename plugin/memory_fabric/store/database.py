@@ -15,7 +15,7 @@ from memory_fabric.errors import (
     StoreUnavailable,
 )
 from memory_fabric.store import files, launch_marks, migrations
-from memory_fabric.store.sqlite import sqlite3
+from memory_fabric.store.sqlite import as_address, sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -427,11 +427,6 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError:
             connection.close()
     return sqlite3.connect(address + "?mode=ro&immutable=1", uri=True, check_same_thread=False)
-
-
-def as_address(path: str) -> str:
-    """Escape the path for a `file:` URI of SQLite."""
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _prepare(database: Database, *, in_a_hurry: bool) -> None:

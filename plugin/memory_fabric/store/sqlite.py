@@ -32,4 +32,9 @@ else:
     except ImportError:
         import sqlite3
 
-__all__ = ["sqlite3"]
+__all__ = ["as_address", "sqlite3"]
+
+
+def as_address(path: str) -> str:
+    """Escape the path for a `file:` URI of SQLite."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

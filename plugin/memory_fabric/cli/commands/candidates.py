@@ -207,10 +207,11 @@ def review(
         ),
     ] = False,
 ) -> int:
-    """List what is due for review: candidates, contradictions, stale memories, near duplicates.
+    """List what waits for your decision.
 
-    Decide with `candidates --keep` or `--drop`, `edit --text`, `edit --instead-of` (which makes two
-    one), `forget` or `review --holds`, and give each the step that is shown, so that one undo takes
+    These are candidates, contradictions, stale memories and near duplicates. Decide with
+    `candidates --keep` or `--drop`, `edit --text`, `edit --instead-of` (which makes two one),
+    `forget` or `review --holds`, and give each the step that is shown, so that one undo takes
     all of it back. What was confirmed or edited is due again when it is stale.
     """
     from memory_fabric.recall.review import due  # not needed for --help

@@ -63,6 +63,13 @@ def setup(
             "the command that adds it, since that file belongs to the client.",
         ),
     ] = False,
+    statusline: Annotated[
+        bool,
+        typer.Option(
+            "--statusline",
+            help="Only the status line, also beside the plugin; an existing one is never replaced.",
+        ),
+    ] = False,
     shell: Annotated[
         bool,
         typer.Option(
@@ -114,6 +121,7 @@ def setup(
         bin/memory-fabric setup
         bin/memory-fabric setup --settings project --mcp
         bin/memory-fabric setup --shell
+        bin/memory-fabric setup --statusline
         bin/memory-fabric setup --client codex
         bin/memory-fabric setup --remove
     """
@@ -123,6 +131,10 @@ def setup(
         raise BadInput("--file", "Use either --settings or --file, not both.")
     if folder and not shell:
         raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
+    if statusline and (mcp or client or shell):
+        raise BadInput(
+            "--statusline", "--statusline is set up alone.", remedy="Run setup once for each."
+        )
     if shell:
         if place or file or mcp or client:
             raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
@@ -136,12 +148,33 @@ def setup(
         changes = [make(client, settings.home, path, root)]
         steps = [] if remove else _steps(settings, root, client)
         return _apply(settings, changes, [], steps, remove=remove, yes=yes, as_json=as_json)
+    if statusline:
+        change = _status_line(settings, root, place, file, remove)
+        steps = _status_steps(settings, root)
+        return _apply(settings, [change], [], steps, remove=remove, yes=yes, as_json=as_json)
     if remove:
         changes = _removals(settings, root, place, file, mcp)
     else:
         changes = _additions(settings, root, place, file, mcp, force)
     commands = _remaining_commands(root, place, file, mcp and not remove)
     return _apply(settings, changes, commands, (), remove=remove, yes=yes, as_json=as_json)
+
+
+def _status_line(
+    settings: Settings, root: str, place: Place | None, file: str, remove: bool
+) -> Change:
+    path = os.path.abspath(file) if file else _settings_file(settings, place or "user")
+    if remove:
+        return set_up.without_status_line(settings.home, path)
+    return set_up.with_status_line(settings.home, path, root)
+
+
+def _status_steps(settings: Settings, root: str) -> list[str]:
+    """Return what a person should know of the new status line."""
+    steps = ["The client shows it from its next start, below the prompt."]
+    if _is_clients_copy(settings, root):
+        steps.append("It names this version of the plugin: run this again after an update.")
+    return steps
 
 
 def _steps(settings: Settings, root: str, client: Client) -> list[str]:

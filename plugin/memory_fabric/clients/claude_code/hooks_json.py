@@ -16,8 +16,11 @@ from memory_fabric.clients.claude_code.json_text import Edit, Part
 from memory_fabric.errors import BadInput
 
 HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
+STATUS_LINE = "statusLine"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
+# The ends of every command of memory-fabric's status line, the second on Windows.
+STATUS_COMMAND, STATUS_FILE = " statusline", "hooks/statusline.py"
 # Part of the path of every launcher or program of memory-fabric, also of another copy.
 OUR_MARK = "memory-fabric"
 
@@ -114,6 +117,40 @@ def without_server(text: str, ours: Callable[[str], bool], path: str) -> Edited:
     if len(servers.parts) == 1:
         return Edited(text).then(json_text.removed(text, root, servers))
     return Edited(text).then(json_text.removed(text, servers, known))
+
+
+def with_status_line(text: str, line: Mapping[str, Any], path: str) -> Edited:
+    """Return the text with memory-fabric's status line. Raises BadInput if it has another."""
+    root = read(text, path)
+    known = root.member(STATUS_LINE)
+    if known is not None:
+        raise BadInput(
+            "--statusline",
+            f"{path} has a status line already (line {_line(text, known.start)}); nothing was "
+            "changed.",
+            remedy=f"Let its command also print the output of {line['command']}, or remove it.",
+        )
+    return Edited(text).then(json_text.inserted(text, root, dict(line), STATUS_LINE))
+
+
+def without_status_line(text: str, path: str) -> Edited:
+    """Return the text without memory-fabric's status line; another one stays."""
+    root = read(text, path)
+    known = root.member(STATUS_LINE)
+    if known is None or not is_status_line(known.value):
+        return Edited(text)
+    return Edited(text).then(json_text.removed(text, root, known))
+
+
+def is_status_line(value: Any) -> bool:
+    """Return True for a status line of memory-fabric, of this or another copy."""
+    command = _command(value)
+    return OUR_MARK in command and command.rstrip("'\"").endswith((STATUS_COMMAND, STATUS_FILE))
+
+
+def is_status_edit(edit: Edit) -> bool:
+    """Return True for the edit that added a status line."""
+    return f'"{STATUS_LINE}"' in edit.new
 
 
 def read(text: str, path: str) -> Part:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -80,11 +81,17 @@ def with_hooks(
     hooks = hook_groups(root) if groups is None else dict(groups)
     ours = hooks_json.launcher_test(command, *_known_commands(home, path))
 
+    before = _bytes_of(path)
+    line = _own_status_line(before, path)
+
     def put(text: str) -> Edited:
         done = hooks_json.with_hooks(text, hooks, path)
-        return hooks_json.with_version(done, path) if has_version else done
+        done = hooks_json.with_version(done, path) if has_version else done
+        if line is None:
+            return done
+        last = hooks_json.with_status_line(done.text, line, path)
+        return Edited(last.text, (*done.edits, *last.edits))
 
-    before = _bytes_of(path)
     if (
         before
         and before.strip()
@@ -126,14 +133,67 @@ def without_file(home: str, path: str, root: str) -> Change:
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
-    """Return the change that removes the hooks from a settings file; it restores the file's old
-    bytes if the file was not edited since.
+    """Return the change that removes the hooks and the status line from a settings file; it
+    restores the file's old bytes if the file was not edited since.
 
     Raises BadInput, OSError.
     """
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *_known_commands(home, path))
-    return _taken(home, path, lambda text: hooks_json.without_hooks(text, ours, path))
+
+    def take(text: str) -> Edited:
+        done = hooks_json.without_hooks(text, ours, path)
+        return hooks_json.without_status_line(done.text, path)
+
+    return _taken(home, path, take)
+
+
+def with_status_line(home: str, path: str, root: str) -> Change:
+    """Return the change that adds the status line to a settings file.
+
+    Raises BadInput if the file has a status line of someone else, OSError.
+    """
+    command = status_command(root)
+    line = {"type": "command", "command": command, "padding": 0}
+    before = _bytes_of(path)
+    if _own_status_line(before, path) == line:
+        return Change(path, before, before)
+    text = _text_of(before, path) if before is not None else ""
+    start = () if text.strip() else (Edit(0, text, EMPTY),)
+    taken = hooks_json.without_status_line(start[0].applied(text) if start else text, path)
+    done = hooks_json.with_status_line(taken.text, line, path)
+    after = done.text.encode("utf-8")
+    known = _mark_that_fits(home, path, before) if before is not None else None
+    mark = known or Mark(path, manifest.HOOKS, command, existed=before is not None)
+    edits = (*mark.edits, *start, *taken.edits, *done.edits)
+    return Change(path, before, after, replace(mark, checksum=_checksum(after), edits=edits))
+
+
+def without_status_line(home: str, path: str) -> Change:
+    """Return the change that removes the status line from a settings file; the hooks stay.
+
+    It restores the file's old bytes if nothing else was set up and the file was not edited since.
+    Raises BadInput, OSError.
+    """
+    before = _bytes_of(path)
+    if before is None or _own_status_line(before, path) is None:
+        return Change(path, before, before)
+    known = _mark_that_fits(home, path, before)
+    if known is None or not (known.edits and hooks_json.is_status_edit(known.edits[-1])):
+        text = hooks_json.without_status_line(_text_of(before, path), path).text
+        return Change(path, before, text.encode("utf-8"))
+    *edits, last = known.edits
+    if all(edit.new == EMPTY for edit in edits):
+        return _taken(home, path, Edited)
+    after = last.undone(before.decode("utf-8")).encode("utf-8")
+    mark = replace(known, checksum=_checksum(after), edits=tuple(edits))
+    return Change(path, before, after, mark)
+
+
+def status_command(root: str) -> str:
+    """Return the shell command of the status line. Raises BadInput if it cannot be started."""
+    launcher(root)
+    return f"{shlex.quote(os.path.join(root, 'bin', 'memory-fabric'))}{hooks_json.STATUS_COMMAND}"
 
 
 def with_server(home: str, path: str, root: str) -> Change:
@@ -184,8 +244,12 @@ def apply(home: str, change: Change) -> None:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """True if a file names a launcher, added by hand or by a setup without a record."""
-    return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
+    """True if a file names a launcher or the status line, added by hand or by a setup without a
+    record.
+    """
+    found = (_bytes_of(path) or b"") if os.path.isfile(path) else b""
+    named = (hooks_json.LAUNCHER, f"{hooks_json.PROGRAM}{hooks_json.STATUS_COMMAND}")
+    return any(name.encode() in found for name in named)
 
 
 def enabled_plugin(paths: list[str]) -> str:
@@ -200,6 +264,14 @@ def enabled_plugin(paths: list[str]) -> str:
             if str(name).partition("@")[0] == PLUGIN:
                 found = path if on is True else ""
     return found
+
+
+def _own_status_line(found: bytes | None, path: str) -> Any:
+    """Return memory-fabric's status line in a settings file; None if it has none or another."""
+    if not found or not found.strip():
+        return None
+    line = hooks_json.read(_text_of(found, path), path).value.get(hooks_json.STATUS_LINE)
+    return line if hooks_json.is_status_line(line) else None
 
 
 def _known_commands(home: str, path: str) -> list[str]:

@@ -14,12 +14,13 @@ from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import records, write
-from memory_fabric.store.database import Database, as_address, translated
+from memory_fabric.store.database import Database, translated
 from memory_fabric.store.forget import purge_team, scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.health import repair
 from memory_fabric.store.ingest_queue import PURGED
+from memory_fabric.store.sqlite import as_address
 from memory_fabric.text import index_extra
 
 # Readers hold the write-ahead log only while they read.

@@ -9,9 +9,9 @@ const SHOW = {
   review: showReview,
 };
 const TABS = [
-  ["graph", "Graph"],
   ["timeline", "Timeline"],
   ["review", "Review"],
+  ["graph", "Graph"],
   ["search", "Search"],
   ["status", "Status"],
 ];
@@ -72,7 +72,7 @@ function arrive() {
   const place = placeOf(location.hash);
   isReady = false;
   document.body.removeAttribute("data-ready");
-  if (memory.live && projectIn(place) !== current.project) return changeProject(place);
+  if (memory.live && projectIn(place) !== memory.of) return changeProject(place);
   readFilters(place.params);
   for (const [view] of TABS) byId(`tab-${view}`)?.toggleAttribute("aria-current", false);
   byId(`tab-${place.view}`)?.setAttribute("aria-current", "page");
@@ -98,7 +98,7 @@ function titleOf(place) {
 
 function showTabs() {
   for (const [view] of TABS) byId(`tab-${view}`).href = hashOf(view);
-  byId("brand").href = hashOf("graph");
+  byId("brand").href = hashOf(FIRST_VIEW);
 }
 
 function makeBar() {
@@ -134,9 +134,10 @@ function makeBar() {
       svg("circle", { cx: "8", cy: "22", r: "4.5" }),
       svg("circle", { cx: "25", cy: "21.5", r: "4.5" }),
     ),
-    el("span", {}, memory.project ? short(memory.project, 24) : "memory"),
+    el("span", {}),
   );
   makeUndoButton();
+  makeSwitcher();
   byId("bar").hidden = false;
   if (memory.live)
     byId("help").before(
@@ -160,18 +161,29 @@ function makeBar() {
 
 /** Take the memory as it is now; of several readings under way the newest counts. */
 async function readAgain() {
-  const mine = (readings += 1);
-  const picture = await fetchedPicture();
-  if (mine !== readings) return undefined;
+  const picture = await newestPicture();
+  if (!picture) return undefined;
   byId("unread")?.remove();
   if (picture.error) {
     byId("main").prepend(el("div", { id: "unread" }, problem(picture.error)));
     return undefined;
   }
-  memory = modelled(picture);
+  takeMemory(picture);
+  return announce("Memory was read again.");
+}
+
+/** The memory of the project in use; null if another reading began meanwhile. */
+async function newestPicture() {
+  const mine = (readings += 1);
+  const picture = await fetchedPicture();
+  return mine === readings ? picture : null;
+}
+
+/** Show the place with this memory. */
+function takeMemory(picture) {
+  memory = Object.assign(modelled(picture), { of: current.project });
   Object.assign(graph, { scene: null, overview: null, opened: [] });
   arrive();
-  return announce("Memory was read again.");
 }
 
 /** A place that is new has no depth yet: it is one step further. */
@@ -204,8 +216,8 @@ async function begin() {
   takeTheme();
   if (embedded.live) current.project = projectIn(placeOf(location.hash));
   const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
-  if (picture.error) return fill(byId("main"), problem(picture.error));
-  memory = modelled(picture);
+  if (picture.error) return showUnread(picture.error);
+  memory = Object.assign(modelled(picture), { of: current.project });
   makeBar();
   listen();
   depth = history.state?.depth ?? 0;

@@ -1,6 +1,7 @@
 // The address: #/view/name?query. It contains the filters, so that links carry them.
 
-const VIEWS = ["graph", "timeline", "search", "entity", "status", "review"];
+const VIEWS = ["timeline", "review", "graph", "search", "entity", "status"];
+const FIRST_VIEW = "timeline";
 const LONGEST_PATH = 300;
 
 /** The place that a hash names. */
@@ -8,7 +9,7 @@ function placeOf(hash) {
   const [path, question = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, ...rest] = path.split("/");
   return {
-    view: VIEWS.includes(view) ? view : "graph",
+    view: VIEWS.includes(view) ? view : FIRST_VIEW,
     name: decoded(rest.join("/")),
     params: new URLSearchParams(question),
   };

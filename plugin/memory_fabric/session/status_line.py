@@ -1,0 +1,108 @@
+"""The line for the client's status bar: what memory knows here, told this session, and waits.
+
+The client runs it again and again, so it neither writes nor waits: a database is read as it is,
+without locks, and after MAX_S the line is empty.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric import events
+from memory_fabric.errors import BadInput
+from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
+from memory_fabric.store import settings_file, switches
+from memory_fabric.store.health import quick_counts
+from memory_fabric.store.projects import identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memory_fabric.store.health.quick_counts import Counts
+
+# The longest that it may take, by the clock.
+MAX_S = 0.5
+MAX_NAME_CHARS = 40
+NAME = "memory"
+
+
+def main() -> None:
+    """Print the line for the JSON object on stdin, and exit at once, always with status 0."""
+    line = ""
+    try:
+        _exit_after(MAX_S)
+        line = status_line(_input(), os.environ)
+    except Exception:  # noqa: BLE001 - the client would show an error in place of the line
+        line = ""
+    finally:
+        try:
+            write_output(f"{line}\n".encode("utf-8", "replace"))
+        finally:
+            os._exit(0)
+
+
+def status_line(given: bytes, environ: Mapping[str, str]) -> str:
+    """Return the line for the client's JSON object; '' if it is none or names no folder."""
+    try:
+        raw = events.load_object(given) if len(given) <= MAX_INPUT_BYTES else {}
+    except BadInput:
+        return ""
+    folder = _folder(raw)
+    if not folder:
+        return ""
+    settings = settings_file.settings_of(environ)
+    found = identity.identify(os.path.realpath(folder))
+    id_ = identity.place_owner(identity.read_registry(settings.home), found)
+    is_on = switches.state(settings.home, id_)
+    if not (settings.reads and is_on["read"]):
+        return f"{NAME} off"
+    name = "".join(char for char in found.name if char.isprintable())[:MAX_NAME_CHARS]
+    session = raw.get("session_id")
+    paths = [os.path.join(settings.home, "user.db")]
+    if id_:
+        paths.insert(0, os.path.join(identity.folder_of(settings.home, id_), "graph.db"))
+    counts = quick_counts.of(paths, session if isinstance(session, str) else "", MAX_S)
+    return f"{NAME} {name}: {_text(counts)}"
+
+
+def _text(counts: Counts | None) -> str:
+    if counts is None:
+        return "cannot be read"
+    parts = [f"{counts.known} known"] if counts.known else ["nothing yet"]
+    parts += [f"{counts.told} told"] if counts.told else []
+    parts += [f"{counts.to_review} to review"] if counts.to_review else []
+    return ", ".join(parts)
+
+
+def _folder(raw: Mapping[str, object]) -> str:
+    """Return the folder in which the session was started, as Claude Code names it."""
+    place = raw.get("workspace")
+    named = place.get("project_dir") if isinstance(place, dict) else ""
+    folder = named or raw.get("cwd")
+    return folder if isinstance(folder, str) and "\0" not in folder else ""
+
+
+def _input() -> bytes:
+    """Return the client's JSON object; for a person who types the command, one of this folder."""
+    if os.isatty(0):
+        from memory_fabric import jsontext
+
+        return jsontext.dumps({"cwd": os.getcwd()}).encode()
+    return read_input()
+
+
+def _exit_after(seconds: float) -> None:
+    """Exit with an empty line after so many seconds, also while input or a disk is waited for."""
+    try:
+        # What `signal` wraps into enumerations, which take time to import.
+        signals = __import__("_signal")
+        signals.signal(signals.SIGALRM, _give_up)
+        signals.setitimer(signals.ITIMER_REAL, seconds)
+    except (ImportError, AttributeError, ValueError):
+        return  # Windows has no such timer; there the client itself gives up
+
+
+def _give_up(*_signal_and_frame: object) -> None:
+    os.write(1, b"\n")
+    os._exit(0)
