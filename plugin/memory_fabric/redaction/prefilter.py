@@ -127,7 +127,7 @@ def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
         return dict(value)
     from memory_fabric.redaction.redact import redacted_object
 
-    return redacted_object(value)
+    return redacted_object(value, without_secrets)  # most texts were looked at before
 
 
 def _may_name_secret(key: str) -> bool:
