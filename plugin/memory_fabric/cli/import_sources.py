@@ -9,16 +9,18 @@ from typing import Any
 from memory_fabric.cli import environment, progress, show
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import discover, run, write
-from memory_fabric.importing.items import MAX_EXAMPLES
-from memory_fabric.importing.recognise import Source
+from memory_fabric.importing import discover, follow, run, write
+from memory_fabric.importing.follow import Followings
+from memory_fabric.importing.items import MAX_EXAMPLES, Here, here_of
+from memory_fabric.importing.recognise import INSTRUCTIONS, Source
 from memory_fabric.importing.run import Plan
 from memory_fabric.importing.write import Stored
 from memory_fabric.learning import runs
 from memory_fabric.learning.undo import undo
 from memory_fabric.models import TYPE_ALIASES
-from memory_fabric.store import switches
+from memory_fabric.store import instruction_files, switches
 from memory_fabric.store.files import Refused
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import many, one_line
 
 # The words of notes for types.
@@ -28,7 +30,7 @@ _WORDS = {kind: word for word, kind in TYPE_ALIASES.items()} | {"question": "ope
 def show_places(as_json: bool) -> int:
     """Say what there is to import on this machine for this project, and the command for each."""
     with environment.open_memory() as memory:
-        here = run.here_of(memory, _codex_home())
+        here = here_of(memory, _codex_home())
         plans = []
         problems = []
         for place in discover.find(memory.settings, here):
@@ -62,7 +64,8 @@ def import_found(
     """Say what is new in these sources and what is left out, and store it unless `dry_run`."""
     with environment.open_memory() as memory:
         _expect_writing(memory.settings, dry_run)
-        here = run.here_of(memory, _codex_home())
+        here = here_of(memory, _codex_home())
+        followed = Followings() if dry_run else _follow(memory)
         others = run.folders_by_name(memory.settings, transcript_roots(os.environ)) if every else {}
         plans = [_planned(memory, source, path, here, others) for source, path in found]
         if not as_json:
@@ -72,6 +75,10 @@ def import_found(
         if not dry_run and any(one.new or _relations(one) for one in plans):
             with progress.bar("Importing", quiet=as_json) as tell:
                 stored = run.store(memory, plans, write.new_batch(), tell)
+        if not dry_run:
+            for one in plans:
+                if one.source is INSTRUCTIONS:
+                    follow.begin(memory, one.path)
         failures = list(memory.failures)
     if as_json:
         made = [one._asdict() for one in stored]
@@ -79,12 +86,23 @@ def import_found(
             _plan_as_json(plan) | {"stored": made[number] if made else None}
             for number, plan in enumerate(plans)
         ]
-        show.json_out({"imports": rows, "failures": failures})
+        show.json_out({"imports": rows, "followed": followed._asdict(), "failures": failures})
         return 0
+    if any(followed):
+        show.line(
+            f"Of instruction files that have changed: {followed.new} new, {followed.replaced} "
+            f"replaced, {followed.closed} closed."
+        )
     _report(plans, stored, dry_run)
     for failure in failures:
         show.warn(failure)
     return 0
+
+
+def _follow(memory: Memory) -> Followings:
+    """Bring records of instruction files up to date first: a changed line is not a new one."""
+    names = instruction_files.changed(memory)
+    return follow.update(memory, names) if names else Followings()
 
 
 def undo_last(as_json: bool) -> int:
@@ -107,7 +125,9 @@ def _codex_home() -> str:
     return transcript_roots(os.environ)["codex"]
 
 
-def _planned(memory: Any, source: Source, path: str, here: Any, others: Any) -> Plan:
+def _planned(
+    memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
+) -> Plan:
     try:
         return run.plan(memory, source, path, here, others)
     except Refused as error:

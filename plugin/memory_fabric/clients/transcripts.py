@@ -41,21 +41,34 @@ class Transcript(Value):
     deleted_s: float = 0.0
 
 
-def find(roots: Mapping[str, str], *, agents: bool = False) -> Iterator[Transcript]:
+def find(
+    roots: Mapping[str, str], *, agents: bool = False, failed: list[str] | None = None
+) -> Iterator[Transcript]:
     """Yield the transcripts below the clients' folders (`config.transcript_roots`) that hold a
-    conversation; with `agents` each is searched for the type of agent that it runs as.
+    conversation, a file with several names once; with `agents` each is searched for the type of
+    agent that it runs as. `failed` takes what could not be read, and why.
     """
+    seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
         module = CLIENTS[client]
         days = module.kept_days(root)
         for path in module.paths(root):
             try:
+                if os.path.islink(path):
+                    path = os.path.realpath(path)  # a file's name is the session's id
                 found = os.stat(path)
+                if (found.st_dev, found.st_ino) in seen:
+                    continue
+                seen.add((found.st_dev, found.st_ino))
                 head = module.head(path) if found.st_size else None
                 if head is not None and agents:
                     head = head._replace(agent=module.agent(path))
-            except OSError:
-                continue  # removed meanwhile, or not readable
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            except OSError as error:
+                if failed is not None:
+                    failed.append(f"{path}: {error.strerror or error}")
+                continue
             if head is not None:
                 deleted_s = found.st_mtime + days * DAY_S if days else 0.0
                 yield Transcript(client, path, head, found.st_size, found.st_mtime, deleted_s)

@@ -6,6 +6,7 @@ import os
 
 from memory_fabric import deadline, events, jsontext
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.handlers import follow_instructions
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts, week
@@ -90,7 +91,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     if events.source(event) == "fork":
         _inherit(ledger, event)
     seen = ledger.seen()
-    shown = memory.native_ids(ledger.started_at)
+    shown = memory.shown_ids(ledger.started_at)
     is_new = events.source(event) in ("startup", "clear")
     holding = Standing(memory, shown)
     last, last_id = holding.last_line(event.session) if is_new else ("", "")
@@ -146,6 +147,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
     database = memory.session_database()
     if memory.project is not None and memory.settings.attended:
         _report_missing(memory)
+    follow_instructions.at_start(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
         # late: only if a session is running elsewhere or was interrupted
         from memory_fabric.session.catch_up import catch_up

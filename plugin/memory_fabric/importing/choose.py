@@ -63,8 +63,8 @@ def choose(memory: Memory, reading: Reading, source: str, now: str) -> Choice:
     left.extend(reading.left)
     found: dict[tuple[str, str], Record] = {}
     for item in sorted(reading.items, key=lambda one: one.at or now):
-        record = _record(item, source, memory, now)
-        because = _worthless(record)
+        record = record_of(item, source, memory, now)
+        because = worthless(record)
         if because:
             left.add(because, item.what if because != SECRET else "")
             continue
@@ -84,7 +84,8 @@ def _unknown(memory: Memory, relations: Sequence[Relation]) -> tuple[Relation, .
     return tuple(relation for relation in relations if relation not in known)
 
 
-def _record(item: Item, source: str, memory: Memory, now: str) -> Record:
+def record_of(item: Item, source: str, memory: Memory, now: str) -> Record:
+    """Return the record of a statement as it would be stored: redacted, with its source."""
     what = cut(without_controls(without_secrets(item.what)), MAX_WHAT_CHARS).strip()
     # Instructions are told with the name of their file.
     program = item.place if source == INSTRUCTIONS and item.place else source
@@ -112,7 +113,7 @@ def _record(item: Item, source: str, memory: Memory, now: str) -> Record:
     )
 
 
-def _worthless(record: Record) -> str:
+def worthless(record: Record) -> str:
     """Return the reason why a text is worth nothing; '' if it may be."""
     bare = record.what.strip()
     if not bare or bare == "[private]":

@@ -17,6 +17,7 @@ from memory_fabric.importing.items import MAX_WHAT_CHARS, Here, Item, Left, Read
 from memory_fabric.store import files
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, same_form, words
+from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from memory_fabric.importing.markdown import Block
 
 MAX_HOPS = 5
+MAX_POINTER_WORDS = 6
 # Whole folders of such files, each as (folder, endings).
 FOLDERS = (
     (os.path.join(".cursor", "rules"), (".mdc", ".md")),
@@ -43,6 +45,17 @@ _OPENING = frozenset(
     report respond return review run see set show skip start stay stick stop test treat try update
     use validate verify wait watch wrap write""".split()
 )
+
+
+class File(Value):
+    """An instruction file: its real path, its name as evidence, the names of the files that import
+    it, its statements.
+    """
+
+    path: str
+    place: str
+    via: tuple[str, ...]
+    items: tuple[Item, ...]
 
 
 def is_instructions(path: str) -> bool:
@@ -74,11 +87,17 @@ def files_of(path: str) -> list[str]:
 def read(path: str, here: Here) -> Reading:
     """Read a file with those that it imports, or all of a folder. Raises OSError."""
     left = Left()
-    read_: dict[str, list[Item]] = {}
+    found = read_files(path, here, left)
+    items = [item for one in found for item in one.items]
+    return Reading(tuple(items), left=left.all, files=tuple(one.path for one in found))
+
+
+def read_files(path: str, here: Here, left: Left) -> list[File]:
+    """Return the instruction files at a path, each with those that it imports."""
+    found: dict[str, File] = {}
     for one in files_of(path):
-        _read_with_imports(one, here, left, read_, 0)
-    items = [item for some in read_.values() for item in some]
-    return Reading(tuple(items), left=left.all, files=tuple(read_))
+        _read_with_imports(one, here, left, found, ())
+    return list(found.values())
 
 
 def statements(text: str, place: str, changed_at: str, scope: str, left: Left) -> list[Item]:
@@ -123,13 +142,13 @@ def scope_of(place: str) -> str:
 
 
 def _read_with_imports(
-    path: str, here: Here, left: Left, read_: dict[str, list[Item]], hop: int
+    path: str, here: Here, left: Left, found: dict[str, File], via: tuple[str, ...]
 ) -> None:
     real = os.path.realpath(path)
-    if real in read_ or hop > MAX_HOPS:
+    if real in found or len(via) > MAX_HOPS:
         return
     place = place_of(path, here)
-    if hop == 0 and os.path.islink(path) and not _is_near(real, here):
+    if not via and os.path.islink(path) and not _is_near(real, here):
         left.add(folders.OUTSIDE, path)
         return
     try:
@@ -144,13 +163,14 @@ def _read_with_imports(
     if text is None:
         left.add(folders.NOT_TEXT, place)
         return
-    read_[real] = statements(text, place, changed_at, scope_of(place), left)
+    said = statements(text, place, changed_at, scope_of(place), left)
+    found[real] = File(real, place, via, tuple(said))
     for named in imports(text):
         target = os.path.join(os.path.dirname(real), os.path.expanduser(named))
         if not os.path.isfile(target):
             continue
         if _is_near(os.path.realpath(target), here):
-            _read_with_imports(target, here, left, read_, hop + 1)
+            _read_with_imports(target, here, left, found, (*via, place))
         else:
             left.add(OUTSIDE, named)
 
@@ -196,22 +216,30 @@ def _statements(block: Block, left: Left) -> Iterator[Item]:
     text = markdown.plain(block.text)
     if not any(c.isalpha() for c in text):
         return
-    if block.text.startswith("@") and " " not in block.text.strip():
-        left.add(POINTERS, block.text)
-        return
     if block.is_bullet:
+        if _points(text):
+            left.add(POINTERS, text)
+            return
         kind = "note" if _describes(block.text) else "constraint"
         kind = "preference" if stated_type(text) == "preference" else kind
         yield Item(text, "", kind, line=block.line, confidence=PURPOSE)
         return
     line = block.line
     for one in _sentences(block):
+        if _points(one):
+            left.add(POINTERS, one)
+            continue
         kind = stated_type(one)
         if kind in RULE_TYPES or _opens_as_instruction(one):
             kind = "preference" if kind == "preference" else "constraint"
             yield Item(one, "", kind, line=line, confidence=PURPOSE)
         else:
             left.add(PROSE, one)
+
+
+def _points(text: str) -> bool:
+    """Return True for a line that does little more than import a file."""
+    return bool(imports(text)) and len(text.split()) <= MAX_POINTER_WORDS
 
 
 def _describes(text: str) -> bool:

@@ -8,6 +8,10 @@ from memory_fabric.capture.confidence import NOTE
 from memory_fabric.models import Entity, Relation
 from memory_fabric.values import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.store.memory import Memory
+
 # Reasons for which a statement is left out; the command counts them.
 EMPTY = "empty"
 NOISE = "machine noise: tags, paths or commands only"
@@ -117,3 +121,16 @@ class Here(Value):
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
         # A worktree is named `project/worktree`.
         return bool({project.casefold(), project.casefold().split("/")[0]} & (names - {""}))
+
+
+def here_of(memory: Memory, codex_home: str = "") -> Here:
+    """Return what readers must know of this folder's project and its user."""
+    settings, project = memory.settings, memory.project
+    roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
+    return Here(
+        project.name if project else "",
+        tuple(dict.fromkeys(os.path.realpath(root) for root in roots if root)),
+        settings.user_home,
+        settings.config_dir,
+        codex_home,
+    )

@@ -53,19 +53,6 @@ class Plan(Value):
         return sum(len(part.choice.records) for part in self.parts)
 
 
-def here_of(memory: Memory, codex_home: str) -> Here:
-    """Return what readers must know of this folder's project and its user."""
-    settings, project = memory.settings, memory.project
-    roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
-    return Here(
-        project.name if project else "",
-        tuple(dict.fromkeys(os.path.realpath(root) for root in roots if root)),
-        settings.user_home,
-        settings.config_dir,
-        codex_home,
-    )
-
-
 def plan(
     memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
 ) -> Plan:

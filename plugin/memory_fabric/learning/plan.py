@@ -80,17 +80,19 @@ def make(
     roots: Mapping[str, str],
     now_s: float,
     moved: Mapping[str, str] | None = None,
+    failed: list[str] | None = None,
 ) -> list[Session]:
     """Return all sessions, in the order of time.
 
-    `moved` are new places of deleted folders, besides those that earlier runs were told.
+    `moved` are new places of deleted folders, besides those that earlier runs were told. `failed`
+    takes the files that could not be read, and why.
     """
     registry = identity.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
     places: dict[str, Place] = {}
     offsets: dict[str, dict[str, int]] = {}
     found = []
-    for one in transcripts.find(roots, agents=settings.domains.configured):
+    for one in transcripts.find(roots, agents=settings.domains.configured, failed=failed):
         place = _known(places, registry, one.head.folder)
         if place.gone and (there := _moved_to(one.head.folder, new_places)):
             one = one._replace(head=one.head._replace(folder=there))

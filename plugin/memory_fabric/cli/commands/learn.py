@@ -105,7 +105,10 @@ def learn(
         return _undo(settings, as_json)
     moved = _moved(folder or ())
     now_s = time.time()
-    found = plan.make(settings, transcript_roots(os.environ), now_s, moved)
+    failed: list[str] = []
+    found = plan.make(settings, transcript_roots(os.environ), now_s, moved, failed)
+    for because in failed:
+        show.warn(f"could not be read: {because}")
     if here:
         found = plan.of_folder(found, settings.project_dir, settings.home)
     chosen = [one for one in found if one.state in plan.TO_READ]
