@@ -1,4 +1,4 @@
-// Commands of the shell for what a page in a file cannot do itself, quoted for sh, bash, zsh, fish.
+// Commands of the shell for what a page in a file cannot do itself, quoted for sh, bash and zsh.
 
 const PLAIN_WORD = /^[A-Za-z0-9_.,:@/+-]+$/;
 
