@@ -47,7 +47,7 @@ Object.defineProperty(window, "memoryFabric", {
     /** Where an entity of the scene stands in the window, or null. */
     spot(name) {
       const spot = graph.scene?.spots.find(
-        (s) => memory.entities[s.i].name === name && s.x !== undefined,
+        (s) => memory.nodes[s.i].name === name && s.x !== undefined,
       );
       if (!spot) return null;
       const box = graph.box.querySelector("#canvas").getBoundingClientRect();
@@ -60,7 +60,7 @@ Object.defineProperty(window, "memoryFabric", {
 /** The view stands and can be used; the graph: its forces rest. */
 function ready() {
   isReady =
-    memory.entities.length === 0 ||
+    memory.nodes.length === 0 ||
     placeOf(location.hash).view !== "graph" ||
     Boolean(graph.scene?.settled);
   document.body.toggleAttribute("data-ready", isReady);
@@ -88,7 +88,7 @@ function arrive() {
 
 function titleOf(place) {
   const what = place.name
-    ? short(place.name, 60)
+    ? short((place.view === "graph" && nodeOf(place.name)?.name) || place.name, 60)
     : (TABS.find(([view]) => view === place.view)?.[1] ?? "Memory");
   return `${what} \u00b7 ${memory.project ? short(memory.project, 40) + " \u00b7 " : ""}memory`;
 }

@@ -7,10 +7,14 @@ const MOST_NEWEST = 4;
 const MOST_BEST = 5;
 
 function showPanel(entity, steps) {
-  const shownEntity = graph.state.selected >= 0 ? memory.entities[graph.state.selected] : entity;
+  const shownEntity = graph.state.selected >= 0 ? memory.nodes[graph.state.selected] : entity;
   fill(
     byId("panel") ?? graph.box.querySelector("#panel"),
-    shownEntity ? entityPanel(shownEntity, steps) : glance(),
+    shownEntity?.record
+      ? recordPanel(shownEntity, steps)
+      : shownEntity
+        ? entityPanel(shownEntity, steps)
+        : glance(),
   );
 }
 
@@ -161,7 +165,7 @@ function deselectButton() {
 /** Open, focus, expand; in a focus also how many steps it reaches. */
 function panelActs(entity, steps, href) {
   const focused = graph.scene?.kind === "focus" && graph.scene.of === entity.i;
-  const here = (n) => hashOf("graph", keyOf(entity), { steps: n });
+  const here = (n) => hashOf("graph", nodeKey(entity), { steps: n });
   return el(
     "div",
     { class: "acts" },
