@@ -86,6 +86,10 @@ class TeamServer:
         """Answer until SIGINT or SIGTERM."""
         try:
             if self._workers > 1:
+                if os.name != "posix":
+                    raise listen_sockets.CannotListen(
+                        "Windows hands no socket to several workers.", remedy="Leave out --workers."
+                    )
                 self._supervise()
             else:
                 self._serve()
