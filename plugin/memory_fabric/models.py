@@ -15,13 +15,19 @@ RECORD_TYPES = frozenset(
 )
 # Other names of record types: those that notes use.
 TYPE_ALIASES = {"rule": "constraint", "fact": "note", "fix": "solution", "open": "question"}
+# Without `session`: these records are summaries that only hooks write.
+STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
     "person organisation place goal unknown".split()
 )
 SCOPES = ("local", "user", "team", "global")
+# A record of scope local ends with its session.
+LASTING_SCOPES = SCOPES[1:]
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
-SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import journal".split())
+SOURCES = frozenset(
+    "prompt assistant subagent compaction mcp cli page ingest import journal".split()
+)
 # The source of records from a shared journal of others, and the key of `meta` by which a database
 # says that it has any.
 OTHERS, HAS_OTHERS = "journal", "others"
@@ -29,6 +35,8 @@ OTHERS, HAS_OTHERS = "journal", "others"
 SHARED_LOG = "shared log"
 # The source of texts that other programs ingest, and the prefix of their turns' ids.
 INGEST = "ingest"
+# Sources of a person's own words.
+TYPED = ("prompt", "cli", "page")
 OUTCOMES = frozenset(("success", "failed", "neutral"))
 # Types of records that describe a practice to follow.
 FOLLOWED = frozenset("decision preference constraint pattern solution".split())
@@ -53,6 +61,9 @@ CONFIRMED = "confirmed"
 # The key of a record's evidence, and of a session's notes: the client in which it was said
 # (`clients.table`), where that was not Claude Code.
 CLIENT = "client"
+# Keys of an imported record's evidence: the name of the program or file that it is from, the file
+# and the line in it, and the file of instructions that it follows.
+IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
 
 # The key of a hit's metadata, and of a record's evidence while it is told, never stored: files that
 # it names and that have changed since, as path -> "changed" or "gone".

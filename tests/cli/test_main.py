@@ -21,6 +21,19 @@ def test_help_lists_every_command(shell: Shell) -> None:
     assert {command.name for command in COMMANDS} <= listed
 
 
+def test_help_shows_groups_with_whole_summaries_in_80_columns(shell: Shell) -> None:
+    from memory_fabric.cli.registry import COMMANDS
+
+    shown = shell.run("--help").out
+
+    words = " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+    for panel in {command.panel for command in COMMANDS}:
+        assert f"\n{panel}:\n" in shown
+    for command in COMMANDS:
+        assert f" {command.name} {command.says} " in words
+
+
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     from importlib import import_module
 

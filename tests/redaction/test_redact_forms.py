@@ -115,7 +115,7 @@ ADVERSARIES = [
     "'Aab' * (n // 3) + ' token'",
     "('-----BEGIN PRIVATE KEY-----\\n' + 'A1' * 20 + '\\n') * (n // 69)",
 ]
-LIMIT_S = 10 if IS_THOROUGH else 3
+LIMIT_S = 20 if IS_THOROUGH else 8
 TIMED = f"""
 import resource, sys, time
 sys.path.insert(0, {PLUGIN!r})

@@ -47,7 +47,7 @@ ALLOWED = {
     "team/server/migrate.py": "the schema, a part of the package itself",
     "viewer/page.py": "assets of the package itself",
     "cli/doctor/canary.py": DEMONSTRATION,
-    "cli/demo/run_demo.py": DEMONSTRATION,
+    "cli/demo/transcript.py": DEMONSTRATION,
     "cli/demo/sandbox.py": DEMONSTRATION,
     "cli/main.py": "/dev/null, in the place of a closed stream",
     "cli/completion.py": "/dev/null, in the place of stderr",

@@ -22,14 +22,14 @@ def point(page: Page, name: str) -> tuple[float, float]:
 
 
 def test_it_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
     assert page.evaluate("memoryFabric.edges") == 23
 
 
 def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
     panel = page.locator("#panel")
     expect(panel.locator("h1")).to_have_text("What is remembered of shop")
@@ -39,7 +39,7 @@ def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> N
 
 
 def test_a_click_selects_and_a_click_on_nothing_lets_go(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
     page.mouse.click(*point(page, "cursor-pagination"))
 
@@ -87,7 +87,7 @@ def test_expanding_brings_neighbours_into_a_focus_and_escape_takes_them_back(
 
 
 def test_the_legend_filters_by_type(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
     page.click("#legend [data-type=technology]")
 
@@ -99,7 +99,7 @@ def test_the_legend_filters_by_type(open_page: Opener) -> None:
 
 
 def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
     x, y = point(page, "Redis")
 
     page.mouse.move(x, y)
@@ -115,7 +115,7 @@ def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
 
 
 def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
     before = point(page, "shop")
 
     page.mouse.move(40, 120)
@@ -132,7 +132,7 @@ def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener)
 
 
 def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
-    page = open_page(shop().made(), **PHONE)
+    page = open_page(shop().made(), "#/graph", **PHONE)
     x, y = point(page, "PostgreSQL")
 
     page.touchscreen.tap(x + 6, y + 6)
@@ -141,7 +141,7 @@ def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
 
 
 def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Opener) -> None:
-    page = open_page(large().made())
+    page = open_page(large().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text(
         "900 of 10,000 entities drawn · zoom in for more", timeout=30_000
@@ -170,7 +170,7 @@ def test_expanding_draws_neighbours_whatever_the_zoom(open_page: Opener) -> None
 
 
 def test_zooming_in_draws_what_was_left_out(open_page: Opener) -> None:
-    page = open_page(large(3000, 4500).made())
+    page = open_page(large(3000, 4500).made(), "#/graph")
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 
     for _ in range(6):

@@ -15,7 +15,9 @@ from memory_fabric.viewer import page
 from viewer.pictures import shop
 
 ASSETS = Path(str(page.ASSETS))
-OURS = sorted(path for path in ASSETS.iterdir() if path.is_file())
+OURS = sorted(
+    path for folder in (ASSETS, ASSETS / "styles") for path in folder.iterdir() if path.is_file()
+)
 
 
 class Elements(HTMLParser):
@@ -103,8 +105,9 @@ def test_no_asset_names_another_place_to_fetch_from(path: Path) -> None:
     assert [a for a in addresses if not a.startswith("http://www.w3.org/2000/svg")] == []
 
 
-def test_every_script_among_the_assets_stands_in_the_page_once() -> None:
+def test_every_script_and_style_among_the_assets_stands_in_the_page_once() -> None:
     assert sorted(page.SCRIPTS) == [path.name for path in OURS if path.suffix == ".js"]
+    assert sorted(page.STYLES) == [path.name for path in OURS if path.suffix == ".css"]
 
 
 def test_the_library_is_the_one_that_its_readme_names() -> None:

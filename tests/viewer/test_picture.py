@@ -39,7 +39,8 @@ def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     seen = picture(memory, NOW)
 
     assert set(seen) == set(
-        "version made_at live project entities relations records changes tiers left_out".split()
+        "version made_at live project entities relations records changes review tiers "
+        "left_out".split()
     )
     assert (seen["version"], seen["made_at"], seen["live"]) == (__version__, NOW, False)
     assert seen["project"]["name"] == "billing"
@@ -53,7 +54,7 @@ def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     assert set(seen["records"][0]) == set(
         "id short_id type what why alternatives outcome category scope domain trust author source "
         "client session agent confidence status pinned at valid_from valid_to superseded_by "
-        "generalizable stale days entities changed_files".split()
+        "generalizable stale days entities changed_files when version".split()
     )
     assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())
     assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]

@@ -72,7 +72,7 @@ def test_words_that_the_page_passes_over_are_passed_over_by_recall() -> None:
 
 def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
     known = models.RECORD_TYPES | models.ENTITY_TYPES
-    colours = re.findall(r"--t-([a-z]+):", script("page.css"))
+    colours = re.findall(r"--t-([a-z]+):", script("styles/base.css"))
 
     assert set(rows("looks.js", "LOOKS")) == known
     assert {name for name in known if colours.count(name) != 2} == set()

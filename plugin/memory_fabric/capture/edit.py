@@ -46,6 +46,14 @@ class Edit(Value):
     when: str | None = None
 
 
+class Changed(Value):
+    """A record before and after a change, and the others that were closed in its favour."""
+
+    old: Record
+    new: Record
+    replaced: tuple[Record, ...] = ()
+
+
 def editable(memory: Memory, name: str) -> Stored:
     """Return the record that an id or its end names, if it may be changed.
 
@@ -207,6 +215,39 @@ def close(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
     successor = new.id if kind_of(memory, new) == old.store else ""
     link = _link(old.record, successor, by.at or timestamp())
     memory.write_now("supersede", {"links": [link]}, by, store=old.store)
+
+
+def change(
+    memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
+) -> Changed:
+    """Change the record that an id or its end names, and close others in its favour.
+
+    Raises NotFound, StoreUnavailable, and BadInput as `edited`, or if it would replace itself.
+    """
+    old = editable(memory, name)
+    closing = [editable(memory, other) for other in instead_of]
+    if any(one.record.id == old.record.id for one in closing):
+        raise BadInput("instead_of", f"{name} cannot replace itself.", remedy="Name another.")
+    new = old.record
+    if wanted != Edit():
+        new = edited(memory, old.record, wanted, by, [one.record.id for one in closing])
+        save(memory, old, new, by)
+    for one in closing:
+        close(memory, one, new, by)
+    return Changed(old.record, new, tuple(one.record for one in closing))
+
+
+def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
+    """Note that the user confirmed the records of these ids; return them as they are now.
+
+    Raises NotFound, StoreUnavailable, and BadInput for a candidate or what cannot be edited.
+    """
+    chosen = [editable(memory, name) for name in dict.fromkeys(names)]
+    for one in chosen:
+        if one.record.status == "candidate":
+            id_ = short_id(one.record.id)
+            raise BadInput("id", f"{id_} is a candidate.", remedy=f"Use candidates --keep {id_}.")
+    return [confirm(memory, one, by) for one in chosen]
 
 
 def confirm(memory: Memory, one: Stored, by: Provenance) -> Record:

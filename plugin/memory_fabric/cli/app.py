@@ -5,21 +5,39 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Collection
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from memory_fabric import __version__
 from memory_fabric.cli.help import format_help, help_text_of
 from memory_fabric.cli.registry import COMMANDS, Command
 
+NAME_WIDTH = max(len(command.name) for command in COMMANDS)
 EPILOG = "Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found."
+
+
+class GroupedCommands(TyperGroup):
+    """A list of commands under the headings of the table, with each summary whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the summaries of all commands, each panel as one section."""
+        styled = sys.stdout.isatty()
+        for panel in dict.fromkeys(command.panel for command in COMMANDS):
+            rows = [
+                (command.name.ljust(NAME_WIDTH), command.says)
+                for command in COMMANDS
+                if command.panel == panel
+            ]
+            with formatter.section(typer.style(panel, bold=True) if styled else panel):
+                formatter.write_dl(rows)
 
 
 def build(names: Collection[str] = ()) -> typer.Typer:
     """Build the application with the named commands, or with all; import only their modules."""
-    app = _bare()
     rendered = sys.stdout.isatty()
+    app = _bare(rendered=rendered)
     for command in COMMANDS:
         if not names or command.name in names:
             function = _function(command)
@@ -35,21 +53,21 @@ def build(names: Collection[str] = ()) -> typer.Typer:
 
 def listing() -> typer.Typer:
     """Build the application for `--help`: the name and summary of every command, none imported."""
-    app = _bare()
+    app = _bare(rendered=False)
     for command in COMMANDS:
-        says = command.says or _function(command).__doc__
-        app.command(command.name, help=says, rich_help_panel=command.panel)(_unloaded)
+        app.command(command.name, help=command.says)(_unloaded)
     return app
 
 
-def _bare() -> typer.Typer:
+def _bare(*, rendered: bool) -> typer.Typer:
     return typer.Typer(
         name="memory-fabric",
+        cls=GroupedCommands,
         callback=_top,
         invoke_without_command=True,
         add_completion=False,
         epilog=EPILOG,
-        rich_markup_mode="markdown" if sys.stdout.isatty() else None,
+        rich_markup_mode="markdown" if rendered else None,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )

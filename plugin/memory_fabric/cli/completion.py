@@ -24,7 +24,7 @@ def completion(
         ),
     ],
 ) -> int:
-    """Print the script that completes commands, options and values in a shell.
+    """Print the script for completion in bash, zsh or fish.
 
     For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc. For zsh, add the same with
     zsh to ~/.zshrc, after compinit. For fish, add memory-fabric completion fish | source to

@@ -9,7 +9,10 @@ def run_program(name: str) -> int:
 
 
 def hook() -> int:
-    """Answer one hook event from standard input, like `hooks/launch`, which is faster."""
+    """Answer one hook event from standard input.
+
+    `hooks/launch` does the same faster.
+    """
     from memory_fabric import dispatcher
 
     dispatcher.main()
@@ -37,10 +40,10 @@ def statusline() -> int:
 
 
 def demo() -> int:
-    """Run an example of two sessions through the real hooks, in a temporary home.
+    """Tell a story of two days through the real hooks.
 
-    Exit code 1 if the second session was not given the memory. `scripts/demo` does the same and
-    needs only Python.
+    It works in a temporary home and leaves nothing behind. Exit code 1 if anything differs from
+    what it claims. `scripts/demo` does the same and needs only Python.
     """
     from memory_fabric.cli.demo import run_demo as story
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
-from memory_fabric.models import RULE_TYPES, SHARED_LOG, WHEN, Record
+from memory_fabric.models import (
+    IMPORTED,
+    LINE,
+    PLACE,
+    RULE_TYPES,
+    SHARED_LOG,
+    TYPED,
+    WHEN,
+    Record,
+)
 from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.store import records
+from memory_fabric.store.history.record_json import as_json
+from memory_fabric.store.history.trace import RecordTrace
+from memory_fabric.text import one_line
 
-# Sources of a person's own words. An unattended session lowers their trust, but the user said it.
-TYPED = ("prompt", "cli")
-
-
-def as_json(record: Record) -> dict[str, Any]:
-    """Return the record as a JSON object, without empty fields."""
-    whole = records.as_object(record)
-    whole["short_id"] = short_id(record.id)
-    whole["entities"] = [{"name": e.name, "type": e.type} for e in record.entities]
-    whole["relations"] = [
-        {"from": r.source, "relation": r.type, "to": r.target} for r in record.relations
-    ]
-    return {k: v for k, v in whole.items() if v not in ("", [], {})}
+__all__ = ["applies_when", "as_json", "said_by", "speaker", "when"]
 
 
 def applies_when(record: Record) -> str:
@@ -36,7 +33,8 @@ def applies_when(record: Record) -> str:
 
 def said_by(record: Record) -> str:
     """Describe the speaker, the source with its client, and the date of a record in a phrase."""
-    name = record.author or speaker(record.source, record.trust)
+    program = str(record.evidence.get(IMPORTED) or "")
+    name = program or record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
         name = record.author or "someone else"
         name += "" if record.origin == SHARED_LOG else ", as claimed"
@@ -46,8 +44,37 @@ def said_by(record: Record) -> str:
     return f"{name}{agent}, by {record.source}{place}, on {when(record.created_at)}"
 
 
+def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of what `why` shows of a record; values may be empty."""
+    record = origin.record
+    superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
+    status = "removed" if origin.deletion else record.status
+    return (
+        ("why", one_line(record.why)),
+        ("instead of", ", ".join(record.alternatives)),
+        ("said by", said_by(record)),
+        ("imported from", imported_from(record)),
+        ("where", ", ".join(part for part in (record.project, record.origin) if part)),
+        ("sessions", ", ".join(part for part in origin.seen_in if part)),
+        ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
+        ("scope", f"{record.scope}, domain {record.domain}"),
+        ("category", record.category),
+        ("state", status + (", pinned" if record.pinned else "") + superseded),
+        ("entities", ", ".join(e.name for e in record.entities)),
+        ("stored in", ", ".join(origin.tiers)),
+    )
+
+
+def imported_from(record: Record) -> str:
+    """Name the program, file and line that a record was imported from; '' for other records."""
+    program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
+    line = f", line {record.evidence[LINE]}" if record.evidence.get(LINE) else ""
+    named = [str(part) for part in (program, place) if part]
+    return ", ".join(dict.fromkeys(named)) + line if named and program else ""
+
+
 def speaker(source: str, trust: str) -> str:
-    """Name the speaker: typed text is the user's, however low its trust is."""
+    """Name the speaker: typed text is the user's, though an unattended session lowers its trust."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 

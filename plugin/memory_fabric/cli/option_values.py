@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, TYPE_ALIASES
+from memory_fabric.models import (
+    ENTITY_TYPES,
+    LASTING_SCOPES,
+    RECORD_TYPES,
+    SCOPES,
+    STATED_TYPES,
+    TYPE_ALIASES,
+)
 
-# Without `session`: these records are summaries that only hooks write.
-STATED_TYPES = sorted(RECORD_TYPES - {"session"})
-# A record of scope local ends with its session.
-LASTING_SCOPES = tuple(scope for scope in SCOPES if scope != "local")
 QUEUE_ACTIONS = ("list", "show", "retry", "drop", "work")
 RULE_ACTIONS = ("list", "test", "tell", "ask", "deny", "lift")
 PROJECT_ACTIONS = ("list", "link", "split", "undo", "adopt")

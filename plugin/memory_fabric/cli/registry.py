@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from memory_fabric.values import Value
 
-ASK, CHANGE, MAINTAIN, SWITCH, PROGRAMS = (
+ASK, CHANGE, MAINTAIN, FILES, SWITCH, SHARE, PROGRAMS = (
     "Ask the memory",
     "Change the memory",
     "Look after it",
-    "Switches",
+    "Bring in and take out",
+    "Set up and switch",
+    "Share it",
     "For programs",
 )
 
@@ -17,14 +19,14 @@ class Command(Value):
     """A command with the module and function that run it.
 
     `says` repeats the first line of the function's docstring, so that the list of commands need
-    not import the module; if it is empty, the list imports it.
+    not import the module. 64 characters fill a line of 80 columns.
     """
 
     name: str
     module: str
     function: str
     panel: str
-    says: str = ""
+    says: str
 
 
 COMMANDS = (
@@ -33,7 +35,7 @@ COMMANDS = (
         "commands.recall",
         "recall",
         ASK,
-        "Search memories, best match first; without a query, list the newest.",
+        "Search memories, best match first, or list the newest.",
     ),
     Command(
         "load",
@@ -54,7 +56,7 @@ COMMANDS = (
         "commands.why_history",
         "why",
         ASK,
-        "Show where a memory comes from, and which sessions were given it.",
+        "Show where a memory comes from and which sessions were given it.",
     ),
     Command(
         "viz",
@@ -64,18 +66,25 @@ COMMANDS = (
         "Show the memory as a page in the browser, or its graph as text.",
     ),
     Command(
-        "serve",
-        "commands.serve",
-        "serve",
-        ASK,
-        "Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.",
-    ),
-    Command(
         "stale",
         "commands.stale_prune",
         "stale",
         ASK,
-        "List memories that have not been mentioned for long, and those whose files have changed.",
+        "List memories not mentioned for long, or whose files changed.",
+    ),
+    Command(
+        "domains",
+        "commands.domains",
+        "domains",
+        ASK,
+        "Count memories by domain, and show how domains are related.",
+    ),
+    Command(
+        "worth",
+        "commands.worth",
+        "worth",
+        ASK,
+        "Show what sessions were told, what it cost, and what was used.",
     ),
     Command(
         "remember",
@@ -110,7 +119,7 @@ COMMANDS = (
         "commands.rules",
         "rules",
         CHANGE,
-        "List the rules that are bound to a command, a path or an activity, and what they do.",
+        "List the rules bound to commands, paths or activities.",
     ),
     Command(
         "prune",
@@ -131,7 +140,7 @@ COMMANDS = (
         "commands.candidates",
         "review",
         CHANGE,
-        "List what is due for review: candidates, contradictions, stale memories, near duplicates.",
+        "List what waits for your decision.",
     ),
     Command(
         "undo",
@@ -152,28 +161,28 @@ COMMANDS = (
         "commands.merge",
         "alias",
         CHANGE,
-        "Give an entity other names by which it is also found, or show them.",
+        "Show or add other names by which an entity is found.",
     ),
     Command(
         "status",
         "commands.status",
         "status",
         MAINTAIN,
-        "Show the state of the three tiers, recall, capture, sharing and forwarding.",
+        "Show the state of tiers, recall, capture, sharing, forwarding.",
     ),
     Command(
         "doctor",
         "doctor.command",
         "doctor",
         MAINTAIN,
-        "Check everything that memory depends on, with a remedy for each finding.",
+        "Check all that memory depends on, and name remedies.",
     ),
     Command(
         "queue",
         "commands.queue",
         "queue",
         MAINTAIN,
-        "List texts of other programs (POST /v1/memory/ingest) that are not processed yet.",
+        "List texts of other programs that are not processed yet.",
     ),
     Command(
         "sync",
@@ -187,7 +196,7 @@ COMMANDS = (
         "commands.check_repair",
         "check",
         MAINTAIN,
-        "Check stored data for damage and disorder, without changing anything.",
+        "Check stored data for damage and disorder; change nothing.",
     ),
     Command(
         "repair",
@@ -201,63 +210,56 @@ COMMANDS = (
         "commands.backup",
         "backup",
         MAINTAIN,
-        "Make a verified copy of each database in `backups/` next to it, and keep the newest five.",
+        "Make a verified copy of each database; the newest five are kept.",
     ),
     Command(
         "learn",
         "commands.learn",
         "learn",
-        MAINTAIN,
+        FILES,
         "Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.",
     ),
     Command(
         "import",
         "commands.import_export",
         "import_file",
-        MAINTAIN,
-        "Merge a file of the reference knowledge-graph server into memory; existing memories stay.",
+        FILES,
+        "Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.",
     ),
     Command(
         "export",
         "commands.import_export",
         "export",
-        MAINTAIN,
+        FILES,
         "Write the graph of this project and the user in the format of the reference server.",
     ),
     Command(
-        "domains",
-        "commands.domains",
-        "domains",
-        MAINTAIN,
-        "Count memories by domain, show the configuration, find relations between domains.",
+        "share",
+        "commands.share",
+        "share",
+        SHARE,
+        "Share this project's team records by git.",
     ),
     Command(
-        "worth",
-        "commands.worth",
-        "worth",
-        MAINTAIN,
-        "Show what sessions were told, what it cost, and what of it was used.",
+        "team",
+        "commands.team",
+        "team",
+        SHARE,
+        "Share memories with others through a log in PostgreSQL.",
     ),
     Command(
-        "project",
-        "commands.project",
-        "project",
-        MAINTAIN,
-        "Show which project this folder belongs to, list all, or change it.",
+        "serve",
+        "commands.serve",
+        "serve",
+        SHARE,
+        "Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.",
     ),
     Command(
-        "completion",
-        "completion",
-        "completion",
-        MAINTAIN,
-        "Print the script that completes commands, options and values in a shell.",
-    ),
-    Command(
-        "demo",
-        "entry_points",
-        "demo",
-        MAINTAIN,
-        "Run an example of two sessions through the real hooks, in a temporary home.",
+        "setup",
+        "commands.setup",
+        "setup",
+        SWITCH,
+        "Add the hooks to a settings file, for clients without plugins.",
     ),
     Command(
         "off",
@@ -271,49 +273,49 @@ COMMANDS = (
         "commands.on_off",
         "on",
         SWITCH,
-        "Turn recall and capture on again; warn if another setting keeps them off.",
+        "Turn recall and capture on again.",
     ),
     Command(
-        "share",
-        "commands.share",
-        "share",
+        "project",
+        "commands.project",
+        "project",
         SWITCH,
-        "Share this project's records of scope team by git, and read those of others.",
-    ),
-    Command(
-        "team",
-        "commands.team",
-        "team",
-        SWITCH,
-        "Share this project's memories with others through a log in PostgreSQL.",
+        "Show or change which project this folder belongs to.",
     ),
     Command(
         "semantic",
         "commands.semantic",
         "semantic",
         SWITCH,
-        "Install or remove the model by which recall also finds what shares no word (170 MB).",
+        "Install or remove the model that finds by meaning (170 MB).",
     ),
     Command(
-        "setup",
-        "commands.setup",
-        "setup",
+        "completion",
+        "completion",
+        "completion",
         SWITCH,
-        "Add the hooks to a settings file, for clients without plugins.",
+        "Print the script for completion in bash, zsh or fish.",
+    ),
+    Command(
+        "demo",
+        "entry_points",
+        "demo",
+        SWITCH,
+        "Tell a story of two days through the real hooks.",
     ),
     Command(
         "uninstall",
         "commands.uninstall",
         "uninstall",
         SWITCH,
-        "Revert setup, delete the memory on request, and show how to uninstall the plugin.",
+        "Revert setup, delete the memory if asked, show the last steps.",
     ),
     Command(
         "hook",
         "entry_points",
         "hook",
         PROGRAMS,
-        "Answer one hook event from standard input, like `hooks/launch`, which is faster.",
+        "Answer one hook event from standard input.",
     ),
     Command(
         "mcp",

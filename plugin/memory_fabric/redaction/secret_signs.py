@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MIN_DOUBTED_CHARS = 4
 # Parts of names of secrets, also of the keys of a JSON object ("author" has none).
-NAME_PARTS = "pass secret token key credential pwd _auth".split()
+NAME_PARTS = tuple("pass secret token key credential pwd _auth".split())
 # Parts of the names of variables that the rules know beside those.
 VARIABLE_PARTS = "pw salt seed mnemonic hmac pin dsn creds pat auth sid connection".split()
 DUMPED_PARTS = (
@@ -44,6 +44,7 @@ _IN_TABLES = (*PASSWORDS, *SHORT, *PAIRS, *KEYS)
 _DIGITS = frozenset("0123456789")
 # The names of issuers, once they were asked for.
 _PIECES: list[str] = []
+_EVERY_KEY = (*KEYS, *COMMON_KEYS)
 # Options as they stand behind their dash or slash.
 _OPTIONS = tuple(f"{lead}{name}" for lead in ("-", "/") for name in OPTION_NAMES)
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
@@ -76,7 +77,7 @@ def token(text: str, folded: str) -> bool:
 
 def beside_issuer(text: str, folded: str) -> bool:
     """True if the name of an issuer stands in the text, and something that could be its value."""
-    if not any(c in _DIGITS for word in _long_words(text) for c in word):
+    if not any(_DIGITS.intersection(word) for word in _long_words(text)):
         return False
     if not _PIECES:
         # late: hundreds of names, only needed for a possible value
@@ -149,7 +150,7 @@ def named(text: str, folded: str) -> bool:
     """True if the name of a secret stands before something that could be its value."""
     if " as " in folded and any(part in folded for part in NAME_PARTS):
         return True  # "use hunter42x as the password"
-    if any(_is_given(folded, part) for part in NAME_PARTS):
+    if any(_is_given(folded, part) for part in _names_in(folded, NAME_PARTS)):
         return True
     if "(" in text and any(call in folded for call in CALLS):
         return True
@@ -180,7 +181,7 @@ def may_state_secret(text: str, folded: str) -> bool:
         for start, end in _places(folded, name, alone=True):
             if _may_state(folded, start, end):
                 return True
-    for name in _names_in(folded, (*KEYS, *COMMON_KEYS)):
+    for name in _names_in(folded, _EVERY_KEY):
         for start, end in _places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
             if any(
@@ -212,7 +213,7 @@ def is_table(folded: str) -> bool:
 
 def seeds(text: str, folded: str) -> bool:
     """True if the words of a wallet may stand behind one of their names."""
-    if not any(name in folded for name in SEEDS):
+    if not _names_in(folded, SEEDS):
         return False
     run = 0
     for word in folded.replace("=", " ").replace(":", " ").replace("：", " ").split():
@@ -310,8 +311,8 @@ def _has_word(folded: str, word: str) -> bool:
     return False
 
 
-def _names_in(folded: str, names: tuple[str, ...]) -> Iterator[str]:
-    return (name for name in names if name in folded)
+def _names_in(folded: str, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name in folded]
 
 
 def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[int, int]]:
@@ -352,17 +353,21 @@ def _is_strange(word: str) -> bool:
 
 def _may_state_pair(folded: str) -> bool:
     """True if a usual name of an account stands before a slash or colon."""
+    if not ("/" in folded or ":" in folded or "|" in folded):
+        return False
     return any(
         any(sign in ("/", ":", "|") for sign in folded[end : end + 2])
-        for name in ACCOUNTS
+        for name in _names_in(folded, ACCOUNTS)
         for _, end in _places(folded, name, alone=True)
     )
 
 
-ACCOUNTS = (
-    "admin administrator root user guest test demo postgres mysql ubuntu oracle sysadmin operator "
-    "superuser sa"
-).split()
+ACCOUNTS = tuple(
+    (
+        "admin administrator root user guest test demo postgres mysql ubuntu oracle sysadmin "
+        "operator superuser sa"
+    ).split()
+)
 # In a sentence only a password is a plain word; "requires tokens for all" tells nothing.
 _PASSWORD_PARTS = frozenset(("pass", "pwd"))
 _GIVEN = ("=", ":", "|", '"', "'", "`")

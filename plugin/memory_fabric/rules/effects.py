@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from memory_fabric.config import SDK
 from memory_fabric.language import negations
-from memory_fabric.models import EFFECT, QUOTATION
+from memory_fabric.models import EFFECT, QUOTATION, TYPED
 from memory_fabric.rules.bindings import ACTIVITY, PATH
 from memory_fabric.text import words as words_of
 
@@ -79,7 +79,7 @@ def stated_effect(record: Record, binding: Binding) -> str:
     if record.trust != "user":
         return CONTEXT
     said = str(record.evidence.get(QUOTATION) or "")
-    is_own = bool(said) or record.source in ("cli", "prompt")
+    is_own = bool(said) or record.source in TYPED
     if is_own and (forbids(record.what, binding) or (said and forbids(said, binding))):
         return ASK
     return TELL

@@ -51,6 +51,8 @@ class Database:
         self.path, self.kind, self.connection = path, kind, connection
         self.newer = False
         self.read_only = False
+        # True for a connection to a copy in memory: it does not see later changes of the file.
+        self.is_copy = False
         # True if views hide some rows (store.domains.views).
         self.is_scoped = False
         # Why it could only be opened for reading, for now; it will be opened again.
@@ -279,13 +281,24 @@ def open_to_look(path: str, kind: str) -> Database | None:
         return None
     expect_file(path)
     try:
-        connection = sqlite3.connect(f"file:{as_address(path)}?mode=ro", uri=True)
+        address = f"file:{as_address(path)}?mode=ro"
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise translated(path, error) from error
     connection.isolation_level = None
     database = Database(path, kind, connection)
     database.read_only = True
     return database
+
+
+def open_to_show(path: str, kind: str) -> Database | None:
+    """Open a database for reading only, in the latest schema; None if it is missing.
+
+    The file stays as it is: that of an older release is copied into memory and migrated there
+    (`is_copy`). Raises StoreUnavailable and its subclasses, DeadlinePassed.
+    """
+    database = open_to_look(path, kind)
+    return _prepared(database) if database else None
 
 
 def _is_refused(error: StoreUnavailable) -> bool:
@@ -429,6 +442,7 @@ def _prepare(database: Database, *, in_a_hurry: bool) -> None:
             )
         if database.read_only:
             database.connection = _copy_in_memory(database.connection)
+            database.is_copy = True
         _migrate(database, version)
     database.connection.execute("PRAGMA foreign_keys = ON")
 

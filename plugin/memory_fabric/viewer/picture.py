@@ -21,6 +21,7 @@ from memory_fabric.store.history import describe
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import neutralised
 from memory_fabric.viewer.overview import Edge, Node, Overview, Remark, Step, overview
+from memory_fabric.viewer.review import change_fields, review
 
 SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
@@ -45,6 +46,7 @@ def picture(memory: Memory, now: str) -> dict[str, Any]:
             for record in seen.records
         ],
         "changes": [_change(step) for step in seen.steps],
+        "review": review(memory, now),
         "tiers": [status.as_json(tier) for tier in status.tiers(memory, _seconds(now))],
         "left_out": dict(seen.left_out),
     }
@@ -132,6 +134,7 @@ def _record(record: Record, seen: Overview, now: str) -> dict[str, Any]:
         "stale": age["stale"] and not record.pinned,
         "days": age["days"],
         "entities": list(seen.about.get(record.id, ())),
+        **change_fields(record),
     }
 
 

@@ -24,7 +24,7 @@ from store.support import token
 
 OFFSETS = ("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
 # What changes from one look to the next.
-MOMENTS = frozenset(("made_at", "live", "tiers"))
+MOMENTS = frozenset(("made_at", "live", "takes_changes", "tiers"))
 
 
 def told(folder: Path) -> Shell:

@@ -9,7 +9,10 @@ from memory_fabric.store import backup as backups
 
 
 def backup(as_json: show.AsJson = False) -> int:
-    """Make a verified copy of each database in `backups/` next to it, and keep the newest five."""
+    """Make a verified copy of each database; the newest five are kept.
+
+    They are in `backups/` next to the database.
+    """
     with environment.open_memory() as memory, progress.bar("Copying", quiet=as_json) as tell:
         made = [backups.create(database.path, progress=tell) for database in memory.databases()]
         failures = list(memory.failures)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import environment, formatting, review_report, show
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import Record
 from memory_fabric.store.history import candidates as store
@@ -96,22 +96,9 @@ def _wanted(keep: Sequence[str], drop: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _settled(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
     """Return the change that keeps or drops a candidate. Raises NotFound, BadInput."""
-    record, by = store.named(memory, name), environment.provenance()
+    from memory_fabric.capture.candidate_decisions import decision  # not needed to list
 
-    def change() -> Done:
-        if not keep:
-            memory.forget([record.id], by)
-            return "forgotten", record
-        from memory_fabric.capture import remember  # not needed to list
-
-        kept = remember.keep(memory, record, by)
-        if kept is None:
-            raise StoreUnavailable(
-                "", "The candidate could not be stored.", remedy="Run memory-fabric doctor."
-            )
-        return "remembered", kept
-
-    return change
+    return decision(memory, name, environment.provenance(), keep=keep)
 
 
 def _settled_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
@@ -220,10 +207,11 @@ def review(
         ),
     ] = False,
 ) -> int:
-    """List what is due for review: candidates, contradictions, stale memories, near duplicates.
+    """List what waits for your decision.
 
-    Decide with `candidates --keep` or `--drop`, `edit --text`, `edit --instead-of` (which makes two
-    one), `forget` or `review --holds`, and give each the step that is shown, so that one undo takes
+    These are candidates, contradictions, stale memories and near duplicates. Decide with
+    `candidates --keep` or `--drop`, `edit --text`, `edit --instead-of` (which makes two one),
+    `forget` or `review --holds`, and give each the step that is shown, so that one undo takes
     all of it back. What was confirmed or edited is due again when it is stale.
     """
     from memory_fabric.recall.review import due  # not needed for --help
@@ -248,15 +236,8 @@ def review(
 def _confirmed(memory: Memory, names: Sequence[str], step: str, as_json: bool) -> int:
     from memory_fabric.capture import edit  # not needed to list
 
-    by, memory.batch = environment.provenance(), step
-    chosen = [edit.editable(memory, name) for name in dict.fromkeys(names)]
-    for one in chosen:
-        if one.record.status == "candidate":
-            id_ = short_id(one.record.id)
-            raise BadInput(
-                "--holds", f"{id_} is a candidate.", remedy=f"Use candidates --keep {id_}."
-            )
-    done = [edit.confirm(memory, one, by) for one in chosen]
+    memory.batch = step
+    done = edit.confirm_all(memory, names, environment.provenance())
     memory.flush()
     _tell([("confirmed", record) for record in done], as_json)
     return 0

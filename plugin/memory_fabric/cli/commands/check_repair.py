@@ -21,7 +21,7 @@ MAX_ORPHANS = 10_000
 
 
 def check(as_json: show.AsJson = False) -> int:
-    """Check stored data for damage and disorder, without changing anything.
+    """Check stored data for damage and disorder; change nothing.
 
     Finds damage in databases, indexes, journals, queues and backups, and notes what to tidy up:
     entities without observations or relations, names in several spellings. Exit code 1 only for

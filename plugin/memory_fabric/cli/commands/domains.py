@@ -40,7 +40,7 @@ def domains(
     ] = 0,
     as_json: show.AsJson = False,
 ) -> int:
-    """Count memories by domain, show the configuration, find relations between domains.
+    """Count memories by domain, and show how domains are related.
 
     Counts entities, relations, observations, records and episodes (turns of past sessions) of the
     project and of the user. A relation between entities of different domains is contamination,

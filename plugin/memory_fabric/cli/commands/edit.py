@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from memory_fabric.cli import environment, formatting, option_values, show
-from memory_fabric.cli.option_values import LASTING_SCOPES, STATED_TYPES
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id
-from memory_fabric.models import Record, record_type
+from memory_fabric.models import STATED_TYPES, Record
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, one_line, without_controls
-
-MAX_TEXT_CHARS = 16 << 10
+from memory_fabric.text import cut
 
 
 def edit(
@@ -81,14 +79,9 @@ def edit(
         memory-fabric edit 1a2b3c4d --instead-of 5e6f7a8b
     """
     from memory_fabric.capture import edit as editing  # not needed for --help
+    from memory_fabric.capture.edit_request import request
 
-    wanted = editing.Edit(
-        _words(text, "--text", required=True),
-        _one_of(kind and record_type(kind), "--type", STATED_TYPES),
-        _one_of(scope, "--scope", LASTING_SCOPES),
-        _words(why, "--why"),
-        _words(when, "--when"),
-    )
+    wanted = request(text=text, kind=kind, scope=scope, why=why, when=when, prefix="--")
     if wanted == editing.Edit() and not instead_of:
         raise BadInput(
             "--text",
@@ -98,70 +91,22 @@ def edit(
     with environment.open_memory(step=step) as whole:
         memory, by = visible_to_process(whole), environment.provenance()
         memory.batch = whole.batch = step or new_id()
-        old = editing.editable(memory, identifier)
-        closing = [editing.editable(memory, name) for name in instead_of or ()]
-        if any(one.record.id == old.record.id for one in closing):
-            raise BadInput(
-                "--instead-of", f"{identifier} cannot replace itself.", remedy="Name another."
-            )
-        new = old.record
-        if wanted != editing.Edit():
-            closed_ids = [one.record.id for one in closing]
-            new = editing.edited(memory, old.record, wanted, by, closed_ids)
-            editing.save(memory, old, new, by)
-        for one in closing:
-            editing.close(memory, one, new, by)
+        old, new, replaced = editing.change(memory, identifier, wanted, instead_of or (), by)
         whole.flush()
-        replaced = [one.record for one in closing]
         tiers, failures = resolve.tiers_holding(memory, new.id), list(whole.failures)
         undo = f"undo --step {step}" if step else f"undo {_change(whole)}"
     if as_json:
         show.json_out(
             formatting.as_json(new)
-            | {"was": formatting.as_json(old.record), "replaces": [r.id for r in replaced]}
+            | {"was": formatting.as_json(old), "replaces": [r.id for r in replaced]}
             | {"tiers": tiers, "undo": f"memory-fabric {undo}", "failures": failures}
         )
         return 0
-    _show(old.record, new, replaced, tiers)
+    _show(old, new, replaced, tiers)
     show.line(f"memory-fabric {undo} takes this back.")
     for failure in failures:
         show.warn(failure)
     return 0
-
-
-def _words(text: str | None, option: str, *, required: bool = False) -> str | None:
-    """Return the text as it may be stored; None if it was not given. Raises BadInput."""
-    if text is None:
-        return None
-    from memory_fabric.redaction.redact import redact, says_only_secrets  # not needed for --help
-
-    text = one_line(without_controls(text))
-    if required and not any(map(str.isalnum, text)):
-        raise BadInput(
-            option, f"{option} is empty.", remedy="Give a sentence; forget removes a memory."
-        )
-    if len(text) > MAX_TEXT_CHARS:
-        raise BadInput(
-            option,
-            f"{option} has {len(text)} characters; the limit is {MAX_TEXT_CHARS}.",
-            remedy="Shorten it.",
-        )
-    if text and says_only_secrets(text):
-        raise BadInput(
-            option,
-            f"{option} is only a secret, and secrets are not stored.",
-            remedy="State where the secret is kept instead.",
-        )
-    return redact(text)
-
-
-def _one_of(value: str | None, option: str, known: tuple[str, ...] | list[str]) -> str | None:
-    if value is not None and value not in known:
-        local = " A memory of scope local ends with its session." if value == "local" else ""
-        raise BadInput(
-            option, f"{option} cannot be {value!r}.{local}", remedy=f"Use {', '.join(known)}."
-        )
-    return value
 
 
 def _change(memory: Memory) -> str:
@@ -170,7 +115,7 @@ def _change(memory: Memory) -> str:
     return short_id(made[0].id) if made else "--last"
 
 
-def _show(old: Record, new: Record, replaced: list[Record], tiers: list[str]) -> None:
+def _show(old: Record, new: Record, replaced: Sequence[Record], tiers: list[str]) -> None:
     show.line(f"Changed: {new.type} {short_id(new.id)}", style="bold")
     show.facts(
         (

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.store.forget import plan
@@ -22,11 +22,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
-STAYS = (
-    "Journals and backups keep copies, and the turn in which it was said can still be found; "
-    "--purge erases these, too."
-)
-TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be restored."
 PURGE_NOTICE = (
     "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
     "said from now on is captured as before."
@@ -161,17 +156,7 @@ def _resume(memory: Memory, text: str, as_json: bool) -> bool:
 def _as_json(
     found: Found, gone: int, preview: PurgePreview | None, purged: Purged | None
 ) -> dict[str, Any]:
-    whole: dict[str, Any] = {
-        "forgotten": gone,
-        "code": found.code,
-        "records": [formatting.as_json(r) for r in found.records],
-        "entities": [
-            {"name": e.name, "entityType": e.type, "observations": list(e.observations)}
-            for e in found.entities
-        ],
-        "observations": [{"entityName": o.entity, "text": o.text} for o in found.observations],
-        "turns": [{"id": t.id, "role": t.role, "at": t.at, "text": t.text} for t in found.turns],
-    }
+    whole: dict[str, Any] = {"forgotten": gone} | plan.as_json(found)
     whole = marked(whole, words_of(found))
     if preview:
         whole["purge"] = asdict(preview) | {"can_be_undone": False}
@@ -222,7 +207,7 @@ def _say(
             show.warn(f"{path} contains it, too; {whose}.")
     elif gone is not None:
         back = "" if found.turns else " memory-fabric undo --last restores it."
-        show.line(f"Forgotten: {gone}. {TURN_STAYS if found.turns else STAYS}{back}")
+        show.line(f"Forgotten: {gone}. {plan.TURN_STAYS if found.turns else plan.STAYS}{back}")
     elif preview:
         for sentence in _sentences(preview):
             show.line(sentence)

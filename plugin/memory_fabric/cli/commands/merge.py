@@ -77,7 +77,7 @@ def alias(
     ] = None,
     as_json: show.AsJson = False,
 ) -> int:
-    """Give an entity other names by which it is also found, or show them.
+    """Show or add other names by which an entity is found.
 
     A name that belongs to another entity is reported and skipped; if all of them do, nothing is
     changed. The graph tools do not use aliases.

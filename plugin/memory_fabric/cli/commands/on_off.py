@@ -28,7 +28,10 @@ def off(
 def on(
     read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
 ) -> int:
-    """Turn recall and capture on again; warn if another setting keeps them off."""
+    """Turn recall and capture on again.
+
+    A warning names each other setting that keeps them off.
+    """
     return _switch(True, read, write, only_here, as_json)
 
 

@@ -8,8 +8,7 @@ import typer
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.store import records
-from memory_fabric.store.history import resolve
+from memory_fabric.store.history import pin as pinning
 from memory_fabric.text import one_line
 
 
@@ -20,14 +19,10 @@ def pin(
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
     with environment.open_memory() as memory:
-        record, seen, kind = resolve.record_by_id(memory, identifier)
-        if record.pinned == off:
-            pinned = record._replace(pinned=not off)
-            payload = {"record": records.as_object(pinned), "seen_in": seen}
-            memory.write("put_record", payload, environment.provenance(), store=kind)
-            memory.flush()
+        record = pinning.pin(memory, identifier, environment.provenance(), off=off)
+        memory.flush()
         if as_json:
-            show.json_out(formatting.as_json(record._replace(pinned=not off)))
+            show.json_out(formatting.as_json(record))
         else:
             done = "Not pinned" if off else "Pinned"
             show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(record.what)}")

@@ -48,7 +48,7 @@ def project(
         bool, typer.Option("--json", help="Answer in JSON, without asking.")
     ] = False,
 ) -> int:
-    """Show which project this folder belongs to, list all, or change it.
+    """Show or change which project this folder belongs to.
 
     link, split and undo show what would change and ask. If this folder is the last one of the
     project that it leaves by link, the memories of that project are copied; split copies nothing.

@@ -71,7 +71,7 @@ def queue(
     yes: Annotated[bool, typer.Option("--yes", help="With drop: do not ask.")] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """List texts of other programs (POST /v1/memory/ingest) that are not processed yet.
+    """List texts of other programs that are not processed yet.
 
     A text is waiting, working or done. One that fails is tried again after 10, 20, 40 seconds and
     so on, and is dead after six attempts, with its error. The text is kept without secrets; `show`

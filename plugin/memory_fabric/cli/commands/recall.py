@@ -115,7 +115,7 @@ def recall(
         ),
     ] = False,
 ) -> int:
-    """Search memories, best match first; without a query, list the newest.
+    """Search memories, best match first, or list the newest.
 
     Filters are options or part of the query: `type:decision`, `scope:user`,
     `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`,

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import environment, option_values, show, statement_report
-from memory_fabric.cli.option_values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import (
     ALSO,
     INSTEAD,
     SCOPES,
+    STATED_TYPES,
     TYPE_ALIASES,
     WHEN,
     Record,

@@ -57,7 +57,7 @@ def rules(
     ] = "",
     as_json: show.AsJson = False,
 ) -> int:
-    """List the rules that are bound to a command, a path or an activity, and what they do.
+    """List the rules bound to commands, paths or activities.
 
     A rule, decision or preference binds by its field `When:` (`remember --when`, `edit --when`, a
     note). By itself it holds the first such call of a session back and says why; if your own words

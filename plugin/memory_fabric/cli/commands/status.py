@@ -33,7 +33,7 @@ STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE
 
 
 def status(as_json: show.AsJson = False) -> int:
-    """Show the state of the three tiers, recall, capture, sharing and forwarding.
+    """Show the state of tiers, recall, capture, sharing, forwarding.
 
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
     Below are the switches, the number of records by others, the unprocessed texts of other

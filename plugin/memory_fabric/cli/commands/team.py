@@ -114,7 +114,7 @@ def team(
         bool, typer.Option("--json", help="Answer in JSON, without asking.")
     ] = False,
 ) -> int:
-    """Share this project's memories with others through a log in PostgreSQL.
+    """Share memories with others through a log in PostgreSQL.
 
     `team init DSN` makes a space in a database (PostgreSQL 14 or newer), `team add` lets a role
     in, and `team join DSN` ties this project to the space: its records of scope team and its graph

@@ -69,7 +69,7 @@ def uninstall(
         ),
     ] = False,
 ) -> int:
-    """Revert setup, delete the memory on request, and show how to uninstall the plugin.
+    """Revert setup, delete the memory if asked, show the last steps.
 
     Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
     since. A terminal asks what to keep of the memory; otherwise all of it stays without `--purge`.

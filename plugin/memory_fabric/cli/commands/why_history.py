@@ -10,7 +10,6 @@ import typer
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record
 from memory_fabric.store import file_states
 from memory_fabric.store.history import describe, trace
 from memory_fabric.store.history.trace import (
@@ -36,7 +35,7 @@ def why(
     ],
     as_json: show.AsJson = False,
 ) -> int:
-    """Show where a memory comes from, and which sessions were given it.
+    """Show where a memory comes from and which sessions were given it.
 
     Shows who stated it, when and where, which tiers hold it, and which sessions and agents were
     given it; for an entity, the same for each observation. For a deleted memory it shows who
@@ -61,7 +60,7 @@ def _tell_record(origin: RecordTrace, files: dict[str, str], as_json: bool) -> N
     show.line(f"{record.type} {short_id(record.id)}: {one_line(record.what)}", style="bold")
     named = "; ".join(f"{path} {FILE_STATES[how]}" for path, how in files.items())
     removed = ("removed", _deletion(origin.deletion))
-    show.facts((*_reasons(record, origin), ("files", named), removed))
+    show.facts((*formatting.origin_facts(origin), ("files", named), removed))
     _show_injections(origin.injections)
 
 
@@ -106,24 +105,6 @@ def _show_injections(injections: Iterable[Injection]) -> None:
         )
     if not given:
         show.line("given to no session yet")
-
-
-def _reasons(record: Record, origin: RecordTrace) -> tuple[tuple[str, str], ...]:
-    superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
-    status = "removed" if origin.deletion else record.status
-    return (
-        ("why", one_line(record.why)),
-        ("instead of", ", ".join(record.alternatives)),
-        ("said by", formatting.said_by(record)),
-        ("where", ", ".join(part for part in (record.project, record.origin) if part)),
-        ("sessions", ", ".join(part for part in origin.seen_in if part)),
-        ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
-        ("scope", f"{record.scope}, domain {record.domain}"),
-        ("category", record.category),
-        ("state", status + (", pinned" if record.pinned else "") + superseded),
-        ("entities", ", ".join(e.name for e in record.entities)),
-        ("stored in", ", ".join(origin.tiers)),
-    )
 
 
 def _speaker(said: Statement) -> str:

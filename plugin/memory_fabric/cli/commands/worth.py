@@ -39,7 +39,7 @@ def worth(
     ] = None,
     as_json: show.AsJson = False,
 ) -> int:
-    """Show what sessions were told, what it cost, and what of it was used.
+    """Show what sessions were told, what it cost, and what was used.
 
     Counts what this project's sessions were given at their start, with prompts and as subagents,
     by kind and by channel, the headings and the request for notes included. An item counts as used

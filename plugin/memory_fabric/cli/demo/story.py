@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 PROJECT = "orders-api"
-FIRST, SECOND = "5e551011-0000-4000-8000-000000000001", "5e551011-0000-4000-8000-000000000002"
+MONDAY, TUESDAY, WEDNESDAY = (f"5e551011-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 
-RULE = "Never start the dev server, I'll run the server myself."
+RULE = "Never start the dev server, I run it myself."
 NOTED_RULE = (
     "Understood.\n\n"
-    "Noted rule: Never start the dev server; the user runs the server himself. "
-    'From: "Never start the dev server, I\'ll run the server myself"'
+    "Noted rule: Never start the dev server; the user runs it himself. "
+    'From: "Never start the dev server, I run it myself"'
 )
 DECISION = "Let's use MongoDB for the analytics DB."
 NOTED_DECISION = (
     "Set up.\n\n"
-    'Noted decision: The analytics DB uses MongoDB. From: "Let\'s use MongoDB for the analytics DB"'
+    'Noted decision: The analytics DB uses MongoDB. From: "use MongoDB for the analytics DB"'
 )
 TASK = "The orders list times out. Please find out why and fix it."
-FAILING = "pytest tests/test_orders.py::test_list_is_fast"
-FAILURE = "FAILED test_list_is_fast - TimeoutError: GET /orders?page=9000 took 31 s"
+FAILING = "pytest tests/test_orders.py"
+FAILURE = "TimeoutError: GET /orders took 31 s"
+PASSING = "1 passed in 0.4 s"
 CHANGED_FILE = "src/orders/list.py"
-ANSWER = "Fixed: the orders list is paged by cursors now. The test passes."
-SUMMARY = (
-    "<analysis>-</analysis>\n<summary>\nThe orders list was made fast.\n"
-    "Noted decision: Pages of the orders list have 50 rows. Why: the mobile client needs it.\n"
-    "</summary>"
-)
+ANSWER = "Fixed: the orders list is paged by cursors now."
+
+PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
+UNRELATED = "Which colour would you paint a garden shed?"
 CORRECTION = "No, we use PostgreSQL for the analytics DB, not MongoDB: we need window functions."
 # It names what it replaces by the id that the cue told.
 NOTED_CORRECTION = (
     "Changed.\n\n"
     "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
-    'Instead of: {id}. From: "we use PostgreSQL for the analytics DB, not MongoDB"'
+    'Instead of: {id}. From: "we use PostgreSQL for the analytics DB"'
 )
-PARAPHRASE = "The list test runs into a TimeoutError again. What was it last time?"
-UNRELATED = "Which colour would you paint a garden shed?"
 AGENT = "database-engineer"
-AGENT_TASK = "Write the migration that adds the analytics tables for monthly revenue."
+AGENT_TASK = "Write the migration for the analytics tables."
 
-# Words that the model of session 2 must be given.
-RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "src/orders/list.py"
-CHOSEN = "uses PostgreSQL"
+# Words of the memories that sessions must be given.
+RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "changing src/orders/list.py"
+CHOSEN, REASON = "uses PostgreSQL", "window functions"

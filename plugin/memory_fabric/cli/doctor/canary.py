@@ -191,4 +191,5 @@ def _last_line(errors: str) -> str:
 def _check(name: str, well: bool, told: str, trace: str) -> Check:
     if well:
         return Check(name, OK, told)
-    return Check(name, FAULT, trace or "it is not there", "Run scripts/demo: it shows each hook.")
+    remedy = "Run scripts/demo: it names the hook that fails."
+    return Check(name, FAULT, trace or "it is not there", remedy)

@@ -64,7 +64,7 @@ def doctor(
         ),
     ] = False,
 ) -> int:
-    """Check everything that memory depends on, with a remedy for each finding.
+    """Check all that memory depends on, and name remedies.
 
     - **Installation**: interpreter and packages, the files of the plugin, the semantic extra
     - **Claude Code**: release, settings files that cannot be read, hooks that are missing,

@@ -33,6 +33,8 @@ OPEN = frozenset((*HEALTH, "/openapi.json"))
 HEALTH_PER_S = 2000
 # The ingest endpoints, which need a key only if there are permanent keys.
 BRINGING_IN = "/v1/memory/ingest"
+# Paths whose requests have a body; they answer themselves that they cannot be read.
+WITH_BODY = (BRINGING_IN, "/api/changes")
 # A query of four kilobytes, percent-encoded in three bytes each.
 MAX_ADDRESS_BYTES = 16 << 10
 # h11 limits only headers that arrive in pieces.
@@ -101,7 +103,7 @@ class Guard:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
             message = "The headers are longer than 16 KB."
             return refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", message)
-        is_question = scope["method"] in READING and not scope["path"].startswith(BRINGING_IN)
+        is_question = scope["method"] in READING and not scope["path"].startswith(WITH_BODY)
         if is_question and _has_body(headers):
             message = "A read request must not have a body."
             return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)

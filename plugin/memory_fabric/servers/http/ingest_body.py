@@ -6,12 +6,9 @@ accepted.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from typing import Annotated, Any
 
-import orjson
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -32,14 +29,12 @@ from memory_fabric.ingest_protocol import (
     Ingest,
 )
 from memory_fabric.recall.agent_domains import stated_name
-from memory_fabric.servers.http.responses import Refused
+from memory_fabric.servers.http.json_body import object_in, of_field
 from memory_fabric.text import encodable
 
 # The tolerance for a sender's clock; errors of time zones are smaller.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
-BOM = b"\xef\xbb\xbf"
-JSON_TYPE = "application/json"
 
 
 def _storable(value: Any) -> Any:
@@ -159,69 +154,8 @@ class IngestBody(BaseModel):
 
 def ingest_in(content_type: str, body: bytes) -> Ingest:
     """Parse a request. Raises Refused: 400 unless it is a JSON object, 422 for an invalid field."""
-    kind, _, rest = content_type.partition(";")
-    if kind.strip().lower() != JSON_TYPE:
-        raise Refused(
-            HTTPStatus.BAD_REQUEST,
-            "wrong_content_type",
-            f"The body must be {JSON_TYPE}.",
-            f"Send the header Content-Type: {JSON_TYPE}.",
-        )
-    charset = rest.lower().partition("charset=")[2].strip("\"' ")
-    if charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.")
-    value = _parsed(body)
-    if not isinstance(value, dict):
-        raise Refused(HTTPStatus.BAD_REQUEST, "bad_json", "The body must be one JSON object.")
+    value = object_in(content_type, body)
     try:
         return IngestBody.model_validate(value).as_ingest()
     except ValidationError as error:
-        raise _of_field(error) from error
-
-
-def _parsed(body: bytes) -> Any:
-    body = body.removeprefix(BOM)
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        # Half of a pair, as a text cut between two units has it, is no reason to lose the rest.
-        return json.loads(body.decode("utf-8"), parse_constant=_no_number)
-    except UnicodeDecodeError as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error
-    except (ValueError, RecursionError) as error:
-        message = "The body must be one JSON object."
-        raise Refused(HTTPStatus.BAD_REQUEST, "bad_json", message) from error
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _of_field(error: ValidationError) -> Refused:
-    """The refusal that names the first field that is wrong, by its place in a list, too."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
-    field = ".".join(place)
-    why = _said(first["type"], first["msg"])
-    return Refused(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "bad_field",
-        f"{field} {why}.",
-        field=field[:MAX_NAME_CHARS],
-    )
-
-
-# Names that pydantic gives the branches of a type, which no sender wrote.
-_INNER = ("constrained-", "function-", "list[")
-
-
-def _said(kind: str, message: str) -> str:
-    """Return pydantic's message as the end of a sentence that begins with the field's name."""
-    if kind == "missing":
-        return "is missing"
-    if kind == "value_error":
-        return message.removeprefix("Value error, ")
-    words = message.removeprefix("Input ").removeprefix("String ").removeprefix("List ")
-    return words[:1].lower() + words[1:] if words.startswith(("should", "must")) else words
+        raise of_field(error) from error

@@ -12,6 +12,7 @@ from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from memory_fabric.models import SCOPES
 from memory_fabric.recall.filters import TIMES
 from memory_fabric.recall.parse import TYPES
+from memory_fabric.servers.http.change_body import ChangeBody
 from memory_fabric.servers.http.ingest_body import IngestBody
 
 if TYPE_CHECKING:
@@ -77,6 +78,21 @@ class NotReady(BaseModel):
     reasons: list[str]
 
 
+class ChangeAnswer(BaseModel):
+    """What was done, or the preview of it."""
+
+    done: str = Field("", description="`changed`, `remembered`, `forgotten`, `pinned`, …")
+    said: str = Field("", description="The same as a sentence.")
+    record: str = Field("", description="The id of the memory concerned.")
+    preview: dict[str, Any] | None = Field(
+        None, description="What would be changed, with its `code`."
+    )
+    undo: dict[str, Any] | None = Field(
+        None, description="`id` and `code` for an `undo` of this change."
+    )
+    failures: list[str] = []
+
+
 class Anything(BaseModel):
     """A JSON object, as the commands with --json print it."""
 
@@ -108,7 +124,8 @@ SAID = {
     405: "The method is not allowed; the Allow header names the allowed ones.",
     406: "The client accepts neither JSON nor an event stream.",
     408: "The body took too long to arrive.",
-    409: "The idempotency_key was used for another text.",
+    409: "The idempotency_key was used for another text, or what a change names is not as it was "
+    "shown; `current` has it as it is.",
     413: "The body is too large.",
     414: "The address is too long.",
     415: "The content type is not JSON, as MCP messages need.",
@@ -164,6 +181,7 @@ SESSION = {
     "description": "The session id from the response to `initialize`.",
     "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
 }
+PROJECT = _text("project", "The id of a project of this home; without it, the served one.")
 LIMIT = {
     "name": "limit",
     "in": "query",
@@ -238,15 +256,17 @@ ROUTES = (
         method="get",
         says="The whole memory, as the page draws it.",
         answers={200: Anything},
-        errors=(*GUARDED, 405, *FAILING),
+        errors=(*GUARDED, 404, 405, *FAILING),
+        parameters=(PROJECT,),
     ),
     Route(
         path="/api/recall",
         method="get",
         says="The JSON of `memory-fabric recall --explain --json`.",
         answers={200: Anything},
-        errors=(*GUARDED, 405, *FAILING),
+        errors=(*GUARDED, 404, 405, *FAILING),
         parameters=(
+            PROJECT,
             _text("q", "The query, at most 4 KB."),
             LIMIT,
             _text("as_of", "Only what was stored at this time.") | {"schema": _DATE},
@@ -259,6 +279,7 @@ ROUTES = (
         answers={200: "a list"},
         errors=(*GUARDED, 404, 405, *FAILING),
         parameters=(
+            PROJECT,
             _text("name", "The name of an entity or the id of a record; all changes without it."),
             LIMIT,
         ),
@@ -268,7 +289,26 @@ ROUTES = (
         method="get",
         says="The state of the tiers.",
         answers={200: Anything},
+        errors=(*GUARDED, 404, 405, *FAILING),
+        parameters=(PROJECT,),
+    ),
+    Route(
+        path="/api/projects",
+        method="get",
+        says="The projects of this home that hold something, the last changed first.",
+        answers={200: Anything},
         errors=(*GUARDED, 405, *FAILING),
+    ),
+    Route(
+        path="/api/changes",
+        method="post",
+        says="Change the memory, as `edit`, `candidates`, `review --holds`, `pin`, `forget`, "
+        "`merge` and `undo` do. `forget`, `merge` and `undo` without `code` only show what they "
+        "would change.",
+        body=ChangeBody,
+        answers={200: ChangeAnswer},
+        parameters=(PROJECT,),
+        errors=(*GUARDED, 404, 405, 408, 409, 422, *FAILING),
     ),
     Route(
         path="/",

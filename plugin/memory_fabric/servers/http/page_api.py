@@ -1,4 +1,7 @@
-"""The endpoints of the live page: picture, recall, history and status."""
+"""The endpoints of the live page: picture, recall, history, status, and the projects.
+
+All but the list of projects take `project`, the id of one; servers.http.project_stores finds it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.servers.http.project_stores import ProjectStores
     from memory_fabric.store.memory import Memory
 
 MAX_LIMIT = 100
@@ -21,14 +24,14 @@ DEFAULT_HITS, DEFAULT_CHANGES = 20, 50
 
 
 class PageApi:
-    """The endpoints of the page, each answered by the thread that owns the memory."""
+    """The endpoints of the page, each answered by the thread that owns the project's memory."""
 
-    def __init__(self, store: StoreThread) -> None:
-        self._store = store
+    def __init__(self, stores: ProjectStores) -> None:
+        self._stores = stores
 
     async def picture(self, request: Request) -> Response:
         """Return the whole memory as a picture."""
-        return await query_params.answer(self._store, lambda: _picture)
+        return await self._stores.answer(request, lambda: _picture)
 
     async def recall(self, request: Request) -> Response:
         """Return the JSON of `recall --explain --json` for `q`, with `limit` and `as_of`."""
@@ -38,7 +41,7 @@ class PageApi:
             limit = number_in(request, "limit", 1, MAX_LIMIT, DEFAULT_HITS)
             return lambda memory: _recall(memory, text, limit, as_of)
 
-        return await query_params.answer(self._store, asked)
+        return await self._stores.answer(request, asked)
 
     async def history(self, request: Request) -> Response:
         """Return the JSON of `history NAME --json` for `name`, with `limit`."""
@@ -48,17 +51,21 @@ class PageApi:
             limit = number_in(request, "limit", 1, MAX_LIMIT, DEFAULT_CHANGES)
             return lambda memory: _history(memory, name, limit)
 
-        return await query_params.answer(self._store, asked)
+        return await self._stores.answer(request, asked)
 
     async def status(self, request: Request) -> Response:
         """Return the state of the tiers."""
-        return await query_params.answer(self._store, lambda: _status)
+        return await self._stores.answer(request, lambda: _status)
+
+    async def projects(self, _request: Request) -> Response:
+        """Return the projects of this home; of a confined server those with its domain."""
+        return await query_params.answer(self._stores.served, lambda: _projects)
 
 
 def _picture(memory: Memory) -> dict[str, Any]:
     from memory_fabric.viewer.picture import picture  # with the first question
 
-    return picture(memory, ids.timestamp()) | {"live": True}
+    return picture(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
 
 def _recall(memory: Memory, text: str, limit: int, as_of: str) -> dict[str, Any]:
@@ -86,3 +93,15 @@ def _status(memory: Memory) -> dict[str, Any]:
     from memory_fabric.store.health import status as health
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
+
+
+def _projects(memory: Memory) -> dict[str, Any]:
+    from memory_fabric.recall.agent_domains import visible_to_process
+    from memory_fabric.redaction import prefilter
+    from memory_fabric.store.projects import home_projects  # with the first question
+
+    seen, settings = visible_to_process(memory), memory.settings
+    found = home_projects.summaries(settings.home, seen.domains[0] if seen.domains else "")
+    listed = [home_projects.as_json(one, settings.user_home) for one in found]
+    here = memory.project.id if memory.project else ""
+    return {"projects": prefilter.all_without_secrets(listed, {}), "served": here}

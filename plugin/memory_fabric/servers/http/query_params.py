@@ -10,7 +10,7 @@ from starlette.responses import Response
 from memory_fabric.errors import BadInput
 from memory_fabric.redaction.prefilter import all_without_secrets, without_secrets
 from memory_fabric.servers import refresh
-from memory_fabric.servers.http.responses import of_error, without_places
+from memory_fabric.servers.http.responses import Refused, of_error, without_places
 from memory_fabric.text import encodable
 
 if TYPE_CHECKING:
@@ -29,8 +29,13 @@ MAX_SHOWN_CHARS = 40
 ECHOES = ("query", "label", "notes", "searched")
 
 
-async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
-    """Run the job that `asked` returns, and answer with its result or an error as JSON."""
+async def answer(
+    store: StoreThread, asked: Callable[[], Job], *, changes: bool = False
+) -> Response:
+    """Run the job that `asked` returns, and answer with its result or an error as JSON.
+
+    `changes` says that the job writes.
+    """
     try:
         job = asked()
 
@@ -40,7 +45,9 @@ async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
             refresh.told(memory)
             return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
-        content = await store.ask(answered, at_once=False)
+        content = await store.ask(answered, changes=changes, at_once=False)
+    except Refused as refused:
+        return refused.answer
     except Exception as error:  # noqa: BLE001 - one request must not end the server
         return of_error(error)
     return Response(content, media_type="application/json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
@@ -49,9 +49,12 @@ class Refused(Exception):
         *,
         field: str = "",
         headers: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
-        self.answer = refusal(status, code, message, remedy, field=field, headers=headers)
+        self.answer = refusal(
+            status, code, message, remedy, field=field, headers=headers, more=more
+        )
 
 
 def refusal(
@@ -62,9 +65,13 @@ def refusal(
     *,
     field: str = "",
     headers: Mapping[str, str] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Response:
-    """Return an error as JSON: a code for programs, a message, a remedy, and the wrong field."""
-    error = {"code": code, "message": message, "remedy": remedy}
+    """Return an error as JSON: a code for programs, a message, a remedy, and the wrong field.
+
+    `more` are further members of the error.
+    """
+    error = {"code": code, "message": message, "remedy": remedy, **(more or {})}
     if field:
         error["field"] = field
     return JSONResponse({"error": error}, status, headers)

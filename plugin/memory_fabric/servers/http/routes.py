@@ -15,12 +15,13 @@ from starlette.routing import Route
 
 from memory_fabric import ingest_protocol
 from memory_fabric.errors import FabricError
-from memory_fabric.servers.http import ingest_api, mcp_endpoint, recall_api
+from memory_fabric.servers.http import changes_api, ingest_api, mcp_endpoint, recall_api
 from memory_fabric.servers.http.auth import FRONT
 from memory_fabric.servers.http.bodies import WithBody
 from memory_fabric.servers.http.health_api import HealthApi
 from memory_fabric.servers.http.openapi import document
 from memory_fabric.servers.http.page_api import PageApi
+from memory_fabric.servers.http.project_stores import ProjectStores
 from memory_fabric.servers.http.responses import of_fault, of_route
 from memory_fabric.viewer.page import page
 
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
     from memory_fabric.servers.http.keys import Keys
     from memory_fabric.servers.store_thread import StoreThread
 
+# The most seconds for each other project's memory to write what a change of the page left.
+CLOSE_GRACE_S = 0.5
+
 
 def application(
     store: StoreThread, settings: Settings, keys: Keys, writer: BatchedWriter, worker: WorkerChild
 ) -> Starlette:
     """Build the application with all endpoints."""
+    stores = ProjectStores(store, settings)
     html = page({"live": True}, live=True)
 
     async def front(_request: Request) -> Response:
@@ -62,9 +67,10 @@ def application(
             except Exception as error:  # noqa: BLE001 - the worker must be ended in any case
                 _say(error)
             finally:
+                stores.close(CLOSE_GRACE_S)
                 await worker.end()
 
-    api, health, states = PageApi(store), HealthApi(writer, worker), ingest_api.StateApi(writer)
+    api, health, states = PageApi(stores), HealthApi(writer, worker), ingest_api.StateApi(writer)
     app = Starlette(
         routes=[
             Route(ingest_protocol.PATH, ingest_api.IngestEndpoint(writer), methods=["POST"]),
@@ -80,6 +86,8 @@ def application(
             Route("/api/recall", api.recall),
             Route("/api/history", api.history),
             Route("/api/status", api.status),
+            Route("/api/projects", api.projects),
+            Route(changes_api.PATH, changes_api.ChangesApi(stores).change, methods=["POST"]),
             Route("/healthz", health.lives),
             Route("/readyz", health.is_ready),
             Route("/openapi.json", described),

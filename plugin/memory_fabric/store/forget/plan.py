@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import checksum
@@ -11,12 +12,18 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store import search
 from memory_fabric.store.database import Database
 from memory_fabric.store.fts_query import match_expression
-from memory_fabric.store.history import resolve
+from memory_fabric.store.history import record_json, resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import stem, terms, words
 
 MAX_FOUND = 50
+# Copies that forgetting leaves.
+STAYS = (
+    "Journals and backups keep copies, and the turn in which it was said can still be found; "
+    "--purge erases these, too."
+)
+TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be restored."
 # Prefix of a turn's id in answers of `recall --json`.
 TURN = "episode:"
 
@@ -89,6 +96,20 @@ class Found:
             parts.append(f"words\t{self.words}\t{self.exact}\t{self.inside}")
         parts += ["everywhere"] if self.everywhere else []
         return f"{checksum(chr(10).join(sorted(parts))):08x}"
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """Return what was found as a JSON object, with its code."""
+    return {
+        "code": found.code,
+        "records": [record_json.as_json(r) for r in found.records],
+        "entities": [
+            {"name": e.name, "entityType": e.type, "observations": list(e.observations)}
+            for e in found.entities
+        ],
+        "observations": [{"entityName": o.entity, "text": o.text} for o in found.observations],
+        "turns": [{"id": t.id, "role": t.role, "at": t.at, "text": t.text} for t in found.turns],
+    }
 
 
 def find(memory: Memory, text: str) -> Found:

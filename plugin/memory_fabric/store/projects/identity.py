@@ -51,10 +51,18 @@ def find_project(
         return None
     found = identify(os.path.realpath(folder))
     id_, others = _registered(home, found, trust)
-    local = os.path.join(found.root, LOCAL_FOLDER)
-    if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
-        local = os.path.join(folder_of(home, id_), "local")
+    local = local_tier(home, id_, found.root, user_home)
     return Project(id_, found.name, found.root, local, found.keys, others)
+
+
+def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
+    """Return the folder of a project's local tier: in its root, or in home if that is unsuitable or
+    the folder is a link to elsewhere.
+    """
+    local = os.path.join(root, LOCAL_FOLDER)
+    if _unsuitable(root, user_home) or os.path.realpath(local) != local:
+        return os.path.join(folder_of(home, project_id), "local")
+    return local
 
 
 def folder_of(home: str, project_id: str) -> str:

@@ -8,8 +8,8 @@ const SHOW = {
   status: showStatus,
 };
 const TABS = [
-  ["graph", "Graph"],
   ["timeline", "Timeline"],
+  ["graph", "Graph"],
   ["search", "Search"],
   ["status", "Status"],
 ];
@@ -70,6 +70,7 @@ function arrive() {
   const place = placeOf(location.hash);
   isReady = false;
   document.body.removeAttribute("data-ready");
+  if (memory.live && projectIn(place) !== memory.of) return changeProject(place);
   readFilters(place.params);
   for (const [view] of TABS) byId(`tab-${view}`)?.toggleAttribute("aria-current", false);
   byId(`tab-${place.view}`)?.setAttribute("aria-current", "page");
@@ -82,6 +83,7 @@ function arrive() {
   if (!place.name && place.view !== "graph") scrollTo(0, 0);
   document.title = titleOf(place);
   if (place.view === "graph") ready();
+  return undefined;
 }
 
 function titleOf(place) {
@@ -93,7 +95,7 @@ function titleOf(place) {
 
 function showTabs() {
   for (const [view] of TABS) byId(`tab-${view}`).href = hashOf(view);
-  byId("brand").href = hashOf("graph");
+  byId("brand").href = hashOf(FIRST_VIEW);
 }
 
 function makeBar() {
@@ -128,8 +130,9 @@ function makeBar() {
       svg("circle", { cx: "8", cy: "22", r: "4.5" }),
       svg("circle", { cx: "25", cy: "21.5", r: "4.5" }),
     ),
-    el("span", {}, memory.project ? short(memory.project, 24) : "memory"),
+    el("span", {}),
   );
+  makeSwitcher();
   byId("bar").hidden = false;
   if (memory.live)
     byId("help").before(
@@ -153,18 +156,29 @@ function makeBar() {
 
 /** Take the memory as it is now; of several readings under way the newest counts. */
 async function readAgain() {
-  const mine = (readings += 1);
-  const picture = await fetchedPicture();
-  if (mine !== readings) return undefined;
+  const picture = await newestPicture();
+  if (!picture) return undefined;
   byId("unread")?.remove();
   if (picture.error) {
     byId("main").prepend(el("div", { id: "unread" }, problem(picture.error)));
     return undefined;
   }
-  memory = modelled(picture);
+  takeMemory(picture);
+  return announce("Memory was read again.");
+}
+
+/** The memory of the project in use; null if another reading began meanwhile. */
+async function newestPicture() {
+  const mine = (readings += 1);
+  const picture = await fetchedPicture();
+  return mine === readings ? picture : null;
+}
+
+/** Show the place with this memory. */
+function takeMemory(picture) {
+  memory = Object.assign(modelled(picture), { of: current.project });
   Object.assign(graph, { scene: null, overview: null, opened: [] });
   arrive();
-  return announce("Memory was read again.");
 }
 
 /** A place that is new has no depth yet: it is one step further. */
@@ -195,9 +209,10 @@ function listen() {
 async function begin() {
   const embedded = JSON.parse(byId("memory").textContent);
   takeTheme();
+  if (embedded.live) current.project = projectIn(placeOf(location.hash));
   const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
-  if (picture.error) return fill(byId("main"), problem(picture.error));
-  memory = modelled(picture);
+  if (picture.error) return showUnread(picture.error);
+  memory = Object.assign(modelled(picture), { of: current.project });
   makeBar();
   listen();
   depth = history.state?.depth ?? 0;

@@ -9,10 +9,11 @@ const KEYS = [
       byId("find").select();
     },
   ],
-  ["g", "graph", () => go(hashOf("graph"))],
   ["t", "timeline", () => go(hashOf("timeline"))],
+  ["g", "graph", () => go(hashOf("graph"))],
   ["s", "search", () => go(hashOf("search"))],
   ["i", "status", () => go(hashOf("status"))],
+  ["p", "projects", openProjects],
   ["j \u2193", "next in a list", () => step(1)],
   ["k \u2191", "previous in a list", () => step(-1)],
   ["Enter", "open what has the focus", null],
@@ -102,12 +103,13 @@ function escape(event) {
   if (byId("keys").open) return;
   // The browser tells of a step only after it is made; a key may come between.
   noteDepth();
-  if (!byId("found").hidden) closeSuggestions();
+  if (!byId("projects").hidden) closeProjects();
+  else if (!byId("found").hidden) closeSuggestions();
   else if (!byId("filters").hidden) openFilters(false);
   else if (event.target === byId("find")) byId("find").blur();
   else if (placeOf(location.hash).view === "graph") backOut();
   else if (depth > 0) history.back();
-  else go(hashOf("graph"));
+  else go(hashOf(FIRST_VIEW));
 }
 
 function showKeys() {

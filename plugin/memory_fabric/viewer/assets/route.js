@@ -1,6 +1,7 @@
 // The address: #/view/name?query. It contains the filters, so that links carry them.
 
-const VIEWS = ["graph", "timeline", "search", "entity", "status"];
+const VIEWS = ["timeline", "graph", "search", "entity", "status"];
+const FIRST_VIEW = "timeline";
 const LONGEST_PATH = 300;
 
 /** The place that a hash names. */
@@ -8,7 +9,7 @@ function placeOf(hash) {
   const [path, question = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, ...rest] = path.split("/");
   return {
-    view: VIEWS.includes(view) ? view : "graph",
+    view: VIEWS.includes(view) ? view : FIRST_VIEW,
     name: decoded(rest.join("/")),
     params: new URLSearchParams(question),
   };
@@ -29,9 +30,10 @@ function dateIn(params, key) {
   return !Number.isNaN(time) && dateOf(Math.floor(time / DAY_MS)) === date ? date : "";
 }
 
-/** The hash of a place, with the filters in force; `params` overrides, null removes. */
+/** The hash of a place, with the project and the filters; `params` overrides, null removes. */
 function hashOf(view, name = "", params = {}) {
   const question = filterParams();
+  if (current.project) question.set("project", current.project);
   for (const [key, value] of Object.entries(params)) {
     if (value === null || value === undefined || value === "") question.delete(key);
     else question.set(key, value);

@@ -119,11 +119,15 @@ function explained(result, meta) {
 // A large memory takes a while; a server that hangs has no answer at all.
 const PATIENCE_MS = 60000;
 
-/** JSON of the server; {error} where there is none. */
-async function fetched(path) {
+/**
+ * JSON of the server about the project in use; {error} where there is none. `options` are those of
+ * fetch.
+ */
+async function fetched(path, options = {}) {
   try {
-    const answer = await fetch(path, {
-      headers: { Accept: "application/json" },
+    const answer = await fetch(ofProject(path), {
+      ...options,
+      headers: { Accept: "application/json", ...options.headers },
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     return (await answer.json()) ?? {};

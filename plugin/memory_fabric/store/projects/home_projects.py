@@ -1,0 +1,210 @@
+"""The projects of this home for those who look at them: a list, and the memory of one.
+
+Looking changes nothing: no folder is registered, and a database of an older release is neither
+migrated nor repaired.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.errors import FabricError, NotFound, StoreUnavailable
+from memory_fabric.ids import is_project_id
+from memory_fabric.models import Project
+from memory_fabric.store import files
+from memory_fabric.store.database import is_lost, open_to_look, open_to_show
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import claims, identity
+from memory_fabric.store.sqlite import sqlite3
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from memory_fabric.config import Settings
+    from memory_fabric.models import Registry
+    from memory_fabric.store.database import Database
+
+REMOTE = "remote:"
+Stamp = tuple[tuple[int, int], ...]
+
+
+class Summary(Value):
+    """A project in the list: its last known folder, the number of its records without candidates,
+    and the time of its last change; `readable` is False if its database cannot be read.
+    """
+
+    id: str
+    name: str
+    folder: str = ""
+    records: int = 0
+    changed_at: str = ""
+    readable: bool = True
+
+
+class ShownMemory(Memory):
+    """The memory of another project than the one that this process works in.
+
+    Reading leaves its files as they are. The first change opens them as a session there would.
+    """
+
+    def __init__(self, settings: Settings, project: Project) -> None:
+        super().__init__(settings, project, repair=False)
+        # Of databases that were copied: the state of their files then.
+        self._copied: dict[str, Stamp] = {}
+
+    def has_moved(self) -> bool:
+        """True if the project's folder or its place in home is another one since."""
+        stamp = identity.registry_stamp(self.settings.home)
+        if self.project is None or stamp == self._registered:
+            return False
+        self._registered = stamp
+        registry = identity.read_registry(self.settings.home)
+        return _project(self.settings, registry, self.project.id) != self.project
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """Return the open database of a kind; to write (`create`), not one opened for reading."""
+        known = self._open.get(kind)
+        if known is not None and known.read_only and (create or self._is_outdated(known)):
+            self._open.pop(kind).close()
+        return super().database(kind, create=create)
+
+    def limited_to(self, domains: Sequence[str]) -> Memory | None:
+        """Return None: views of domains are those of any memory.
+
+        Raises StoreUnavailable if a database is of an older release, which views would migrate.
+        """
+        old = [database for database in self.databases() if database.is_copy]
+        if old:
+            raise StoreUnavailable(
+                old[0].path,
+                "This memory is of an older release.",
+                remedy="Start a session in its project once.",
+            )
+        return None
+
+    def _is_outdated(self, database: Database) -> bool:
+        return database.is_copy and self._copied.get(database.kind) != _stamp(database.path)
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        if create or is_lost(path, self.journal_of(kind)):
+            return super()._opened(path, kind, create)
+        self._copied[kind] = _stamp(path)
+        return open_to_show(path, kind)
+
+
+def memory_of(settings: Settings, project_id: str) -> Memory:
+    """Return the memory of a project of this home. Raises NotFound.
+
+    Without a folder on this machine that belongs to it, its local tier is in home.
+    """
+    registry = identity.read_registry(settings.home)
+    if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
+        raise NotFound(
+            "project",
+            f"There is no project {project_id[:40]!r} in this home.",
+            remedy="memory-fabric project list shows all.",
+        )
+    project = _project(settings, registry, project_id)
+    folder = project.root if os.path.isdir(project.root) else ""
+    memory = ShownMemory(settings._replace(project_dir=folder), project)
+    memory.follow_switches()
+    return memory
+
+
+def summaries(home: str, domain: str = "") -> list[Summary]:
+    """Return the projects that hold something, the last changed first.
+
+    With a `domain`, only what belongs to it counts.
+    """
+    registry = identity.read_registry(home)
+    found = [_summary(home, registry, id_, domain) for id_ in _ids(home, registry)]
+    kept = [one for one in found if one is not None]
+    return sorted(kept, key=lambda one: (one.changed_at, one.name), reverse=True)
+
+
+def _ids(home: str, registry: Registry) -> list[str]:
+    ids = (*registry.keys.values(), *identity.project_ids(home))
+    return list(filter(is_project_id, dict.fromkeys(ids)))
+
+
+def _project(settings: Settings, registry: Registry, id_: str) -> Project:
+    name = str(identity.read_card(settings.home, id_).get("name") or id_)
+    in_home = os.path.join(identity.folder_of(settings.home, id_), "local")
+    folders = _folders(registry, id_)
+    for folder in filter(os.path.isdir, folders):
+        found = identity.identify(os.path.realpath(folder))
+        if identity.place_owner(registry, found) == id_:
+            local = identity.local_tier(settings.home, id_, found.root, settings.user_home)
+            return Project(id_, found.name, found.root, local, found.keys)
+    return Project(id_, name, folders[0] if folders else in_home, in_home, ())
+
+
+def _folders(registry: Registry, id_: str) -> list[str]:
+    """Return the folders that a project has or had, as its keys name them."""
+    keys = [key for key, owner in registry.keys.items() if owner == id_]
+    found = [claims.folder_in(key) for key in keys if not key.startswith(REMOTE)]
+    return [folder for folder in dict.fromkeys(found) if os.path.isabs(folder)]
+
+
+def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | None:
+    """Return the summary of a project; None if it holds nothing."""
+    path = os.path.join(identity.folder_of(home, id_), "graph.db")
+    name = str(identity.read_card(home, id_).get("name") or id_)
+    folder = next(iter(_folders(registry, id_)), "")
+    try:
+        counted = _counted(path, domain)
+    except (FabricError, sqlite3.Error):
+        return None if domain else Summary(id_, name, folder, readable=False)
+    if counted is None:
+        return None
+    return Summary(id_, name, folder, *counted)
+
+
+def _counted(path: str, domain: str) -> tuple[int, str] | None:
+    """Return the number of records and the time of the last change; None if there is nothing."""
+    database = open_to_look(path, "project") if files.size_of(path) else None
+    if database is None:
+        return None
+    where, values = ("domain = ?", (domain,)) if domain else ("1", ())
+    try:
+        rows = database.row(
+            f"SELECT (SELECT count(*) FROM records WHERE status <> 'candidate' AND {where}), "
+            f"(SELECT count(*) FROM entities WHERE {where}), "
+            f"(SELECT max(created_at) FROM records WHERE {where}), "
+            "(SELECT created_at FROM operations ORDER BY seq DESC LIMIT 1)",
+            values * 3,
+        )
+    finally:
+        database.close()
+    return _shown(rows, domain) if rows else None
+
+
+def _shown(row: Sequence[Any], domain: str) -> tuple[int, str] | None:
+    records, entities, said_at, changed_at = row
+    if not (records or entities):
+        return None
+    return int(records), str((said_at if domain else changed_at) or "")
+
+
+def _stamp(path: str) -> Stamp:
+    """Return a value that changes with the file or its write-ahead log."""
+    return tuple(_state(path + ending) for ending in ("", "-wal"))
+
+
+def _state(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
+
+
+def as_json(summary: Summary, user_home: str) -> dict[str, Any]:
+    """Return a summary for programs, its folder below the user's home as `~/…`."""
+    folder = summary.folder
+    if user_home and folder.startswith(os.path.join(user_home, "")):
+        folder = "~" + folder[len(user_home.rstrip(os.sep)) :]
+    return {**summary._asdict(), "folder": folder}

@@ -1,0 +1,151 @@
+"""Other projects of a home on one server: the list, and the memory of the one that is asked for."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from command_line import run_here
+from servers.http.http_server import Serving, serving
+
+OLDEST = Path(__file__).parents[2] / "store/databases/v1.db.gz"
+ISOLATED = "[domains.legal]\nisolate = true\n"
+
+
+class Home(Shell):
+    """A shell with more projects beside the one that is served."""
+
+    def project_at(self, name: str, *texts: str, domain: str = "general") -> str:
+        """Make a project of this name with these memories; return its id."""
+        folder = self.project.parent / name
+        (folder / ".git").mkdir(parents=True)
+        for text in texts:
+            words = ("remember", text, "--domain", domain)
+            assert run_here(words, self.environ, folder, "").status == 0
+        (found,) = self.memory.glob(f"projects/{name}-*")
+        return found.name
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home with a served project, two others, and one of the first release."""
+    home = Home(tmp_path_factory.mktemp("projects"))
+    home.remember("Use cursor-pagination for the orders-api")
+    home.project_at("billing", "Use Stripe for the invoices", "Always round to cents")
+    home.project_at("claims", "Never send a claim by fax", domain="legal")
+    old = home.project_at("legacy", "Something else")
+    (home.memory / "projects" / old / "graph.db").write_bytes(gzip.decompress(OLDEST.read_bytes()))
+    home.project_at("nothing", "x")
+    return home
+
+
+@pytest.fixture(scope="module")
+def server(home: Home) -> Iterator[Serving]:
+    """A server of the first project."""
+    with serving(home) as found:
+        yield found
+
+
+def id_of(home: Home, name: str) -> str:
+    """The id of a project."""
+    (found,) = home.memory.glob(f"projects/{name}-*")
+    return found.name
+
+
+def test_the_list_names_every_project_that_holds_something(home: Home, server: Serving) -> None:
+    answer = server.ask("/api/projects")
+
+    rows = {one["name"]: one for one in answer["projects"]}
+    assert set(rows) == {"shop", "billing", "claims", "legacy", "nothing"}
+    assert answer["served"] == id_of(home, "shop")
+    assert (rows["billing"]["records"], rows["billing"]["readable"]) == (2, True)
+    assert rows["billing"]["folder"].endswith("/billing")
+    moments = [one["changed_at"] for one in answer["projects"]]
+    assert moments == sorted(moments, reverse=True) and all(moments)
+
+
+def test_a_question_about_another_project_is_answered_from_its_memory(
+    home: Home, server: Serving
+) -> None:
+    billing = id_of(home, "billing")
+
+    picture = server.ask("/api/picture", project=billing)
+    found = server.ask("/api/recall", project=billing, q="invoices")
+    tiers = server.ask("/api/status", project=billing)["tiers"]
+    changes = server.ask("/api/history", project=billing)
+
+    assert picture["project"] == {"name": "billing", "id": billing}
+    assert {one["what"] for one in picture["records"]} == {
+        "Use Stripe for the invoices",
+        "Always round to cents",
+    }
+    assert "Stripe" in found["results"][0]["text"]
+    assert billing in next(tier["where"] for tier in tiers if tier["tier"] == "graph")
+    assert len(changes) == 2
+    assert server.ask("/api/picture")["project"]["name"] == "shop"
+    assert server.ask("/api/picture", project=id_of(home, "shop"))["project"]["name"] == "shop"
+
+
+def test_looking_at_a_memory_of_the_first_release_leaves_its_file_as_it_is(
+    home: Home, server: Serving
+) -> None:
+    legacy = id_of(home, "legacy")
+    folder = home.memory / "projects" / legacy
+    before = (folder / "graph.db").read_bytes()
+
+    picture = server.ask("/api/picture", project=legacy)
+    found = server.ask("/api/recall", project=legacy, q="api")
+
+    assert "api" in {one["name"] for one in picture["entities"]}
+    assert found["total_results"] > 0
+    assert (folder / "graph.db").read_bytes() == before
+    assert not list(folder.glob("graph.db-wal")) and not (folder / "backups").exists()
+
+
+@pytest.mark.parametrize("asked", ["shop-000000000000", "../user", "..", "%", "x" * 300])
+def test_what_is_no_project_of_this_home_is_not_found(server: Serving, asked: str) -> None:
+    reply = server.get(f"/api/picture?project={asked}")
+
+    assert (reply.status, reply.code) == (404, "not_found")
+    assert "project list" in reply.json["error"]["remedy"]
+
+
+def test_without_the_key_no_project_is_named(home: Home, server: Serving) -> None:
+    for path in ("/api/projects", f"/api/picture?project={id_of(home, 'billing')}"):
+        assert server.get(path, key="none").status == 401
+
+
+def test_a_server_of_an_isolated_domain_shows_that_domain_of_others_only(home: Home) -> None:
+    (home.memory / "config.toml").write_text(ISOLATED)
+    try:
+        with serving(home, MEMORY_FABRIC_DOMAIN="legal") as confined:
+            listed = confined.ask("/api/projects")["projects"]
+            others = confined.ask("/api/picture", project=id_of(home, "billing"))
+            own = confined.ask("/api/picture", project=id_of(home, "claims"))
+            old = confined.get(f"/api/picture?project={id_of(home, 'legacy')}")
+    finally:
+        (home.memory / "config.toml").unlink()
+
+    assert [(one["name"], one["records"]) for one in listed] == [("claims", 1)]
+    assert (others["records"], others["entities"]) == ([], [])
+    assert [one["what"] for one in own["records"]] == ["Never send a claim by fax"]
+    assert (old.status, old.code) == (503, "unavailable")
+
+
+def test_a_project_whose_folder_is_gone_is_shown_all_the_same(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    gone = home.project_at("gone", "Use tabs in the Makefile")
+    (home.project.parent / "gone" / ".git").rmdir()
+    for left in sorted((home.project.parent / "gone").rglob("*"), reverse=True):
+        left.rmdir() if left.is_dir() else left.unlink()
+    (home.project.parent / "gone").rmdir()
+
+    with serving(home) as server:
+        picture = server.ask("/api/picture", project=gone)
+
+    assert [one["what"] for one in picture["records"]] == ["Use tabs in the Makefile"]
+    assert not (home.project.parent / "gone").exists()
