@@ -6,9 +6,11 @@ const SHOW = {
   search: showSearch,
   entity: showEntity,
   status: showStatus,
+  review: showReview,
 };
 const TABS = [
   ["timeline", "Timeline"],
+  ["review", "Review"],
   ["graph", "Graph"],
   ["search", "Search"],
   ["status", "Status"],
@@ -80,6 +82,7 @@ function arrive() {
   showTabs();
   showFilters();
   SHOW[place.view](place);
+  pointToReview();
   if (!place.name && place.view !== "graph") scrollTo(0, 0);
   document.title = titleOf(place);
   if (place.view === "graph") ready();
@@ -104,6 +107,7 @@ function makeBar() {
     timeline: "M3 2.5v11M3 4h9M3 8h7M3 12h10",
     search: "M7 2.6a4.4 4.4 0 1 0 0 8.8 4.4 4.4 0 0 0 0-8.8M10.4 10.4l3.4 3.4",
     status: "M1.5 8.5h3l2-5 3 9 2-4h3",
+    review: "M2 4.5 3.5 6 6 3M2 11l1.5 1.5L6 9.5M8.5 4.5H14M8.5 11H14",
   };
   fill(
     byId("tabs"),
@@ -132,6 +136,7 @@ function makeBar() {
     ),
     el("span", {}),
   );
+  makeUndoButton();
   makeSwitcher();
   byId("bar").hidden = false;
   if (memory.live)

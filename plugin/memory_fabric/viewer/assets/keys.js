@@ -13,6 +13,8 @@ const KEYS = [
   ["g", "graph", () => go(hashOf("graph"))],
   ["s", "search", () => go(hashOf("search"))],
   ["i", "status", () => go(hashOf("status"))],
+  ["r", "review", () => go(hashOf("review"))],
+  ["u", "undo the last change", () => openUndo()],
   ["p", "projects", openProjects],
   ["j \u2193", "next in a list", () => step(1)],
   ["k \u2191", "previous in a list", () => step(-1)],

@@ -200,7 +200,7 @@ function recordCard(record, asOf = "") {
     alternatives.length > 0 && told("why", quiet("instead of "), alternatives.join(", ")),
     chain(record),
     entityTags(record.entities.map((i) => memory.entities[i]).filter(Boolean)),
-    recordFoot(record),
+    el("div", { class: "card-end" }, recordFoot(record), recordActions(record)),
   );
 }
 
