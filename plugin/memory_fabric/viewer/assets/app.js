@@ -6,10 +6,12 @@ const SHOW = {
   search: showSearch,
   entity: showEntity,
   status: showStatus,
+  review: showReview,
 };
 const TABS = [
   ["timeline", "Timeline"],
   ["graph", "Graph"],
+  ["review", "Review"],
   ["search", "Search"],
   ["status", "Status"],
 ];
@@ -70,7 +72,7 @@ function arrive() {
   const place = placeOf(location.hash);
   isReady = false;
   document.body.removeAttribute("data-ready");
-  if (memory.live && projectIn(place) !== memory.of) return changeProject(place);
+  if (current.asks && projectIn(place) !== memory.of) return changeProject(place);
   readFilters(place.params);
   for (const [view] of TABS) byId(`tab-${view}`)?.toggleAttribute("aria-current", false);
   byId(`tab-${place.view}`)?.setAttribute("aria-current", "page");
@@ -80,6 +82,7 @@ function arrive() {
   showTabs();
   showFilters();
   SHOW[place.view](place);
+  pointToReview();
   if (!place.name && place.view !== "graph") scrollTo(0, 0);
   document.title = titleOf(place);
   if (place.view === "graph") ready();
@@ -104,6 +107,7 @@ function makeBar() {
     timeline: "M3 2.5v11M3 4h9M3 8h7M3 12h10",
     search: "M7 2.6a4.4 4.4 0 1 0 0 8.8 4.4 4.4 0 0 0 0-8.8M10.4 10.4l3.4 3.4",
     status: "M1.5 8.5h3l2-5 3 9 2-4h3",
+    review: "M2 4.5 3.5 6 6 3M2 11l1.5 1.5L6 9.5M8.5 4.5H14M8.5 11H14",
   };
   fill(
     byId("tabs"),
@@ -133,6 +137,7 @@ function makeBar() {
     el("span", {}),
   );
   makeSwitcher();
+  makeUndoButton();
   byId("bar").hidden = false;
   if (memory.live)
     byId("help").before(
@@ -209,8 +214,9 @@ function listen() {
 async function begin() {
   const embedded = JSON.parse(byId("memory").textContent);
   takeTheme();
-  if (embedded.live) current.project = projectIn(placeOf(location.hash));
-  const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
+  current.asks = Boolean(embedded.live && !embedded.entities);
+  if (current.asks) current.project = projectIn(placeOf(location.hash));
+  const picture = current.asks ? await fetchedPicture() : embedded;
   if (picture.error) return showUnread(picture.error);
   memory = Object.assign(modelled(picture), { of: current.project });
   makeBar();

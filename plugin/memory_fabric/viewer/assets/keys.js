@@ -14,6 +14,8 @@ const KEYS = [
   ["s", "search", () => go(hashOf("search"))],
   ["i", "status", () => go(hashOf("status"))],
   ["p", "projects", openProjects],
+  ["r", "review", () => go(hashOf("review"))],
+  ["u", "undo the last change", () => openUndo()],
   ["j \u2193", "next in a list", () => step(1)],
   ["k \u2191", "previous in a list", () => step(-1)],
   ["Enter", "open what has the focus", null],

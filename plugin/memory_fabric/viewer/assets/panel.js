@@ -26,6 +26,7 @@ function glance() {
     "div",
     { class: "glance" },
     el("h1", {}, `What is remembered${project}`),
+    reviewNotice(),
     figures(standing),
     healthLine(),
     newestRecords(standing),
@@ -130,6 +131,7 @@ function entityPanel(entity, steps) {
     alsoCalled(entity),
     el("p", { class: "quiet small" }, TRUSTS[entity.trust] ?? entity.trust, `, ${ago(entity.at)}`),
     panelActs(entity, steps, href),
+    entityActions(entity),
     el(
       "ul",
       { class: "plain-list said" },

@@ -107,6 +107,7 @@ function recordPanel({ record, ...node }, steps) {
     ],
     p("quiet small", when(record.at), `, ${ago(record.at)}`),
     recordFoot(record),
+    recordActions(record),
   );
 }
 
