@@ -37,11 +37,10 @@ def test_one_command_makes_every_picture(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     made = {picture.name: size(picture) for picture in tmp_path.iterdir()}
-    assert made.pop("session.png")[0] > 1000
     assert made == SIZES
 
 
-@pytest.mark.parametrize("name", [*SIZES, "session.png"])
+@pytest.mark.parametrize("name", [*SIZES, "session.svg"])
 def test_every_picture_stands_in_a_document(name: str) -> None:
     pages = (ROOT / "README.md", ROOT / "docs/viewer.md")
 
@@ -49,10 +48,10 @@ def test_every_picture_stands_in_a_document(name: str) -> None:
     assert any(f"pictures/{name})" in page.read_text("utf-8") for page in pages)
 
 
-def test_a_picture_that_there_is_none_of_is_refused() -> None:
+def test_an_unknown_argument_is_refused() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/pictures", "sculpture"], capture_output=True, text=True
     )
 
     assert done.returncode == 2
-    assert "scripts/pictures session" in done.stderr
+    assert "scripts/pictures " in done.stderr

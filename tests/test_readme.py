@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from memory_fabric.cli.commands import stale_prune
+from memory_fabric.cli.commands.setup import Client
 from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.recall.staleness import DEFAULT_DAYS, STALE_AFTER_DAYS
 from memory_fabric.setup import packages as installation
@@ -18,6 +20,7 @@ PAGES = sorted(
     p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("hooks/*.md"))
 )
 README = (ROOT / "README.md").read_text("utf-8")
+QUESTIONS = (ROOT / "docs/questions.md").read_text("utf-8")
 FOLDED = " ".join(README.split())
 TIERS = (ROOT / "docs/tiers.md").read_text("utf-8")
 KNOWN = {command.name for command in COMMANDS}
@@ -54,17 +57,38 @@ def test_what_readme_says_of_the_first_installation_is_what_the_lock_holds() -> 
 
 def test_what_readme_says_of_capture_and_of_a_prompt_stands_in_the_benchmarks() -> None:
     measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
+    answers = " ".join(QUESTIONS.split())
 
-    [times] = re.findall(r"Python process: (\S+) times a bare start", FOLDED)
+    [times] = re.findall(r"Python process: (\S+) times a bare start", answers)
     [useful] = re.findall(
-        r"in conversations of 12 real projects (\d+) % of what they stored was useful", FOLDED
+        r"in conversations of 12 real projects (\d+) % of what they stored was useful", answers
     )
-    assert {times, useful} <= measured
+    [kept] = re.findall(r"real coding sessions (\d+) % of the notes were useful", answers)
+    [settled] = re.findall(r"useful, and (\d+) % of what was settled was on record", answers)
+    assert {times, useful, f"0.{kept}", f"0.{settled}"} <= measured
+
+
+def test_readme_is_short_and_its_first_screen_answers() -> None:
+    lines = README.splitlines()
+    first = "\n".join(lines[:40])
+
+    assert len(README.split()) <= 900
+    for needed in ("What you settle", "For people who", "claude plugin install", "session.svg)"):
+        assert needed in first
+    assert "| | memory-fabric | compared with |" in first
+    assert max(len(line) for line in lines if line[:1] not in "|!") <= 120
+
+
+@pytest.mark.parametrize("client", get_args(Client))
+def test_readme_names_each_client_that_setup_knows(client: str) -> None:
+    _, section = README.split("## Other clients\n")
+    assert f"`{client}`" in section.split("\n## ")[0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_every_command_that_a_page_names_exists(page: Path) -> None:
-    named = set(re.findall(r"(?:`|/|^)memory-fabric ([a-z]+)", page.read_text("utf-8"), re.M))
+    text = re.sub(r"^```text\n.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+    named = set(re.findall(r"(?:`|/|^)memory-fabric ([a-z]+)", text, re.M))
 
     assert named <= KNOWN
 
@@ -93,13 +117,15 @@ def test_every_script_that_a_page_names_exists(page: Path) -> None:
 
 
 def test_every_figure_of_the_comparison_stands_in_the_benchmarks() -> None:
-    _, table = README.split("| | memory-fabric | compared with |\n", 1)
-    rows = table.split("\n\n", 1)[0].splitlines()[1:]
-    figures = {n for row in rows for cell in row.split("|")[2:] for n in _figures(cell)}
+    pages = ("docs/benchmarks.md", "docs/shown.md")
+    measured = {n for page in pages for n in _figures((ROOT / page).read_text("utf-8"))}
 
-    measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
-    assert len(figures) > 8
-    assert sorted(figures - measured) == []
+    for page in (README, QUESTIONS):
+        _, table = page.split("| | memory-fabric | compared with |\n", 1)
+        rows = table.split("\n\n", 1)[0].splitlines()[1:]
+        figures = {n for row in rows for cell in row.split("|")[2:] for n in _figures(cell)}
+        assert len(figures) > 8
+        assert sorted(figures - measured - {"0"}) == []
 
 
 def _figures(text: str) -> list[str]:

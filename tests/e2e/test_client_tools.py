@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 
 import pytest
 
-from e2e.harness.home import Home
+from e2e.harness.home import REPOSITORY, Home
 from e2e.harness.result import Result, injected
 from e2e.harness.script import Script, call
 from e2e.harness.session import Session
@@ -80,6 +81,23 @@ def test_the_nine_tools_of_the_reference_server_are_offered(noted: Result) -> No
 
     assert offered >= REFERENCE_TOOLS
     assert len(offered - REFERENCE_TOOLS) <= 4
+
+
+def test_the_page_of_what_a_model_is_shown_has_what_the_client_lists(
+    shared_home: Callable[[], Home],
+) -> None:
+    listed = (REPOSITORY / "docs/shown.md").read_text("utf-8").split("\n## Skills\n")[1]
+    skills, instructions = re.findall(r"```text\n(.*?)\n```", listed, re.DOTALL)
+    names = "".join(f"\n{PREFIX}{name}" for name in sorted(re.findall(r"^\*\*(\w+)", listed, re.M)))
+
+    with shared_home().open(Script()) as session:
+        until(lambda: session.say("Hello.")[-1].text.count(PREFIX) > 0, CONNECTING_S)
+        told = session.end()
+
+    assert names.count(PREFIX) == 13
+    for text in (skills, instructions, names):
+        assert text in told.main_texts[-1]
+    assert of_the_server(told.requests("main")[-1].tools) == set()
 
 
 def test_an_entity_created_through_the_tools_is_recalled_by_the_next_prompt(noted: Result) -> None:

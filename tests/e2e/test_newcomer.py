@@ -1,4 +1,4 @@
-"""A newcomer's walk: README and nothing else, an empty home, the real client, the real packages.
+"""A newcomer's walk: README and its questions, an empty home, the real client and packages.
 
 What stands in README's boxes is run as it stands there, and every command that its text names is
 walked below; a command that README names and nobody walks fails here.
@@ -21,10 +21,15 @@ from e2e.harness.script import Script
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+QUESTIONS = (ROOT / "docs/questions.md").read_text("utf-8")
 BOXES = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 # A command may stand folded over two lines.
-NAMED = {" ".join(text.split()) for text in re.findall(r"`(?:bin/)?(memory-fabric [^`]+)`", README)}
+NAMED = {
+    " ".join(text.split())
+    for text in re.findall(r"`(?:bin/)?(memory-fabric [^`]+)`", README + QUESTIONS)
+}
 
 DECISION = "We decided to use PostgreSQL for the analytics DB because we need window functions."
 QUESTION = "Which database should the analytics service talk to?"
@@ -50,6 +55,8 @@ WALK = (
     ("memory-fabric share on", 0, "decisions.jsonl"),
     ("memory-fabric off --here", 0, "off"),
     ("memory-fabric setup", 2, "--force"),
+    ("memory-fabric setup --client codex", 2, "needs a confirmation"),
+    ("memory-fabric learn", 0, "essions"),
 )
 # What the walk begins and ends with, and 100 MB that tests/cli/test_semantic.py installs.
 LINK, LEAVE = "memory-fabric setup --shell", "memory-fabric uninstall"

@@ -118,6 +118,7 @@ def test_review_debt_is_what_one_is_pointed_to_and_is_worked_off_by_keyboard(
     assert focused(page) == "Review"
     press(page, "Undo")
     until_said(page, "Undone: ")
+    assert focused(page) == "Keep this one: The order archive is in Postgres"
     press(page, "Keep this one: The order archive is in Postgres")
     until_said(page, "it replaces")
     assert "The order archive is in MongoDB" not in whats(shell)
@@ -323,17 +324,6 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
     page.goto(f"{target.as_uri()}#/entity/order-service")
     wait(page)
     assert "Forgotten" in runs("Commands: order-service", "Forget")
-
-
-def test_a_page_of_a_server_that_takes_no_changes_offers_none(
-    open_page: Opener, shell: Shell
-) -> None:
-    picture = shell.run("viz", "--json").json | {"live": True}
-
-    page = open_page(picture, "#/timeline")
-
-    expect(page.locator(".card").first).to_be_visible()
-    expect(page.locator(".act, #undo")).to_have_count(0)
 
 
 def test_the_page_knows_the_types_and_scopes_of_the_command() -> None:

@@ -396,3 +396,12 @@ def test_a_lone_project_needs_no_switcher(open_page: Opener, server: Canned) -> 
 
     expect(page.locator("#brand")).to_have_text("shop")
     expect(page.locator("#project")).to_be_hidden()
+
+
+def test_a_server_that_takes_no_changes_is_offered_none(open_page: Opener, server: Canned) -> None:
+    page = open_page.visit(f"{server.address}#/timeline")
+
+    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator(".act, #undo, #tab-review:visible")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(page.locator("#said")).to_have_text("This page changes nothing.")

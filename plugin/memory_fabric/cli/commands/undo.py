@@ -78,7 +78,7 @@ def _chosen(memory: Memory, identifier: str | None, session: str, step: str) -> 
     if step:
         return undoing.of_step(memory, step)
     named = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
-    return changes.together(memory, named)
+    return changes.together(memory, named, is_named=bool(identifier))
 
 
 def _show(described: list[DescribedChange]) -> None:
@@ -97,7 +97,10 @@ def _show(described: list[DescribedChange]) -> None:
 
 def _say(described: list[DescribedChange], undone: list[Undone]) -> None:
     for one, what in zip(undone, described, strict=True):
-        if one.by:
+        if one.by and what.change.kind == changes.LEARN:
+            show.line(f"Undone: {what.what.rstrip('.')}. Its turns are deleted.")
+            show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
+        elif one.by:
             show.line(
                 f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} redoes it."
             )

@@ -101,6 +101,17 @@ function shownAs(record) {
 
 let underWay = false;
 
+/** Do one thing at a time: what is pressed twice is asked for once. */
+async function once(work) {
+  if (underWay) return;
+  underWay = true;
+  try {
+    await work();
+  } finally {
+    underWay = false;
+  }
+}
+
 /** Ask the server for a change or a preview. */
 function requestChange(body) {
   return fetched("api/changes", {
@@ -111,38 +122,42 @@ function requestChange(body) {
 }
 
 /** Make a change at once, say what was done, and go on where the item was. */
-async function act(item, body) {
-  if (underWay) return undefined;
-  underWay = true;
-  const answer = await requestChange(body);
-  underWay = false;
-  if (answer.error) {
-    await showAgain(item);
-    return showProblem(answer.error);
-  }
-  return concludeChange(item, answer);
+function act(item, body) {
+  return once(async () => {
+    const answer = await requestChange(body);
+    if (!answer.error) return concludeChange(item, answer);
+    showProblem(answer.error);
+    return showAgain(item);
+  });
 }
 
-/** Show the memory as it is after a change. */
+/** Say what was done, and show the memory as it is now. */
 async function concludeChange(item, answer) {
   closeDialog();
+  showOutcome(item, answer);
   await showAgain(item);
-  showOutcome(answer);
   announce(answer.said);
 }
 
-function takeBack({ id, code }) {
-  return act("", { action: "undo", id, code });
+function takeBack(item, { id, code }) {
+  return act(item, { action: "undo", id, code });
 }
 
 /** Read the memory again and put the focus where the item is, or where the next one is now. */
 async function showAgain(item) {
   const wanted = followers(item);
   const number = buttonNumber(item);
+  const picture = await newestPicture();
+  if (!picture) return;
+  if (picture.error) {
+    showProblem(picture.error);
+    return;
+  }
   const place = placeOf(location.hash);
-  if (place.view === "timeline") nameInTimeline(place, wanted);
+  const gone = !picture.records.some((record) => record.id === item);
+  if (place.view === "timeline") nameInTimeline(place, gone ? wanted.slice(1) : wanted);
   const top = scrollY;
-  await readAgain();
+  takeMemory(picture);
   if (place.view !== "timeline") scrollTo(0, top);
   focusFirst(wanted, item, number);
 }

@@ -10,8 +10,8 @@ const SHOW = {
 };
 const TABS = [
   ["timeline", "Timeline"],
-  ["graph", "Graph"],
   ["review", "Review"],
+  ["graph", "Graph"],
   ["search", "Search"],
   ["status", "Status"],
 ];
@@ -136,8 +136,8 @@ function makeBar() {
     ),
     el("span", {}),
   );
-  makeSwitcher();
   makeUndoButton();
+  makeSwitcher();
   byId("bar").hidden = false;
   if (memory.live)
     byId("help").before(

@@ -7,7 +7,7 @@ function openEdit(record) {
   const state = { record, fields, before: valuesOf(fields) };
   const submit = (event) => {
     event.preventDefault();
-    saveEdit(state);
+    once(() => saveEdit(state));
   };
   const keydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
@@ -131,10 +131,12 @@ function goneRows({ records, entities, observations, turns }) {
 }
 
 /** Carry out what a preview showed; if that has changed, the dialog says so. */
-async function confirmed(item, body) {
-  const answer = await requestChange(body);
-  if (answer.error) refuseInDialog(answer.error);
-  else await concludeChange(item, answer);
+function confirmed(item, body) {
+  return once(async () => {
+    const answer = await requestChange(body);
+    if (answer.error) refuseInDialog(answer.error);
+    else await concludeChange(item, answer);
+  });
 }
 
 // Merge
@@ -163,7 +165,7 @@ function openMerge(entity) {
     event.preventDefault();
     const pair = [entity.name, other.value.trim()];
     const [into, from] = keep.value === "this" ? pair : pair.reverse();
-    mergeStep(state, { into, names: [from] }, { box, go, other, entity });
+    once(() => mergeStep(state, { into, names: [from] }, { box, go, other, entity }));
   };
   openDialog("Merge", [
     el(

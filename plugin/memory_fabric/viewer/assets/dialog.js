@@ -50,9 +50,9 @@ function dialogButton(word, click, kind = "strong") {
 }
 
 /** Show what was done until something else is, with a way to take it back. */
-function showOutcome(answer) {
+function showOutcome(item, answer) {
   const { undo } = answer;
-  const back = undo && (() => takeBack(undo));
+  const back = undo && (() => takeBack(item, undo));
   const failures = (answer.failures ?? []).join(" ");
   const word = answer.done === "undone" ? "Redo" : "Undo";
   const said = `${answer.said}.`.replace(/\.\.$/, ".");
@@ -68,10 +68,21 @@ function showProblem(error) {
 }
 
 function showNote(kind, content) {
-  byId("outcome")?.remove();
-  const click = () => byId("outcome")?.remove();
-  const close = { type: "button", class: "close", "aria-label": "Close this note", on: { click } };
+  closeNote();
+  const label = "Close this note";
+  const close = { type: "button", class: "close", "aria-label": label, on: { click: closeNote } };
   const role = kind ? "alert" : "group";
-  const note = { id: "outcome", class: kind, role, "aria-label": "Last change" };
+  const keydown = (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    closeNote();
+    byId("main").focus();
+  };
+  const note = { id: "outcome", class: kind, role, "aria-label": "Last change", on: { keydown } };
   document.body.append(el("div", note, content, el("button", close, "\u00d7")));
+}
+
+/** Take the note away; what it says is of one project. */
+function closeNote() {
+  byId("outcome")?.remove();
 }

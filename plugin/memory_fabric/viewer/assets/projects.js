@@ -25,6 +25,7 @@ function ofProject(path) {
 async function changeProject(place) {
   current.project = projectIn(place);
   closeProjects();
+  closeNote();
   nameProject();
   hideGraph();
   byId("chips").hidden = true;

@@ -1,6 +1,6 @@
 // The address: #/view/name?query. It contains the filters, so that links carry them.
 
-const VIEWS = ["timeline", "graph", "search", "entity", "status", "review"];
+const VIEWS = ["timeline", "review", "graph", "search", "entity", "status"];
 const FIRST_VIEW = "timeline";
 const LONGEST_PATH = 300;
 

@@ -1,0 +1,33 @@
+"""docs/shown.md is what the real hooks, skills and server show now."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/shown.md").read_text("utf-8")
+
+
+def test_the_page_equals_what_the_command_prints_now() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks/shown.py"], capture_output=True, text=True, timeout=120
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == PAGE, "run python3 benchmarks/shown.py --write"
+
+
+def test_each_text_is_shown_and_its_tokens_make_up_the_table() -> None:
+    sections = PAGE.split("\n## ")[1:]
+    table = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|$", PAGE, re.MULTILINE))
+
+    silent = [section.split("\n")[0] for section in sections if "\nNothing.\n" in section]
+    assert silent == ["A prompt about which nothing is known"]
+    empty = [int(number) for number in list(table.values())[:4]]
+    assert abs(int(table["an installed, empty memory, each session"]) - sum(empty)) <= 2
+    session = [int(number) for name, number in table.items() if "session below:" in name]
+    whole = int(table["the session below, with skills and tools"])
+    assert abs(whole - sum(empty[1:]) - sum(session)) <= 4
