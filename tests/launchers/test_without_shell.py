@@ -91,6 +91,35 @@ def test_commands_and_the_server_run_through_it(bar: Bar) -> None:
     assert json.loads(server.stdout.splitlines()[0])["id"] == 1
 
 
+def test_a_session_goes_through_with_what_windows_has(bar: Bar) -> None:
+    """Every call that only POSIX has is taken away from Python, and `os.name` says Windows."""
+    without_posix = os.path.join(os.path.dirname(__file__), "without_posix.py")
+    [environment] = bar.hooks.data.glob("env-*")  # of packages that need not be installed
+    (environment / "Scripts").mkdir()
+    (environment / "Scripts" / "python.exe").symlink_to(PYTHON)
+
+    def fire(name: str, *arguments: str, session: str = "s1", **fields: Any) -> str:
+        event = {"hook_event_name": name, "session_id": session, **fields}
+        command = [PYTHON, "-I", "-S", without_posix, FILE, *arguments]
+        done = run(command, bar.hooks.environ, json.dumps(event).encode())
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode()
+
+    started = fire("SessionStart", source="startup")
+    fire("UserPromptSubmit", prompt="From now on, answer in German please.")
+    fire("PreToolUse", "rules", tool_name="Bash", tool_input={"command": "ls"})
+    noted = fire("Stop", last_assistant_message="Noted fact: The staging shop is in Frankfurt.")
+    told = fire("UserPromptSubmit", session="s2", prompt="Where is the staging shop?")
+    fire("SessionEnd", reason="other")
+
+    assert "memory-fabric is on" in started and "The workers use Redis" in started
+    assert "remembered fact" in noted and "Frankfurt" in told
+    assert bar.hooks.log == []
+    assert not (bar.hooks.data / "install.lock").exists()
+    line = [PYTHON, "-I", "-S", without_posix, FILE, "--run", "statusline"]
+    assert run(line, bar.hooks.environ, bar.given()).stdout.startswith(b"memory project: 3 known")
+
+
 def test_a_broken_hook_never_stops_the_session(tmp_path: Path) -> None:
     alone = tmp_path / "hooks" / "launch.py"
     alone.parent.mkdir()
