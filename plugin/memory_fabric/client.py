@@ -88,7 +88,7 @@ def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
             return key
     path = raw.get("transcript_path")
     if isinstance(path, str):
-        name = path.rpartition("/")[2]
+        name = path.replace("\\", "/").rpartition("/")[2]
         for beginning, key in TRANSCRIPTS:
             if name.startswith(beginning):
                 return key

@@ -72,7 +72,7 @@ function arrive() {
   const place = placeOf(location.hash);
   isReady = false;
   document.body.removeAttribute("data-ready");
-  if (memory.live && projectIn(place) !== memory.of) return changeProject(place);
+  if (current.asks && projectIn(place) !== memory.of) return changeProject(place);
   readFilters(place.params);
   for (const [view] of TABS) byId(`tab-${view}`)?.toggleAttribute("aria-current", false);
   byId(`tab-${place.view}`)?.setAttribute("aria-current", "page");
@@ -214,8 +214,9 @@ function listen() {
 async function begin() {
   const embedded = JSON.parse(byId("memory").textContent);
   takeTheme();
-  if (embedded.live) current.project = projectIn(placeOf(location.hash));
-  const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
+  current.asks = Boolean(embedded.live && !embedded.entities);
+  if (current.asks) current.project = projectIn(placeOf(location.hash));
+  const picture = current.asks ? await fetchedPicture() : embedded;
   if (picture.error) return showUnread(picture.error);
   memory = Object.assign(modelled(picture), { of: current.project });
   makeBar();
