@@ -173,3 +173,17 @@ def test_purged_words_of_an_import_are_gone_from_every_file(shell: Shell, databa
         p for p in shell.memory.rglob("*") if p.is_file() and b"queue is Redis" in p.read_bytes()
     ]
     assert left == []
+
+
+def test_undo_counts_the_changes_of_a_large_import(shell: Shell) -> None:
+    made = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
+    for number in range(25):
+        made.add("observations", project="shop", title=f"Service {number} listens on its own port")
+    shell.run("import", str(made.close()))
+
+    done = shell.run("undo", "--last")
+    again = shell.run("undo", done.out.split("memory-fabric undo ")[1].split()[0])
+
+    assert done.out.startswith("Undone: 25 changes that were made together.")
+    assert again.out.startswith("Undone: 25 changes")
+    assert "Service 7" in shell.run("recall", "Service 7 port").out

@@ -160,7 +160,7 @@ def server() -> Iterator[Canned]:
 def test_it_fetches_its_picture_and_draws_it(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/graph")
 
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
     assert [path for path, _ in server.asked] == ["/", "/api/picture", "/api/projects"]
 
 
@@ -202,7 +202,7 @@ def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
 
     page.click("#again")
 
-    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
 def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
@@ -220,11 +220,11 @@ def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
         while len(held) < number:  # the page's request is seen before it is routed
             page.wait_for_timeout(10)
     held[1].fulfill(json={**newest.made(), "live": True})
-    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
     held[0].fulfill(json={**shop().made(), "live": True})
     page.wait_for_load_state("networkidle")
 
-    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
 def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
@@ -254,7 +254,7 @@ def test_another_program_that_answers_takes_nothing_from_the_page(
     page.click("#again")
 
     expect(page.locator("#unread")).to_contain_text("What answers here is no memory.")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_the_status_is_as_it_is_now(open_page: Opener, server: Canned) -> None:
@@ -396,3 +396,12 @@ def test_a_lone_project_needs_no_switcher(open_page: Opener, server: Canned) -> 
 
     expect(page.locator("#brand")).to_have_text("shop")
     expect(page.locator("#project")).to_be_hidden()
+
+
+def test_a_server_that_takes_no_changes_is_offered_none(open_page: Opener, server: Canned) -> None:
+    page = open_page.visit(f"{server.address}#/timeline")
+
+    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator(".act, #undo, #tab-review:visible")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(page.locator("#said")).to_have_text("This page changes nothing.")

@@ -77,16 +77,16 @@ def test_a_key_finds_what_the_key_before_it_opened(open_page: Opener) -> None:
     assert page.evaluate("document.activeElement.matches('[data-row], [data-row] *')")
     assert page.evaluate("location.hash") == "#/timeline"
     page.go_back()
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_the_keyboard_works_the_graph(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/pgvector")
 
     page.keyboard.press("f")
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
     page.keyboard.press("2")
-    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities and 3 of 3 records drawn")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.locator("#panel h1")).to_have_text("RAG")

@@ -231,7 +231,7 @@ COMMANDS = (
         "commands.import_export",
         "export",
         FILES,
-        "Write the graph of this project and the user in the format of the reference server.",
+        "Write the graph in the format of the reference server, or all memories as Markdown.",
     ),
     Command(
         "share",

@@ -181,8 +181,10 @@ def _matcher(row: Client, matcher: str) -> str:
     theirs: dict[str, list[str]] = {}
     for name, known in row.tools.items():
         theirs.setdefault(known, []).append(name)
+    alone = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
+    grouped = f"^({alone[1]})$" if alone and alone[1] in theirs else matcher
     return re.sub(
         r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
         lambda found: "|".join((found[0], *theirs.get(found[0], ()))),
-        matcher,
+        grouped,
     )

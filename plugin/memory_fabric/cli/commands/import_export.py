@@ -12,9 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, import_sources, progress, show
+from memory_fabric.cli import environment, import_sources, pages, progress, show
 from memory_fabric.cli.output import STREAM, write
 from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.importing.page_restore import is_page
 from memory_fabric.importing.recognise import recognise
 from memory_fabric.models import Provenance
 from memory_fabric.store.graph_file import exchange
@@ -42,6 +43,14 @@ def import_file(
         typer.Option(
             "--all",
             help="Import what the source states of other projects, too, each into its own memory.",
+        ),
+    ] = False,
+    mine: Annotated[
+        bool,
+        typer.Option(
+            "--mine",
+            help="A memory page (export --markdown) that was written elsewhere is your own: its "
+            "memories keep their trust.",
         ),
     ] = False,
     take_back: Annotated[
@@ -72,13 +81,15 @@ def import_file(
         memory-fabric import memory.jsonl
     """
     if take_back:
-        if sources or dry_run or every:
+        if sources or dry_run or every or mine:
             raise BadInput("--undo", "--undo takes no path.", remedy="Use it alone.")
         return import_sources.undo_last(as_json)
     if not sources:
         return import_sources.show_places(as_json)
     if sources == [STREAM]:
         return _import_graph(STREAM, dry_run, as_json)
+    if all(is_page(source) for source in sources):
+        return pages.restore(sources, mine=mine, dry_run=dry_run, as_json=as_json)
     known = [recognise(source) for source in sources]
     if known == [(None, sources[0])]:
         return _import_graph(sources[0], dry_run, as_json)
@@ -172,17 +183,31 @@ def export(
         ),
     ] = STREAM,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    markdown: Annotated[
+        str,
+        typer.Option(
+            "--markdown",
+            metavar="FOLDER",
+            help="Write all memories as pages to read: one of the project, and user.md.",
+        ),
+    ] = "",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON: the file and its number of lines.")
+        bool, typer.Option("--json", help="Answer in JSON: the files and what is in them.")
     ] = False,
 ) -> int:
-    """Write the graph of this project and the user in the format of the reference server.
+    """Write the graph in the format of the reference server, or all memories as Markdown.
 
-    One JSON object per line. If MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is
-    written.
+    The graph is one JSON object per line. With `--markdown` each page has the records by kind, and
+    the graph; `import` reads it back without loss, and edits of its texts with it. If
+    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is written.
 
         memory-fabric export memory.jsonl
+        memory-fabric export --markdown notes
     """
+    if markdown:
+        if target != STREAM:
+            raise BadInput("FILE", "--markdown names the folder.", remedy="Leave the file out.")
+        return pages.export(markdown, force=force, as_json=as_json)
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output is used for the graph.", remedy="Name a file.")
     with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:

@@ -16,6 +16,9 @@ from memory_fabric.store.history.trace import DescribedChange
 from memory_fabric.store.history.undo import Undone
 from memory_fabric.store.memory import Memory
 
+# More changes of one step are counted, not listed.
+MAX_NAMED = 20
+
 
 def undo(
     identifier: Annotated[
@@ -96,11 +99,20 @@ def _show(described: list[DescribedChange]) -> None:
 
 
 def _say(described: list[DescribedChange], undone: list[Undone]) -> None:
+    done = [one for one in undone if one.by]
+    if len(done) > MAX_NAMED:
+        show.line(
+            f"Undone: {len(done)} changes that were made together. "
+            f"memory-fabric undo {short_id(done[-1].by)} redoes them."
+        )
     for one, what in zip(undone, described, strict=True):
         if one.by and what.change.kind == changes.LEARN:
             show.line(f"Undone: {what.what.rstrip('.')}. Its turns are deleted.")
             show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
-        elif one.by:
+            continue
+        if one.by and len(done) > MAX_NAMED:
+            continue
+        if one.by:
             show.line(
                 f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} redoes it."
             )

@@ -7,10 +7,14 @@ const MOST_NEWEST = 4;
 const MOST_BEST = 5;
 
 function showPanel(entity, steps) {
-  const shownEntity = graph.state.selected >= 0 ? memory.entities[graph.state.selected] : entity;
+  const shownEntity = graph.state.selected >= 0 ? memory.nodes[graph.state.selected] : entity;
   fill(
     byId("panel") ?? graph.box.querySelector("#panel"),
-    shownEntity ? entityPanel(shownEntity, steps) : glance(),
+    shownEntity?.record
+      ? recordPanel(shownEntity, steps)
+      : shownEntity
+        ? entityPanel(shownEntity, steps)
+        : glance(),
   );
 }
 
@@ -22,6 +26,7 @@ function glance() {
     "div",
     { class: "glance" },
     el("h1", {}, `What is remembered${project}`),
+    reviewNotice(),
     figures(standing),
     healthLine(),
     newestRecords(standing),
@@ -126,6 +131,7 @@ function entityPanel(entity, steps) {
     alsoCalled(entity),
     el("p", { class: "quiet small" }, TRUSTS[entity.trust] ?? entity.trust, `, ${ago(entity.at)}`),
     panelActs(entity, steps, href),
+    entityActions(entity),
     el(
       "ul",
       { class: "plain-list said" },
@@ -161,7 +167,7 @@ function deselectButton() {
 /** Open, focus, expand; in a focus also how many steps it reaches. */
 function panelActs(entity, steps, href) {
   const focused = graph.scene?.kind === "focus" && graph.scene.of === entity.i;
-  const here = (n) => hashOf("graph", keyOf(entity), { steps: n });
+  const here = (n) => hashOf("graph", nodeKey(entity), { steps: n });
   return el(
     "div",
     { class: "acts" },

@@ -5,9 +5,10 @@ const MANY_PROJECTS = 9;
 /**
  * The one statement of the project in use: its id, or "" for the project that is served. It stands
  * in the address (`project=ID`), and every request carries it (`ofProject`). `list` holds the
- * projects as the server listed them, `served` the id of the one without `project=`.
+ * projects as the server listed them, `served` the id of the one without `project=`. A page that
+ * holds its memory itself, as a file does, has no server to ask (`asks`).
  */
-const current = { project: "", list: [], served: "" };
+const current = { project: "", list: [], served: "", asks: false };
 
 /** The project that a place names, "" for the one that is served. */
 function projectIn(place) {
@@ -24,6 +25,7 @@ function ofProject(path) {
 async function changeProject(place) {
   current.project = projectIn(place);
   closeProjects();
+  closeNote();
   nameProject();
   hideGraph();
   byId("chips").hidden = true;
@@ -59,7 +61,7 @@ function makeSwitcher() {
     if (!byId("switcher").contains(event.target)) closeProjects();
   });
   nameProject();
-  if (memory.live) listProjects();
+  if (current.asks) listProjects();
 }
 
 /** Ask the server for its projects; a server without a list shows one project. */

@@ -40,7 +40,8 @@ function timelineHead() {
   const project = memory.project && ` of ${short(memory.project, 60)}`;
   const standing = kept.records.filter((r) => !isOver(r)).length;
   const holds = `${many(standing, "record")} ${standing === 1 ? "holds" : "hold"}`;
-  return [el("h1", {}, `What is remembered${project}`), healthLine(holds, " \u00b7 ")];
+  const head = el("h1", {}, `What is remembered${project}`);
+  return [head, healthLine(holds, " \u00b7 ")];
 }
 
 /** Kinds of records as buttons that filter, the most frequent first. */
@@ -200,7 +201,7 @@ function recordCard(record, asOf = "") {
     alternatives.length > 0 && told("why", quiet("instead of "), alternatives.join(", ")),
     chain(record),
     entityTags(record.entities.map((i) => memory.entities[i]).filter(Boolean)),
-    recordFoot(record),
+    el("div", { class: "card-end" }, recordFoot(record), recordActions(record)),
   );
 }
 
