@@ -1,6 +1,7 @@
 """Transcripts of the real form, generated: as Claude Code 2.1 writes them, with its bookkeeping.
 
-The form is that of tests/events/transcript.jsonl: one block of a message in each entry, results of
+`learn_rollouts` has the same sessions in Codex's form. The form is that of
+tests/events/transcript.jsonl: one block of a message in each entry, results of
 tools twice (for the model and for the client), attachments and the state of requests between them.
 Prompts, answers and the number of tools are as long and as many as in real coding conversations
 (some 570 characters, 2,400 characters and five for each prompt), results of tools 2,500 bytes: what
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+CODEX_EVERY = 5
 PROJECTS = ("billing", "storefront", "atlas", "fieldnotes")
 # A month ago each project settled one thing that a user asks for later.
 TOPICS = {
@@ -59,12 +61,16 @@ def make(
     tool_bytes: int = 2500,
     days: float = 29,
     seed: int = 7,
+    codex: str = "",
 ) -> Made:
     """Write `sessions` transcripts of four projects below `folder`, the client's config folder.
 
     The projects are folders in `work`. The sessions spread over the last `days` days; a session has
-    about `prompts` prompts, a tool's result about `tool_bytes` bytes.
+    about `prompts` prompts, a tool's result about `tool_bytes` bytes. With `codex`, a CODEX_HOME,
+    every fifth one is Codex's.
     """
+    from learn_rollouts import Rollout  # late: it has the same sessions
+
     dice = random.Random(seed)
     paths, size = [], 0
     for number in range(sessions):
@@ -73,10 +79,12 @@ def make(
         os.makedirs(os.path.join(place, ".git"), exist_ok=True)
         began = now - timedelta(days=days * (1 - number / sessions), minutes=30)
         session = str(uuid.UUID(int=dice.getrandbits(128), version=4))
-        inside = os.path.join(folder, "projects", re.sub(r"[^A-Za-z0-9]", "-", place))
-        os.makedirs(inside, exist_ok=True)
-        path = os.path.join(inside, f"{session}.jsonl")
-        writer = _Session(dice, session, place, began, tool_bytes)
+        writer: Session = Session(dice, session, place, began, tool_bytes)
+        path = os.path.join(folder, writer.path)
+        if codex and number % CODEX_EVERY == CODEX_EVERY - 1:
+            writer = Rollout(dice, session, place, began, tool_bytes)
+            path = os.path.join(codex, writer.path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             for entry in writer.entries(project, number, dice.randint(prompts // 2, prompts * 2)):
                 file.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False) + "\n")
@@ -87,7 +95,9 @@ def make(
     return Made(paths, size)
 
 
-class _Session:
+class Session:
+    """Writes the entries of one session in Claude Code's form."""
+
     def __init__(
         self, dice: random.Random, session: str, place: str, began: datetime, tool_bytes: int
     ) -> None:
@@ -96,36 +106,33 @@ class _Session:
         # A session is about few things.
         self._things = dice.sample(THINGS, 5)
 
+    @property
+    def path(self) -> str:
+        """The path of the transcript below the client's folder."""
+        inside = re.sub(r"[^A-Za-z0-9]", "-", self._place)
+        return os.path.join("projects", inside, f"{self._session}.jsonl")
+
     def entries(self, project: str, number: int, prompts: int) -> Iterator[dict[str, Any]]:
-        yield {
-            "type": "queue-operation",
-            "operation": "enqueue",
-            "timestamp": self._time(),
-            "sessionId": self._session,
-        }
-        yield from (self._attachment(kind, 900) for kind in ("hook_success", "environment"))
-        yield self._attachment("skill_listing", 6000)
+        """Yield the entries of a session with so many prompts."""
+        yield from self._head()
         for place in range(prompts):
             thing, verb = self._pick(self._things), self._pick(VERBS)
             asked = f"Please {verb} the {thing} of {project}, since {self._prose(9)}."
             asked += "".join(f" Then {self._pick(VERBS)} {self._prose(14)}." for _ in range(6))
             if place == 0 and number // len(PROJECTS) % 7 == 3:
                 asked += f" {SAID_AGAIN}"
-            yield self._user(asked)
-            yield self._attachment("todo_reminder", 400)
-            yield from self._request()
-            yield self._text(f"I will {verb} the {thing} first. {self._sentences(3)}")
+            yield from self._user(asked)
+            yield from self._text(f"I will {verb} the {thing} first. {self._sentences(3)}")
             yield from self._work(thing)
-            yield self._text(self._sentences(8))
+            yield from self._text(self._sentences(8))
             if place == 1:
                 yield from self._failure(thing, number)
             told = f"The {thing} is done: I had to {verb} it, since {self._prose(12)}.\n\n"
             told += f"- {self._sentences(4)}\n- {self._sentences(4)}\n\n{self._sentences(6)}"
             if place == 0 and number < len(PROJECTS):
                 told = f"We settled this: {TOPICS[project]}. {told}"
-            yield self._text(told)
-            yield self._system()
-        yield {"type": "last-prompt", "lastPrompt": asked, "sessionId": self._session}
+            yield from self._text(told)
+            yield from self._end(asked)
 
     def _work(self, thing: str) -> Iterator[dict[str, Any]]:
         for _ in range(self._dice.randint(2, 5)):
@@ -146,7 +153,7 @@ class _Session:
         error = error.format(thing, number, number + 1)
         yield from self._tool("Bash", {"command": command}, f"{error}\n1 failed", failed=True)
         path = os.path.join(self._place, "src", f"{thing}.py")
-        yield self._text(f"The failure was caused by an off-by-one error in the {thing} loop.")
+        yield from self._text(f"The failure was caused by an off-by-one error in the {thing} loop.")
         yield from self._tool(
             "Edit", {"file_path": path, "old_string": "<", "new_string": "<="}, "ok"
         )
@@ -168,17 +175,34 @@ class _Session:
             permissionDecision={"decision": "accept", "source": "config"},
         )
 
-    def _user(self, text: str) -> dict[str, Any]:
-        return self._entry(
+    def _head(self) -> Iterator[dict[str, Any]]:
+        yield {
+            "type": "queue-operation",
+            "operation": "enqueue",
+            "timestamp": self._time(),
+            "sessionId": self._session,
+        }
+        yield from (self._attachment(kind, 900) for kind in ("hook_success", "environment"))
+        yield self._attachment("skill_listing", 6000)
+
+    def _end(self, asked: str) -> Iterator[dict[str, Any]]:
+        """Yield the bookkeeping at the end of an answer."""
+        yield self._entry("system", subtype="stop_hook_summary", hookCount=1, hookInfos=[])
+        yield {"type": "last-prompt", "lastPrompt": asked, "sessionId": self._session}
+
+    def _user(self, text: str) -> Iterator[dict[str, Any]]:
+        yield self._entry(
             "user",
             message={"role": "user", "content": text},
             promptId=self._uuid(),
             promptSource="typed",
             turnOrigin="user",
         )
+        yield self._attachment("todo_reminder", 400)
+        yield from self._request()
 
-    def _text(self, text: str) -> dict[str, Any]:
-        return self._assistant({"type": "text", "text": text})
+    def _text(self, text: str) -> Iterator[dict[str, Any]]:
+        yield self._assistant({"type": "text", "text": text})
 
     def _assistant(self, block: dict[str, Any]) -> dict[str, Any]:
         usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "output_tokens": 10}
@@ -213,9 +237,6 @@ class _Session:
             rendered=[{"content": f"<system-reminder>\n{content}\n</system-reminder>"}],
             renderedRole="system",
         )
-
-    def _system(self) -> dict[str, Any]:
-        return self._entry("system", subtype="stop_hook_summary", hookCount=1, hookInfos=[])
 
     def _entry(self, kind: str, **more: Any) -> dict[str, Any]:
         parent, self._parent = self._parent, self._uuid()

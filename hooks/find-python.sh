@@ -19,7 +19,9 @@ find_python() {
     python='' why=missing
     try_python "${MEMORY_FABRIC_PYTHON:-}" && return 0
     for name in python3.14 python3.13 python3.12 python3.11 python3 python; do
-        try_python "$(command -v "$name" 2>/dev/null)" && return 0
+        found=$(command -v "$name" 2>/dev/null)
+        case $found in "'"*) found=${found#"'"} found=${found%"'"} ;; esac # ksh93 quotes spaces
+        try_python "$found" && return 0
     done
     search_places
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -72,3 +73,26 @@ def _reached(name: str, imports: Mapping[str, set[str]]) -> set[str]:
         reached.add(one)
         waiting |= imports[one] - reached
     return reached
+
+
+# What only POSIX has, and the modules that may use it: another way for Windows is beside it.
+POSIX_ONLY = re.compile(
+    r"import (fcntl|resource|pwd|grp|termios)\b|AF_UNIX|/proc/|os\.(fork|posix_spawn|kill|waitpid|"
+    r"setsid|getuid|geteuid|statvfs|pread|pwrite|O_CLOEXEC|O_NONBLOCK|O_NOFOLLOW|execv|uname)\b"
+)
+PORTED = frozenset(
+    """file_lock.py processes.py deadline.py config.py store/files.py store/health/filesystem.py
+    setup/packages.py setup/install_packages.py servers/http/listen_sockets.py
+    servers/team/server.py""".split()
+)
+
+
+def test_what_only_posix_has_is_used_where_the_other_way_is_beside_it() -> None:
+    package = PLUGIN / "memory_fabric"
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if POSIX_ONLY.search(path.read_text("utf-8"))
+    }
+
+    assert found <= PORTED

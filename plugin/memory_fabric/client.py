@@ -42,7 +42,9 @@ class Client(Value):
     before a call, and `summarises` if what PreCompact prints reaches its summariser. Context in a
     reply to an event in `unheard` does not reach its model. `project_variable` holds the folder in
     which the session was started, '' for the event's own folder. `mark` is what a record's evidence
-    and a session's notes say of it.
+    and a session's notes say of it. `instructions` are the files of instructions that it shows its
+    model: names below the project's root, or below the user's home with `~`; `*` is any name.
+    It `has_skills` if this plugin's skills are commands in it.
     """
 
     key: str = "claude-code"
@@ -59,6 +61,14 @@ class Client(Value):
     unheard: frozenset[str] = frozenset()
     project_variable: str = "CLAUDE_PROJECT_DIR"
     mark: Mapping[str, str] = {}
+    instructions: tuple[str, ...] = (
+        "CLAUDE.md",
+        ".claude/CLAUDE.md",
+        "CLAUDE.local.md",
+        ".claude/rules/*",
+        "~/.claude/CLAUDE.md",
+    )
+    has_skills: bool = True
 
 
 CLAUDE_CODE = Client()
@@ -78,7 +88,7 @@ def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
             return key
     path = raw.get("transcript_path")
     if isinstance(path, str):
-        name = path.rpartition("/")[2]
+        name = path.replace("\\", "/").rpartition("/")[2]
         for beginning, key in TRANSCRIPTS:
             if name.startswith(beginning):
                 return key

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # In front of the code: the magic number, flags (0: checked by time and size), time, size.
 HEADER_BYTES = 16
 READ_BYTES = 1 << 16
+# Windows has the second flag only.
+FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def use(folder: str) -> None:
@@ -99,7 +101,7 @@ def _remove(path: str) -> None:
 
 
 def _content(path: str) -> bytes:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    file = os.open(path, FLAGS)
     try:
         data = chunk = os.read(file, READ_BYTES)
         while len(chunk) == READ_BYTES:

@@ -103,7 +103,11 @@ _current = Deadline()
 
 
 def process_age_s() -> float:
-    """Return the seconds since this process started, or its CPU time where that is unknown."""
+    """Return the seconds since this process started.
+
+    Without /proc, on macOS and Windows, it is the CPU time so far: asking those systems needs
+    ctypes, whose import takes longer than the time that it would tell of.
+    """
     try:
         with open("/proc/self/stat", "rb") as file:
             started_ticks = int(file.read().rpartition(b")")[2].split()[19])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from memory_fabric import processes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,14 +28,5 @@ def start(module: str, environ: Mapping[str, str]) -> int:
     user can read. Standard streams are /dev/null. Raises OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-I", "-S", "-c", program(module), folder],
-        dict(environ),
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ],
-        setsid=True,
-    )
+    command = [sys.executable, "-I", "-S", "-c", program(module), folder]
+    return processes.start_detached(command, environ)

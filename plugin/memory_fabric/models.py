@@ -61,6 +61,9 @@ CONFIRMED = "confirmed"
 # The key of a record's evidence, and of a session's notes: the client in which it was said
 # (`clients.table`), where that was not Claude Code.
 CLIENT = "client"
+# Keys of an imported record's evidence: the name of the program or file that it is from, the file
+# and the line in it, and the file of instructions that it follows.
+IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
 
 # The key of a hit's metadata, and of a record's evidence while it is told, never stored: files that
 # it names and that have changed since, as path -> "changed" or "gone".

@@ -87,7 +87,7 @@ def test_a_missing_file_and_a_folder_are_mistakes_that_are_explained(shell: Shel
 
     assert (missing.status, folder.status) == (3, 2)
     assert missing.err == "memory-fabric: The file none.jsonl does not exist. Check its path.\n"
-    assert "is not a regular file" in folder.err
+    assert "is a folder without memories of a known form" in folder.err
 
 
 def test_memory_that_is_off_takes_nothing_and_says_so(shell: Shell, source: Path) -> None:

@@ -31,7 +31,8 @@ def test_the_preview_says_what_there_is_and_changes_nothing(shell: Shell, machin
     assert done.status == 0
     assert "3 sessions of Claude Code since" in done.out
     assert "2 not in memory yet" in done.out
-    assert "Left out, folder deleted" in done.out and "of gone" in done.out
+    assert "Left out, folder deleted or moved" in done.out
+    assert f"of {machine.folder}/gone" in done.out
     assert "Claude Code deletes 2 unread sessions from" in done.out
     assert "1 of them within 7 days" in done.out
     assert not list(shell.memory.glob("projects/*"))
@@ -45,8 +46,21 @@ def test_a_run_reads_all_and_recall_knows_last_month(shell: Shell, machine: Mach
     assert project["name"] == "shop" and project["sessions"] == 2 and project["turns"] == 4
     found = shell.run("recall", "why does the invoice export use semicolons?", "--json").json
     assert "Excel in Germany" in str(found)
-    assert shell.run("learn", "--run").out.strip() == "Nothing to read: memory has all sessions."
+    again = shell.run("learn", "--run").out
+    assert again.startswith("Nothing to read.\nLeft out, folder deleted or moved (--folder OLD=NEW")
     assert shell.run("learn", "--json").json["to_read"] == 0
+
+
+def test_the_new_place_of_a_moved_folder_is_stated_once(shell: Shell, machine: Machine) -> None:
+    (machine.folder / "here").mkdir()
+    stated = f"{machine.folder}/gone={machine.folder}/here"
+
+    assert shell.run("learn", "--folder", "gone").status == 2
+    assert shell.run("learn", "--folder", f"gone={machine.folder}/nowhere").status == 2
+    assert shell.run("learn", "--folder", stated, "--json").json["to_read"] == 3
+    shell.run("learn", "--folder", stated, "--run")
+
+    assert shell.run("learn", "--run").out.strip() == "Nothing to read: memory has all sessions."
 
 
 def test_undo_takes_everything_back(shell: Shell, machine: Machine) -> None:

@@ -98,7 +98,6 @@ def test_an_argument_too_many(shell: Shell, name: str) -> None:
         ("forget",),
         ("pin",),
         ("merge", "Redis"),
-        ("import",),
         ("remember",),
         ("alias", "--remove"),
         ("recall", "--limit"),

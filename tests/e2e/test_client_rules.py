@@ -11,8 +11,8 @@ import pytest
 from e2e.harness.home import Home, client_path
 from e2e.harness.script import Script, call
 from e2e.harness.stub import StubAPI
+from e2e.harness.terminal import KEY, accept
 from e2e.harness.wire import Turn
-from e2e.test_client_terminal import KEY, accept
 
 pytestmark = pytest.mark.e2e
 

@@ -14,12 +14,12 @@ import pytest
 from e2e.harness.home import REPOSITORY, Home, client_path
 from e2e.harness.script import Script
 from e2e.harness.stub import Request, StubAPI
+from e2e.harness.terminal import KEY, accept, type_in
 from e2e.harness.tiers import Tiers, tiers
 from memory_fabric.notes.protocol import PROTOCOL
 
 pytestmark = pytest.mark.e2e
 
-KEY = "none-for-a-loopback-stub"
 SAID = "I'll run the server myself, don't start it."
 RULE = "Never start the dev server; the user runs the server himself"
 NOTED = f'Understood.\n\nNoted rule: {RULE}. From: "{SAID}"'
@@ -37,20 +37,6 @@ class Typed:
     screen: str
 
 
-def accept(home: Home) -> None:
-    """Answer what the client asks a new user in a terminal."""
-    path = home.config / ".claude.json"
-    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    accepted = {
-        "hasCompletedOnboarding": True,
-        "theme": "dark",
-        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-        "projects": {str(home.project): trusted},
-    }
-    path.write_text(json.dumps({**known, **accepted}), encoding="utf-8")
-
-
 def show_status_line(home: Home) -> None:
     """Enter the status line into the user's settings, beside what the client keeps there."""
     path = home.config / "settings.json"
@@ -58,14 +44,6 @@ def show_status_line(home: Home) -> None:
     command = f"{shlex.quote(str(REPOSITORY / 'bin/memory-fabric'))} statusline"
     known["statusLine"] = {"type": "command", "command": command}
     path.write_text(json.dumps(known), encoding="utf-8")
-
-
-def type_in(terminal: pexpect.spawn[str], prompt: str, answer: str) -> None:
-    """Type a prompt, send it once the screen shows its end, and wait for an answer's words."""
-    terminal.send(prompt)
-    terminal.expect_exact(prompt.split()[-1])
-    terminal.send("\r")
-    terminal.expect(answer)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def start(machine: Machine, place: Path) -> str:
+def start(machine: Machine, place: Path, **variables: str) -> str:
     """Start a session; the notice for the user."""
     folder = machine.home / ".claude" / "projects" / "-work-shop"
     event = {
@@ -26,7 +26,7 @@ def start(machine: Machine, place: Path) -> str:
         "cwd": str(place),
         "source": "startup",
     }
-    environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(place)}
+    environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(place), **variables}
     reply = dispatcher.run(json.dumps(event).encode(), environ)
     told: str = json.loads(reply).get("systemMessage", "") if reply else ""
     return told
@@ -39,10 +39,26 @@ def test_the_first_start_offers_them_once_and_reads_nothing(machine: Machine) ->
 
     first, second = start(machine, shop), start(machine, shop)
 
-    assert "2 earlier sessions of Claude Code on this machine" in first
-    assert "deletes them after 30 days" in first and "learn` shows them first" in first
+    assert "2 earlier sessions of Claude Code, the oldest of " in first
+    assert "(Claude Code deletes its own after 30 days)" in first
+    assert "in a shell `memory-fabric learn`, or here `/memory-fabric:learn`, shows" in first
     assert "earlier sessions" not in second
     assert machine.rows("SELECT * FROM episodes") == []
+
+
+def test_another_client_offers_the_sessions_of_all_with_the_command_alone(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.")
+    rollout = machine.home / ".codex" / "sessions" / "2026" / "11" / "01" / "rollout-1.jsonl"
+    rollout.parent.mkdir(parents=True)
+    rollout.write_text("{}\n", "utf-8")
+
+    told = start(machine, shop, MEMORY_FABRIC_CLIENT="codex")
+
+    assert "1 earlier session of Claude Code, 1 of Codex, the oldest of " in told
+    assert "`memory-fabric learn` shows them first" in told and "or here" not in told
 
 
 def test_without_past_sessions_nothing_is_offered(machine: Machine) -> None:

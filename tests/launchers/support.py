@@ -21,8 +21,9 @@ from typing import Any
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 DEADLINE_S = 120.0
-# What find-python.sh and bin/memory-fabric call besides the shell's own words.
-TOOLS = ("cat", "dirname", "head", "mkdir", "mv", "readlink", "rm")
+# What find-python.sh and bin/memory-fabric call besides the shell's own words; `echo`, `printf`
+# and `test` are such words in most shells.
+TOOLS = ("cat", "dirname", "echo", "head", "mkdir", "mv", "printf", "readlink", "rm")
 PROMPT = b'{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"hello"}'
 START = b'{"session_id":"s","hook_event_name":"SessionStart","source":"startup"}'
 
@@ -73,8 +74,8 @@ def make_root(folder: str) -> str:
     for name in ("__init__.py", "packages.py", "install_packages.py"):
         source = os.path.join(ROOT, "plugin", "memory_fabric", "setup", name)
         shutil.copy(source, os.path.join(package, "setup"))
-    source = os.path.join(ROOT, "plugin", "memory_fabric", "compiled_modules.py")
-    shutil.copy(source, package)
+    for name in ("compiled_modules.py", "file_lock.py", "processes.py"):
+        shutil.copy(os.path.join(ROOT, "plugin", "memory_fabric", name), package)
     write(os.path.join(package, "__init__.py"), "")
     write(os.path.join(package, "dispatcher.py"), REPORTER)
     return folder

@@ -79,6 +79,31 @@ def test_of_many_starts_at_once_one_installs(site: Site) -> None:
     assert site.installed()
 
 
+def test_where_no_lock_is_handed_on_the_installer_takes_it_and_a_second_one_ends(
+    site: Site,
+) -> None:
+    source = os.path.join(site.root, "plugin")
+    given = [source, site.data, site.root, str(packages.TAKES_IT)]
+    command = [site.python, "-I", "-S", "-c", packages.INSTALLER, *given]
+    site.index.open.clear()
+    with subprocess.Popen(command, env=site.environ) as first:
+        assert site.installer() == first.pid
+        assert run(command, site.environ).returncode == 0  # and installed nothing
+        site.index.open.set()
+
+    assert first.returncode == 0 and site.installed()
+    assert len([path for path in site.index.asked if path.startswith("/wheels/")]) == 1
+
+
+def test_on_windows_an_environment_has_other_names() -> None:
+    assert packages.python_in("/env", "posix") == "/env/bin/python"
+    assert packages.python_in("/env", "nt") == os.path.join("/env", "Scripts", "python.exe")
+
+
+def test_where_exec_would_not_wait_a_command_is_run_and_its_status_returned() -> None:
+    assert packages.run_and_wait([PYTHON, "-I", "-S", "-c", "raise SystemExit(7)"]) == 7
+
+
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_one_killed_half_way_frees_the_lock_and_the_next_succeeds(
     site: Site, whole_group: bool

@@ -23,11 +23,12 @@ from launchers.support import (
     write,
 )
 
-# The shells of this machine that could be anyone's /bin/sh.
+# The shells of this machine that could be anyone's /bin/sh; scripts/prepare installs some.
+POSSIBLE = ("sh", "dash", "bash", "bash --posix", "busybox sh", "mksh", "yash", "posh", "ksh93")
 SHELLS = [
-    shell
-    for shell in ("/bin/sh", "/bin/dash", "/bin/bash", "/bin/busybox sh", "/bin/zsh --emulate sh")
-    if os.path.exists(shell.split()[0])
+    f"/bin/{shell}"
+    for shell in (*POSSIBLE, "zsh --emulate sh")
+    if os.path.exists(f"/bin/{shell.split()[0]}")
 ]
 
 
@@ -372,3 +373,9 @@ def test_the_script_is_plain_posix(plugin: InstalledPlugin, shell: str) -> None:
 
     assert (result.returncode, result.stderr) == (0, b"")
     assert plugin.report()["isolated"] == 1
+    assert read(plugin.remembered()) == f"{PYTHON}\n"
+    os.unlink(os.path.join(plugin.path, "python3"))
+    os.unlink(plugin.remembered())
+    told = run(command, plugin.environ(), START)
+    assert (told.returncode, told.stderr) == (0, b"")
+    assert "none was found" in json.loads(told.stdout)["systemMessage"]

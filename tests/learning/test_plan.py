@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from learning.past import DAY_S, Machine
-from memory_fabric.learning import plan
+from learning.past import DAY_S, Machine, rest
+from memory_fabric.config import transcript_roots
+from memory_fabric.learning import plan, runs
 from memory_fabric.store import switches
 
 
@@ -70,6 +71,43 @@ def test_a_deleted_folder_is_named_and_left_out_unless_memory_knows_its_project(
     assert states == {"known": plan.NEW, "unknown": plan.GONE}
     assert machine.learn().projects[0].turns == 2
     assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
+
+
+def test_the_new_place_of_a_moved_folder_can_be_stated_and_is_remembered(
+    machine: Machine,
+) -> None:
+    old, kept = machine.project("old"), machine.project("kept")
+    machine.session(old / "src", "Hello", "Hi.")
+    machine.session(kept, "Good day", "Hi.")
+    old.rename(machine.folder / "new")
+    now_s, roots = machine.now.timestamp(), transcript_roots(machine.environ)
+    moved = {str(old): str(machine.folder / "new"), str(kept): str(machine.folder / "new")}
+
+    plain = {one.place.name: one.state for one in machine.found()}
+    stated = {one.place.name: one.state for one in plan.make(machine.settings, roots, now_s, moved)}
+
+    assert plain == {"src": plan.GONE, "kept": plan.NEW}
+    # A folder that exists was not moved.
+    assert stated == {"new": plan.NEW, "kept": plan.NEW}
+    runs.note_moved(machine.settings.home, moved)
+    assert {one.name: one.sessions for one in machine.learn().projects} == {"new": 1, "kept": 1}
+    assert [one.state for one in machine.found()] == [plan.READ] * 2
+    assert runs.moved(machine.settings.home) == moved
+
+
+def test_the_torn_last_line_of_a_killed_client_is_nothing_to_read(machine: Machine) -> None:
+    path = machine.session(machine.project("shop"), "Hello", "Hi.")
+    with path.open("ab") as file:
+        file.write(b'{"type": "user", "message": {"con')
+    rest(path)
+
+    machine.learn()
+
+    assert [one.state for one in machine.found()] == [plan.READ]
+    with path.open("ab") as file:
+        file.write(b'tent": "no JSON"}}\n')
+    rest(path)
+    assert [one.state for one in machine.found()] == [plan.REST]
 
 
 def test_a_session_that_changed_just_now_is_left_to_its_hooks(machine: Machine) -> None:

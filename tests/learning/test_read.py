@@ -418,3 +418,22 @@ def test_a_tools_result_is_no_turn(machine: Machine) -> None:
     machine.learn()
 
     assert machine.rows("SELECT text FROM episodes ORDER BY id") == [(ASKED,), (DONE,)]
+
+
+def test_one_change_of_a_run_is_undone_alone_and_its_beginning_takes_all_back(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop))
+    done = machine.learn()
+    memory = opened(machine, shop)
+    made = changes.of_batch(memory, done.run.batch)
+    [fix] = [c for c in made if c.payload.get("record", {}).get("type") == "solution"]
+
+    alone = changes.together(memory, fix, is_named=True)
+    whole = changes.together(memory, made[-1], is_named=True)
+    memory.close()
+
+    assert alone == [fix]
+    assert made[-1].kind == changes.LEARN and whole == made
+    assert changes.together(memory, fix) == made

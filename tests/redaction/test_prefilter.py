@@ -115,3 +115,10 @@ def test_few_ordinary_prompts_load_the_rules_and_none_is_changed() -> None:
 
     assert [text for text in prompts if redact(text) != text] == []
     assert sum(map(may_hold_secret, prompts)) <= 30
+
+
+def test_the_ids_of_turns_never_load_the_rules() -> None:
+    uuid = "4acdb746-a39b-4d13-9b2f-6462bd60b935"
+    for text in (uuid, f"msg_{uuid}", f"{uuid}:5432", f"{uuid}:0"):
+        assert not may_hold_secret(text) and redact(text) == text
+    assert may_hold_secret(f"{uuid}:hunter42")

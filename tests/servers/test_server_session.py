@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -371,7 +372,12 @@ def test_a_listener_that_asks_for_no_graph_opens_no_memory() -> None:
     assert acknowledged["params"]["notifications"] == {"toolsListChanged": True}
 
 
-def test_a_client_that_reads_late_holds_up_nothing_and_gets_all_in_order() -> None:
+@pytest.mark.parametrize("has_poll", [True, False])
+def test_a_client_that_reads_late_holds_up_nothing_and_gets_all_in_order(
+    monkeypatch: pytest.MonkeyPatch, has_poll: bool
+) -> None:
+    if not has_poll:  # as on Windows
+        monkeypatch.delattr(select, "poll")
     read, write = os.pipe()
     output = Output(write, lambda: None)
     sent = [f"{number} {'x' * 5000}\n".encode() for number in range(100)]

@@ -23,6 +23,7 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
 from memory_fabric.store import backup, database, graph, migrations, write
 from memory_fabric.store.database import Database, open_database
+from memory_fabric.store.sqlite import as_address
 from store.support import USER, World
 
 
@@ -402,3 +403,8 @@ def test_on_a_full_disk_nothing_proves_that_it_can_be_written(tmp_path: Path) ->
             db.prove(64 << 10)
 
     assert db.rows("SELECT * FROM meta") == []
+
+
+def test_the_address_of_a_path_is_one_that_sqlite_reads_on_each_system() -> None:
+    assert as_address("/home/ann/a%20b?c#d", "/") == "/home/ann/a%2520b%3fc%23d"
+    assert as_address("C:\\Users\\Ann\\user.db", "\\") == "/C:/Users/Ann/user.db"

@@ -120,6 +120,31 @@ def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["x"]
 
 
+@pytest.mark.parametrize("refusals", [3, 30])
+def test_where_an_open_file_cannot_be_replaced_it_is_tried_again_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    """As on Windows, while a virus scanner reads the file."""
+    path, beside = tmp_path / "x", tmp_path / "new"
+    beside.write_text("new")
+    left, replace = [None] * refusals, os.replace
+
+    def refusing(source: str, target: str) -> None:
+        if left:
+            left.pop()
+            raise PermissionError(13, "Access is denied")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    monkeypatch.setattr(files, "REPLACE_POLL_S", 0)
+    if refusals < files.REPLACE_TRIES:
+        files._replace(str(beside), str(path), files.REPLACE_TRIES)
+        assert path.read_text() == "new"
+    else:
+        with pytest.raises(PermissionError):
+            files._replace(str(beside), str(path), files.REPLACE_TRIES)
+
+
 def test_a_failing_replacement_leaves_the_old_file_and_nothing_beside(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("old")

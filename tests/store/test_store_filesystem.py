@@ -125,3 +125,20 @@ def test_a_text_is_found_anywhere_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "other.db").write_bytes(b"\x00gull")
 
     assert filesystem.files_with("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]
+
+
+def test_what_mount_prints_on_macos_is_read_like_the_table_of_linux() -> None:
+    printed = (
+        "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\n"
+        "//ann@nas/my share on /Volumes/my share (smbfs, nodev, nosuid, mounted by ann)\n"
+        "map auto_home on /System/Volumes/Data/home (autofs)\nnothing\n"
+    )
+
+    found = filesystem._mounted(printed)
+
+    assert [(place, kind) for _, place, kind in found] == [
+        ("/", "apfs"),
+        ("/Volumes/my share", "smbfs"),
+        ("/System/Volumes/Data/home", "autofs"),
+    ]
+    assert filesystem.is_shared(found[1][2]) and not filesystem.is_shared("apfs")

@@ -57,7 +57,7 @@ def test_it_leads_into_the_graph(open_page: Opener) -> None:
 
     page.click("#show-in-graph")
 
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
 
 
 def test_what_an_entity_has_to_do_with_itself_is_told_once(open_page: Opener) -> None:

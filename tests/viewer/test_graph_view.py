@@ -22,14 +22,15 @@ def point(page: Page, name: str) -> tuple[float, float]:
 
 
 def test_it_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
-    assert page.evaluate("memoryFabric.edges") == 23
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
+    # Its relations, and a line from each record to each entity that it names.
+    assert page.evaluate("memoryFabric.edges") == 23 + 15
 
 
 def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
     panel = page.locator("#panel")
     expect(panel.locator("h1")).to_have_text("What is remembered of shop")
@@ -39,7 +40,7 @@ def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> N
 
 
 def test_a_click_selects_and_a_click_on_nothing_lets_go(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
 
     page.mouse.click(*point(page, "cursor-pagination"))
 
@@ -64,11 +65,11 @@ def test_focus_shows_the_neighbourhood_in_as_many_steps_as_asked(open_page: Open
 
     page.click("#focus")
 
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
     page.click("#steps-2")
-    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities and 3 of 3 records drawn")
     page.click("#focus")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_expanding_brings_neighbours_into_a_focus_and_escape_takes_them_back(
@@ -78,28 +79,30 @@ def test_expanding_brings_neighbours_into_a_focus_and_escape_takes_them_back(
 
     page.mouse.dblclick(*point(page, "PostgreSQL"))
 
-    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities and 3 of 3 records drawn")
     expect(page.locator("#panel h1")).to_have_text("PostgreSQL")
     page.keyboard.press("Escape")
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
     page.keyboard.press("Escape")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_legend_filters_by_type(open_page: Opener) -> None:
-    page = open_page(shop().made())
+def test_the_legend_filters_by_type_and_keeps_the_records_about_it(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph")
+    drawn_text = page.locator("#drawn")
 
     page.click("#legend [data-type=technology]")
 
-    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    expect(drawn_text).to_have_text("7 of 7 entities and 3 of 3 records drawn")
+    expect(page.locator("#legend [data-type=technology]")).to_be_focused()
     page.click("#legend [data-type=pattern]")
-    expect(page.locator("#drawn")).to_have_text("9 of 9 entities drawn")
+    expect(drawn_text).to_have_text("9 of 9 entities and 4 of 4 records drawn")
     page.click("#chips [aria-label='Remove filter: entity technology']")
-    expect(page.locator("#drawn")).to_have_text("2 of 2 entities drawn")
+    expect(drawn_text).to_have_text("2 of 2 entities and 2 of 2 records drawn")
 
 
 def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
     x, y = point(page, "Redis")
 
     page.mouse.move(x, y)
@@ -115,7 +118,7 @@ def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
 
 
 def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener) -> None:
-    page = open_page(shop().made())
+    page = open_page(shop().made(), "#/graph")
     before = point(page, "shop")
 
     page.mouse.move(40, 120)
@@ -126,13 +129,13 @@ def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener)
     moved = point(page, "shop")
     assert (round(moved[0] - before[0]), round(moved[1] - before[1])) == (100, 50)
     page.click("#fit")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
     after = point(page, "shop")
     assert (round(after[0]), round(after[1])) == (round(before[0]), round(before[1]))
 
 
 def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
-    page = open_page(shop().made(), **PHONE)
+    page = open_page(shop().made(), "#/graph", **PHONE)
     x, y = point(page, "PostgreSQL")
 
     page.touchscreen.tap(x + 6, y + 6)
@@ -141,7 +144,7 @@ def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
 
 
 def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Opener) -> None:
-    page = open_page(large().made())
+    page = open_page(large().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text(
         "900 of 10,000 entities drawn · zoom in for more", timeout=30_000
@@ -170,7 +173,7 @@ def test_expanding_draws_neighbours_whatever_the_zoom(open_page: Opener) -> None
 
 
 def test_zooming_in_draws_what_was_left_out(open_page: Opener) -> None:
-    page = open_page(large(3000, 4500).made())
+    page = open_page(large(3000, 4500).made(), "#/graph")
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 
     for _ in range(6):
@@ -184,7 +187,7 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(open_page: Opener)
 
     expect(page.locator("#stage-note")).to_contain_text("No entities pass the filters in force.")
     page.click("#stage-note button")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_the_picture_can_name_what_the_page_opens_on(open_page: Opener) -> None:
@@ -194,4 +197,4 @@ def test_the_picture_can_name_what_the_page_opens_on(open_page: Opener) -> None:
     page = open_page(made.made())
 
     expect(page.locator("#panel h1")).to_have_text("pgvector")
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")

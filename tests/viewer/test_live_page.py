@@ -14,7 +14,7 @@ from playwright.sync_api import Route, expect
 
 from memory_fabric.viewer.page import content_security_policy, page
 from viewer.conftest import Opener
-from viewer.pictures import shop, tier
+from viewer.pictures import Pictured, days_ago, shop, tier
 
 RECALLED: dict[str, Any] = {
     "query": "pagination",
@@ -93,6 +93,9 @@ class Canned(ThreadingHTTPServer):
         self.asked: list[tuple[str, Mapping[str, list[str]]]] = []
         self.picture = {**shop().made(), "live": True}
         self.tiers = self.picture["tiers"]
+        # Other projects of the home by their ids, and how the list names them.
+        self.others: dict[str, dict[str, Any]] = {}
+        self.listed: list[dict[str, Any]] = []
         self.failing = False
 
     @property
@@ -108,9 +111,14 @@ class Canned(ThreadingHTTPServer):
         if self.failing:
             refused = {"code": 1, "message": "The disk is full.", "remedy": "Free some space."}
             return "application/json", json.dumps({"error": refused})
+        project = question.get("project", [""])[0]
+        if project not in ("", *self.others):
+            unknown = {"code": 1, "message": "There is no project here.", "remedy": "Look again."}
+            return "application/json", json.dumps({"error": unknown})
         status = {"tiers": self.tiers}
         answers = {
-            "picture": self.picture,
+            "projects": {"projects": self.listed, "served": "shop-1"},
+            "picture": self.others.get(project, self.picture),
             "recall": RECALLED,
             "history": HISTORY,
             "status": status,
@@ -150,10 +158,10 @@ def server() -> Iterator[Canned]:
 
 
 def test_it_fetches_its_picture_and_draws_it(open_page: Opener, server: Canned) -> None:
-    page = open_page.visit(server.address)
+    page = open_page.visit(server.address + "#/graph")
 
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
-    assert [path for path, _ in server.asked] == ["/", "/api/picture"]
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
+    assert [path for path, _ in server.asked] == ["/", "/api/picture", "/api/projects"]
 
 
 def test_a_search_is_answered_by_recall_with_its_explanation(
@@ -187,20 +195,20 @@ def test_an_entity_asks_for_its_history(open_page: Opener, server: Canned) -> No
 
 
 def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
-    page = open_page.visit(server.address)
+    page = open_page.visit(server.address + "#/graph")
     grown = shop()
     grown.entity("Kafka", "technology", days=0)
     server.picture = {**grown.made(), "live": True}
 
     page.click("#again")
 
-    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
 def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
     open_page: Opener, server: Canned
 ) -> None:
-    page = open_page.visit(server.address)
+    page = open_page.visit(server.address + "#/graph")
     held: list[Route] = []
     page.route("**/api/picture", lambda route: held.append(route))
     newest = shop()
@@ -212,11 +220,11 @@ def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
         while len(held) < number:  # the page's request is seen before it is routed
             page.wait_for_timeout(10)
     held[1].fulfill(json={**newest.made(), "live": True})
-    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
     held[0].fulfill(json={**shop().made(), "live": True})
     page.wait_for_load_state("networkidle")
 
-    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
 def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
@@ -240,13 +248,13 @@ def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
 def test_another_program_that_answers_takes_nothing_from_the_page(
     open_page: Opener, server: Canned, answer: str
 ) -> None:
-    page = open_page.visit(server.address)
+    page = open_page.visit(server.address + "#/graph")
     page.route("**/api/picture", lambda route: route.fulfill(body=answer))
 
     page.click("#again")
 
     expect(page.locator("#unread")).to_contain_text("What answers here is no memory.")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_the_status_is_as_it_is_now(open_page: Opener, server: Canned) -> None:
@@ -267,3 +275,133 @@ def test_a_failure_of_the_server_is_told_with_its_remedy(open_page: Opener, serv
     page.press("#find", "Enter")
 
     expect(page.locator("#hits .notice")).to_have_text("The disk is full. Free some space.")
+
+
+def listed(id_: str, name: str, records: int, days: float = 2, **more: Any) -> dict[str, Any]:
+    """A project as the server lists it."""
+    row = {"id": id_, "name": name, "folder": f"~/{name}", "records": records, "readable": True}
+    return {**row, "changed_at": days_ago(days), **more}
+
+
+@pytest.fixture
+def projects(server: Canned) -> Canned:
+    """A server of a home with three projects, of which one cannot be read."""
+    billing = Pictured("billing")
+    stripe = billing.entity("Stripe", "technology", "Takes the cards", days=1)
+    billing.record("Use Stripe for the invoices", days=1, entities=[stripe])
+    server.others = {"billing-2": {**billing.made(), "live": True}}
+    server.listed = [
+        listed("shop-1", "shop", 11),
+        listed("billing-2", "billing", 1, days=1),
+        listed("old-3", "old", 0, readable=False, changed_at=""),
+    ]
+    return server
+
+
+def test_another_project_is_chosen_by_keyboard_and_the_address_keeps_it(
+    open_page: Opener, projects: Canned
+) -> None:
+    page = open_page.visit(projects.address)
+    expect(page.locator("#project")).to_have_text("shop")
+
+    page.keyboard.press("p")
+    rows = page.locator("#projects a")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_be_focused()
+    expect(rows.nth(0)).to_have_attribute("aria-current", "true")
+    expect(rows.nth(1)).to_have_text("billing1 record · 1 day ago~/billing")
+    expect(rows.nth(2)).to_contain_text("cannot be read")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#main h1")).to_have_text("What is remembered of billing")
+    expect(page.locator("#records .what")).to_have_text(["Use Stripe for the invoices"])
+    expect(page.locator("#project")).to_be_focused()
+    expect(page.locator("#project")).to_have_text("billing")
+    expect(page.locator("#said")).to_have_text("Project billing: 1 record.")
+    assert page.url.endswith("/#/timeline?project=billing-2")
+    page.keyboard.press("g")
+    expect(page.locator("#drawn")).to_contain_text("1 of 1 entity")
+    assert page.url.endswith("/#/graph?project=billing-2")
+    page.reload()
+    expect(page.locator("#project")).to_have_text("billing")
+    page.go_back()
+    page.go_back()
+    expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
+
+
+def test_every_question_is_asked_about_the_project_in_use(
+    open_page: Opener, projects: Canned
+) -> None:
+    page = open_page.visit(projects.address + "#/entity/Stripe?project=billing-2")
+    expect(page.locator("#history li")).to_contain_text("cursors")
+
+    page.fill("#find", "invoices")
+    page.press("#find", "Enter")
+    expect(page.locator(".hit")).to_have_count(2)
+    page.keyboard.press("i")
+    expect(page.locator(".tier").first).to_be_visible()
+
+    asked = projects.asked[1:]
+    assert {path for path, _ in asked} == {
+        f"/api/{name}" for name in ("picture", "projects", "history", "recall", "status")
+    }
+    assert all(question["project"] == ["billing-2"] for _, question in asked)
+
+
+def test_escape_and_a_click_elsewhere_close_the_list_of_projects(
+    open_page: Opener, projects: Canned
+) -> None:
+    page = open_page.visit(projects.address)
+
+    page.click("#project")
+    expect(page.locator("#project")).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(page.locator("#projects")).to_be_hidden()
+    expect(page.locator("#project")).to_be_focused()
+    page.click("#project")
+    page.click("#main h1")
+
+    expect(page.locator("#projects")).to_be_hidden()
+
+
+def test_of_many_projects_a_few_letters_find_one(open_page: Opener, projects: Canned) -> None:
+    projects.listed += [listed(f"p{n}-1", f"part-{n}", n) for n in range(9)]
+    page = open_page.visit(projects.address)
+
+    page.click("#project")
+    page.keyboard.type("bill")
+    expect(page.locator("#projects a")).to_have_count(1)
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#main h1")).to_have_text("What is remembered of billing")
+
+
+def test_a_project_that_is_not_there_is_said_with_a_way_back(
+    open_page: Opener, projects: Canned
+) -> None:
+    page = open_page.visit(projects.address)
+
+    page.goto(projects.address + "#/timeline?project=gone-9")
+    expect(page.locator("#main .notice")).to_contain_text("There is no project here.")
+    page.click("#served")
+
+    expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
+
+
+def test_a_lone_project_needs_no_switcher(open_page: Opener, server: Canned) -> None:
+    server.listed = [listed("shop-1", "shop", 11)]
+
+    page = open_page.visit(server.address)
+
+    expect(page.locator("#brand")).to_have_text("shop")
+    expect(page.locator("#project")).to_be_hidden()
+
+
+def test_a_server_that_takes_no_changes_is_offered_none(open_page: Opener, server: Canned) -> None:
+    page = open_page.visit(f"{server.address}#/timeline")
+
+    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator(".act, #undo, #tab-review:visible")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(page.locator("#said")).to_have_text("This page changes nothing.")

@@ -16,7 +16,10 @@ from viewer.pictures import shop
 
 ASSETS = Path(str(page.ASSETS))
 OURS = sorted(
-    path for folder in (ASSETS, ASSETS / "styles") for path in folder.iterdir() if path.is_file()
+    path
+    for folder in (ASSETS, ASSETS / "styles", ASSETS / "graph")
+    for path in folder.iterdir()
+    if path.is_file()
 )
 
 
@@ -106,7 +109,8 @@ def test_no_asset_names_another_place_to_fetch_from(path: Path) -> None:
 
 
 def test_every_script_and_style_among_the_assets_stands_in_the_page_once() -> None:
-    assert sorted(page.SCRIPTS) == [path.name for path in OURS if path.suffix == ".js"]
+    scripts = [str(path.relative_to(ASSETS)) for path in OURS if path.suffix == ".js"]
+    assert sorted(page.SCRIPTS) == sorted(scripts)
     assert sorted(page.STYLES) == [path.name for path in OURS if path.suffix == ".css"]
 
 

@@ -79,4 +79,4 @@ def test_an_offer_that_is_taken_opens_the_entity_or_focuses_it_in_the_graph(
     page.keyboard.press("g")
     page.fill("#find", "pgv")
     page.locator("#found [role=option]").first.click()
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from cli.shell import Shell
+from command_line import run_here
 from servers.http.http_server import Serving, serving
 from viewer.conftest import Opener, wait
 
@@ -47,12 +48,12 @@ def test_the_printed_address_opens_the_page_and_its_key_leaves_the_bar(
     page: Page, server: Serving
 ) -> None:
     assert page.url == f"http://127.0.0.1:{server.port}/"
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#records .card")).to_have_count(2)
     assert page.evaluate("document.cookie") == ""
 
     page.reload()
 
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#records .card")).to_have_count(2)
 
 
 def test_its_search_knows_what_recall_knows(page: Page) -> None:
@@ -68,6 +69,28 @@ def test_an_entity_shows_its_history(page: Page, server: Serving) -> None:
     page.goto(f"http://127.0.0.1:{server.port}/#/entity/cursor-pagination")
 
     expect(page.locator("#history li").first).to_contain_text("remembered decision")
+
+
+def test_another_project_of_the_home_is_shown_with_its_search_and_graph(
+    page: Page, shell: Shell
+) -> None:
+    folder = shell.project.parent / "billing"
+    (folder / ".git").mkdir(parents=True)
+    words = ("remember", "Use Stripe for the invoices")
+    assert run_here(words, shell.environ, folder, "").status == 0
+
+    page.reload()
+    page.click("#project")
+    page.click("#projects a:has-text('billing')")
+
+    expect(page.locator("#records .what")).to_have_text(["Use Stripe for the invoices"])
+    page.fill("#find", "invoicing")
+    page.press("#find", "Enter")
+    expect(page.locator(".hit").first).to_contain_text("Use Stripe for the invoices")
+    page.keyboard.press("i")
+    expect(page.locator(".tier").first).to_contain_text("billing-")
+    page.keyboard.press("g")
+    expect(page.locator("#panel")).to_contain_text("Stripe")
 
 
 def test_the_file_of_viz_opens_on_the_entity_that_was_named(

@@ -32,7 +32,9 @@ def test_a_record_tells_its_reason_alternatives_scope_trust_author_and_confidenc
     card = page.locator(".card", has_text="Use cursor-based pagination for all")
     expect(card).to_contain_text("because offset pagination timed out at 1M rows")
     expect(card).to_contain_text("instead of offset pagination")
-    expect(card.locator(".foot")).to_contain_text("team · said by you · by ann · 95 % sure")
+    expect(card.locator(".foot")).to_contain_text(
+        "said by you · by ann · session session- · team · 95 % sure"
+    )
     expect(page.locator(".card", has_text="everything that is stored").first).to_contain_text(
         "pinned"
     )
@@ -54,6 +56,7 @@ def test_what_was_replaced_is_struck_and_both_name_each_other(open_page: Opener)
 def test_as_of_a_day_shows_what_held_then(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
+    page.click("#asof summary")
     page.fill("#asof-date", "2026-06-01")
 
     expect(page.locator("#asof-text")).to_have_text("What held on 1 Jun 2026: 2 records")
@@ -71,6 +74,7 @@ def test_as_of_a_day_shows_what_held_then(open_page: Opener) -> None:
 def test_the_slider_moves_by_days(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
+    page.click("#asof summary")
     page.focus("#asof-slider")
     for _ in range(3):
         page.keyboard.press("ArrowLeft")
@@ -128,3 +132,47 @@ def test_a_record_names_its_files_that_have_changed(open_page: Opener) -> None:
         "api.py has changed since",
         "deploy.sh is gone",
     ]
+
+
+def test_a_card_leads_to_the_records_of_its_session_and_back(open_page: Opener) -> None:
+    made = Pictured()
+    made.record("We use Typer", days=0, session="aaaa1111-2", client="Codex")
+    made.record("Never push to main", "constraint", days=1, session="aaaa1111-2", client="Codex")
+    made.record("We use tabs", "preference", days=1, session="bbbb")
+    page = open_page(made.made())
+    expect(page.locator(".day").first).to_have_text("21 Nov 2026 today")
+    expect(page.locator(".card").first.locator(".foot")).to_contain_text(
+        "10:00 UTC · said by you · by ann · in Codex · session aaaa1111 · team"
+    )
+
+    page.locator(".session").first.click()
+
+    assert told(page) == ["We use Typer", "Never push to main"]
+    expect(page.locator(".notice")).to_contain_text("2 records of session aaaa1111-2 in Codex.")
+    page.reload()
+    assert told(page) == ["We use Typer", "Never push to main"]
+    page.click("#all-sessions")
+    assert len(told(page)) == 3
+
+
+def test_kinds_are_filtered_by_keyboard_and_keep_the_focus(open_page: Opener) -> None:
+    page = open_page(shop().made())
+
+    page.focus("#kind-blocker")
+    page.keyboard.press("Enter")
+
+    assert told(page) == ["Payment webhooks arrive twice and charge twice"]
+    expect(page.locator("#kind-blocker")).to_be_focused()
+    expect(page.locator("#kind-blocker")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    assert len(told(page)) == 9
+
+
+def test_a_project_without_records_of_its_own_says_so(open_page: Opener) -> None:
+    made = Pictured()
+    made.record("Write the failing test first", "preference", scope="user")
+
+    page = open_page(made.made())
+
+    expect(page.locator(".notice")).to_contain_text("Nothing is remembered of shop itself yet.")
+    expect(page.locator(".notice")).to_contain_text("memory-fabric learn")

@@ -51,7 +51,8 @@ def test_the_keyboard_leads_everywhere(open_page: Opener) -> None:
     page = open_page(shop().made())
     heading = page.locator("#main h1").first
 
-    for key, words in (("t", "Timeline"), ("s", "Search"), ("i", "Status")):
+    expect(heading).to_have_text("What is remembered of shop")
+    for key, words in (("s", "Search"), ("i", "Status"), ("t", "What is remembered of shop")):
         page.keyboard.press(key)
         expect(heading).to_have_text(words)
     page.keyboard.press("t")
@@ -76,16 +77,16 @@ def test_a_key_finds_what_the_key_before_it_opened(open_page: Opener) -> None:
     assert page.evaluate("document.activeElement.matches('[data-row], [data-row] *')")
     assert page.evaluate("location.hash") == "#/timeline"
     page.go_back()
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_the_keyboard_works_the_graph(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/pgvector")
 
     page.keyboard.press("f")
-    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
     page.keyboard.press("2")
-    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities and 3 of 3 records drawn")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.locator("#panel h1")).to_have_text("RAG")
@@ -107,7 +108,7 @@ def test_the_help_names_the_keys_and_closes_by_escape(open_page: Opener) -> None
     expect(page.locator("#keys")).to_contain_text("previous in a list")
     page.keyboard.press("Escape")
     expect(page.locator("#keys")).to_be_hidden()
-    expect(page.locator("#main h1")).to_have_text("Timeline")
+    expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -138,7 +139,7 @@ def test_on_a_phone_the_views_are_at_the_thumb(open_page: Opener) -> None:
     page = open_page(shop().made(), **PHONE)
 
     page.tap("#tab-timeline")
-    expect(page.locator("#main h1")).to_have_text("Timeline")
+    expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
     page.tap("#filter")
     page.tap("[data-filter=record][data-value=blocker]")
     expect(page.locator("#records .card")).to_have_count(1)
@@ -225,9 +226,13 @@ def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
 
     page = open_page(empty)
 
-    expect(page.locator("#panel h1")).to_have_text("Nothing is remembered yet")
-    page.keyboard.press("t")
-    expect(page.locator(".nothing")).to_contain_text("No records yet.")
+    for key in ("", "g"):
+        if key:
+            page.keyboard.press(key)
+        shown = page.locator(".nothing")
+        expect(shown.locator("h1")).to_have_text("Nothing is remembered yet")
+        expect(shown).to_contain_text("memory-fabric remember")
+        expect(shown).to_contain_text("memory-fabric learn")
     page.keyboard.press("s")
     expect(page.locator(".nothing")).to_contain_text("Nothing to search in yet.")
 
@@ -237,6 +242,9 @@ def test_a_single_entity_without_anything_is_no_trouble(open_page: Opener) -> No
     made.entity("", "", days=1)
 
     page = open_page(made.made())
+
+    expect(page.locator(".nothing h1")).to_have_text("No records of shop yet")
+    page.keyboard.press("g")
 
     expect(page.locator("#drawn")).to_have_text("1 of 1 entity drawn")
 
@@ -317,10 +325,9 @@ def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener)
     page.keyboard.press("Escape")
     page.wait_for_url("**#/timeline")
     page.keyboard.press("Escape")
-    page.wait_for_url("**#/graph")
     page.keyboard.press("Escape")
 
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    expect(page.locator("#records .card").first).to_be_visible()
 
 
 def test_escape_right_after_a_step_goes_back_by_that_step(open_page: Opener) -> None:

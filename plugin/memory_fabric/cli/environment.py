@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -10,13 +11,14 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import show
-from memory_fabric.config import Settings, home_path, read_settings
+from memory_fabric.config import Settings, home_path, read_settings, search_path
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Provenance
 from memory_fabric.store import files, settings_file
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
+NAME = "memory-fabric"
 MAX_STEP_CHARS = 60
 # The option by which several commands make one step for undo.
 Step = Annotated[
@@ -77,6 +79,15 @@ def _current_folder() -> str:
             "The current folder was deleted.",
             remedy="Change to another folder, and try again.",
         ) from error
+
+
+def program(settings: Settings) -> str:
+    """Return the name under which a person's shell finds this program: its path, if none does."""
+    own = os.path.join(settings.plugin_root, "bin", NAME)
+    is_known = any(
+        os.access(os.path.join(folder, NAME), os.X_OK) for folder in search_path(os.environ)
+    )
+    return NAME if is_known or not os.access(own, os.X_OK) else shlex.quote(own)
 
 
 def plugin_root() -> str:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
-from memory_fabric.models import RULE_TYPES, SHARED_LOG, TYPED, WHEN, Record
+from memory_fabric.models import (
+    IMPORTED,
+    LINE,
+    PLACE,
+    RULE_TYPES,
+    SHARED_LOG,
+    TYPED,
+    WHEN,
+    Record,
+)
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store.history.record_json import as_json
 from memory_fabric.store.history.trace import RecordTrace
@@ -24,7 +33,8 @@ def applies_when(record: Record) -> str:
 
 def said_by(record: Record) -> str:
     """Describe the speaker, the source with its client, and the date of a record in a phrase."""
-    name = record.author or speaker(record.source, record.trust)
+    program = str(record.evidence.get(IMPORTED) or "")
+    name = program or record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
         name = record.author or "someone else"
         name += "" if record.origin == SHARED_LOG else ", as claimed"
@@ -43,6 +53,7 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
         ("why", one_line(record.why)),
         ("instead of", ", ".join(record.alternatives)),
         ("said by", said_by(record)),
+        ("imported from", imported_from(record)),
         ("where", ", ".join(part for part in (record.project, record.origin) if part)),
         ("sessions", ", ".join(part for part in origin.seen_in if part)),
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
@@ -52,6 +63,14 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
         ("entities", ", ".join(e.name for e in record.entities)),
         ("stored in", ", ".join(origin.tiers)),
     )
+
+
+def imported_from(record: Record) -> str:
+    """Name the program, file and line that a record was imported from; '' for other records."""
+    program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
+    line = f", line {record.evidence[LINE]}" if record.evidence.get(LINE) else ""
+    named = [str(part) for part in (program, place) if part]
+    return ", ".join(dict.fromkeys(named)) + line if named and program else ""
 
 
 def speaker(source: str, trust: str) -> str:

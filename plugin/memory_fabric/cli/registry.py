@@ -224,14 +224,14 @@ COMMANDS = (
         "commands.import_export",
         "import_file",
         FILES,
-        "Merge a file of the reference knowledge-graph server into memory; existing memories stay.",
+        "Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.",
     ),
     Command(
         "export",
         "commands.import_export",
         "export",
         FILES,
-        "Write the graph of this project and the user in the format of the reference server.",
+        "Write the graph in the format of the reference server, or all memories as Markdown.",
     ),
     Command(
         "share",

@@ -139,16 +139,20 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
     own_names = {known: name for name, known in row.events.items()}
     return {
         own_names.get(event, event): [_group(row, file, event, group) for group in groups]
-        for event, groups in set_up.hook_groups(root).items()
+        for event, groups in set_up.hook_groups(root, "posix").items()
         if event in file.events
     }
 
 
-def command(client: str, root: str, arguments: list[str]) -> str:
+def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
     """Return the shell command of a hook: it names the client, and calls the launcher.
 
     For a client without a variable for the project's folder it is the folder in which hooks run.
+    `system` is `os.name`.
     """
+    if system != "posix":
+        words = [*set_up.without_shell(root), "--client", client, *arguments]
+        return " ".join(f'"{word}"' if " " in word else word for word in words)
     variables = f"{VARIABLE}={client} "
     if not CLIENTS[client].project_variable:
         variables += 'CLAUDE_PROJECT_DIR="$PWD" '
@@ -177,8 +181,10 @@ def _matcher(row: Client, matcher: str) -> str:
     theirs: dict[str, list[str]] = {}
     for name, known in row.tools.items():
         theirs.setdefault(known, []).append(name)
+    alone = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
+    grouped = f"^({alone[1]})$" if alone and alone[1] in theirs else matcher
     return re.sub(
         r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
         lambda found: "|".join((found[0], *theirs.get(found[0], ()))),
-        matcher,
+        grouped,
     )

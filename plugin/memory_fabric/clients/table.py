@@ -27,8 +27,15 @@ GEMINI_TOOLS = {
 
 
 def _client(key: str, name: str) -> Client:
-    """Return the row of a client that has Claude Code's form, but not its memory file."""
-    return Client(key, name, "The assistant", memory_file="", transcripts="", mark={CLIENT: key})
+    """Return the row of a client that has Claude Code's form, but not its memory files."""
+    return Client(
+        *(key, name, "The assistant"),
+        memory_file="",
+        transcripts="",
+        mark={CLIENT: key},
+        instructions=("AGENTS.md",),
+        has_skills=False,
+    )
 
 
 CLIENTS: Mapping[str, Client] = {
@@ -43,12 +50,14 @@ CLIENTS: Mapping[str, Client] = {
             asks=False,
             summarises=False,
             project_variable="",
+            instructions=("AGENTS.override.md", "AGENTS.md", "~/.codex/AGENTS.md"),
         ),
         _client("qwen", "Qwen Code")._replace(
             transcripts="qwen",
             tools=GEMINI_TOOLS,
             summarises=False,
             project_variable="QWEN_PROJECT_DIR",
+            instructions=("QWEN.md", "AGENTS.md", "~/.qwen/QWEN.md", "~/.qwen/AGENTS.md"),
         ),
         _client("gemini", "Gemini CLI")._replace(
             events={
@@ -65,6 +74,7 @@ CLIENTS: Mapping[str, Client] = {
             summarises=False,
             unheard=frozenset(("PreToolUse",)),
             project_variable="GEMINI_PROJECT_DIR",
+            instructions=("GEMINI.md", "~/.gemini/GEMINI.md"),
         ),
         _client("cursor", "Cursor")._replace(
             events={
@@ -91,6 +101,7 @@ CLIENTS: Mapping[str, Client] = {
             summarises=False,
             unheard=frozenset(("UserPromptSubmit", "PreToolUse", "SubagentStart")),
             project_variable="CURSOR_PROJECT_DIR",
+            instructions=(".cursor/rules/*", ".cursorrules", "AGENTS.md"),
         ),
         _client("factory", "Factory")._replace(
             transcripts=CLAUDE_CODE.transcripts,
@@ -102,6 +113,7 @@ CLIENTS: Mapping[str, Client] = {
             transcripts=CLAUDE_CODE.transcripts,
             summarises=False,
             project_variable="CODEBUDDY_PROJECT_DIR",
+            instructions=("CODEBUDDY.md", "AGENTS.md"),
         ),
         # Its shim (`clients/opencode/plugin.js`) speaks Claude Code's form.
         _client("opencode", "OpenCode")._replace(
@@ -112,6 +124,10 @@ CLIENTS: Mapping[str, Client] = {
         ),
     )
 }
+# The files of instructions of all clients, in the order of the table.
+INSTRUCTION_FILES = tuple(
+    dict.fromkeys(name for client in CLIENTS.values() for name in client.instructions)
+)
 
 
 def name_in(evidence: Mapping[str, object]) -> str:

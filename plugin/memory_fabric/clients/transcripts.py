@@ -14,6 +14,7 @@ from memory_fabric.clients.claude_code.transcript import read_on
 from memory_fabric.clients.codex import transcripts as codex
 from memory_fabric.clients.head import Head
 from memory_fabric.clients.qwen import transcripts as qwen
+from memory_fabric.ids import timestamp
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -40,24 +41,74 @@ class Transcript(Value):
     deleted_s: float = 0.0
 
 
-def find(roots: Mapping[str, str], *, agents: bool = False) -> Iterator[Transcript]:
+def find(
+    roots: Mapping[str, str], *, agents: bool = False, failed: list[str] | None = None
+) -> Iterator[Transcript]:
     """Yield the transcripts below the clients' folders (`config.transcript_roots`) that hold a
-    conversation; with `agents` each is searched for the type of agent that it runs as.
+    conversation, a file with several names once; with `agents` each is searched for the type of
+    agent that it runs as. `failed` takes what could not be read, and why.
     """
+    seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
         module = CLIENTS[client]
         days = module.kept_days(root)
         for path in module.paths(root):
             try:
+                if os.path.islink(path):
+                    path = os.path.realpath(path)  # a file's name is the session's id
                 found = os.stat(path)
+                if (found.st_dev, found.st_ino) in seen:
+                    continue
+                seen.add((found.st_dev, found.st_ino))
                 head = module.head(path) if found.st_size else None
                 if head is not None and agents:
                     head = head._replace(agent=module.agent(path))
-            except OSError:
-                continue  # removed meanwhile, or not readable
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            except OSError as error:
+                if failed is not None:
+                    failed.append(f"{path}: {error.strerror or error}")
+                continue
             if head is not None:
                 deleted_s = found.st_mtime + days * DAY_S if days else 0.0
                 yield Transcript(client, path, head, found.st_size, found.st_mtime, deleted_s)
+
+
+class Earlier(Value):
+    """The sessions before the first one with memory: how many by client's name, the date of the
+    oldest, and the days after which their clients delete them, by client's name.
+    """
+
+    numbers: Mapping[str, int]
+    since: str = ""
+    kept_days: Mapping[str, int] = {}
+
+
+def earlier(roots: Mapping[str, str], path: str) -> Earlier:
+    """Return what there is beside the session with this transcript; no transcript is opened.
+
+    The dates are those of their last changes.
+    """
+    count: dict[str, int] = {}
+    days: dict[str, int] = {}
+    changed = []
+    for client, root in roots.items():
+        module = CLIENTS[client]
+        own = [at for other in module.paths(root) if other != path and (at := _changed_s(other))]
+        if own:
+            count[module.NAME] = len(own)
+            changed += own
+            if kept := module.kept_days(root):
+                days[module.NAME] = kept
+    return Earlier(count, timestamp(min(changed))[:10] if changed else "", days)
+
+
+def _changed_s(path: str) -> float:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0.0  # removed meanwhile
+    return found.st_mtime if found.st_size else 0.0
 
 
 class Reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import deadline, events
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.handlers import follow_instructions
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow
@@ -39,6 +40,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         deadline.current().postpone(TRANSCRIPT)
     if alerts.take_lost_prompt((memory.settings.home, memory.settings.data_dir)):
         memory.fail("prompt: the disk or the memory could not be written")
+    follow_instructions.at_stop(memory.whole)
     memory.flush()
     # A turn that continues is not interrupted: waiting notices follow at its end.
     waiting = [] if events.stop_active(event) else _waiting(context)

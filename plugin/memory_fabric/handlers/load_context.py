@@ -6,6 +6,7 @@ import os
 
 from memory_fabric import deadline, events, jsontext
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.handlers import follow_instructions
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts, week
@@ -60,9 +61,12 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         # late: once in a home
-        from memory_fabric.clients.claude_code.transcripts import earlier
+        from memory_fabric.clients.transcripts import earlier
+        from memory_fabric.config import transcript_roots
 
-        past = notice_texts.past_sessions(*earlier(event.transcript_path), memory.settings)
+        own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
+        found = earlier(transcript_roots(own), event.transcript_path)
+        past = notice_texts.past_sessions(found, memory.settings)
         texts += [notice_texts.welcome(memory.settings, local), past]
     texts.append(_week(event, memory))
     notice = " · ".join(part for part in texts if part)
@@ -87,7 +91,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     if events.source(event) == "fork":
         _inherit(ledger, event)
     seen = ledger.seen()
-    shown = memory.native_ids(ledger.started_at)
+    shown = memory.shown_ids(ledger.started_at)
     is_new = events.source(event) in ("startup", "clear")
     holding = Standing(memory, shown)
     last, last_id = holding.last_line(event.session) if is_new else ("", "")
@@ -143,6 +147,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
     database = memory.session_database()
     if memory.project is not None and memory.settings.attended:
         _report_missing(memory)
+    follow_instructions.at_start(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
         # late: only if a session is running elsewhere or was interrupted
         from memory_fabric.session.catch_up import catch_up

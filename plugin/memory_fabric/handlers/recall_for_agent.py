@@ -34,7 +34,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         [text for _, text in tasks],
         session=event.session,
         seen=ledger.seen(event.agent_id),
-        shown=frozenset() if blind else fabric.memory.native_ids(ledger.started_at),
+        shown=frozenset() if blind else fabric.memory.shown_ids(ledger.started_at),
     )
     asked = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
     receipt = ledger.receipt(

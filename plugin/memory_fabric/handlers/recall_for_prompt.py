@@ -34,7 +34,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         events.prompt(event),
         session=event.session,
         seen=seen,
-        shown=fabric.memory.native_ids(ledger.started_at),
+        shown=fabric.memory.shown_ids(ledger.started_at),
         here=event.session,
         since=ledger.compacted_at,
     )

@@ -86,7 +86,7 @@ def _worth_restoring(context: RequestContext, session: str, started_at: str) -> 
     pinned = memory.find_records(
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED
     )
-    known = set(memory.native_ids(started_at))
+    known = set(memory.shown_ids(started_at))
     parts = []
     for records in (own, pinned, Standing(memory).records):
         parts.append([record for record in records if record.id not in known])

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from memory_fabric import ids
+from memory_fabric import ids, processes
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.ingest.process import try_once
@@ -245,28 +245,9 @@ def _alive(parent: int) -> Callable[[], bool]:
     """Return a test whether the parent process is running; always true without a parent."""
     if not parent:
         return lambda: True
-    if os.getppid() == parent:
+    if os.name == "posix" and os.getppid() == parent:
         return lambda: os.getppid() == parent
-    return lambda: _runs(parent)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return not _has_ended(process)
-
-
-def _has_ended(process: int) -> bool:
-    """True for a zombie, which no parent has waited for yet; known only on Linux."""
-    try:
-        with open(f"/proc/{process}/stat", "rb") as stream:
-            return stream.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
-    except OSError:
-        return False
+    return lambda: processes.is_running(parent)
 
 
 def _trace(error: BaseException) -> str:

@@ -14,7 +14,8 @@ from memory_fabric.clients import transcripts
 from memory_fabric.clients.transcripts import DAY_S, Transcript
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
-from memory_fabric.store import switches
+from memory_fabric.learning import runs
+from memory_fabric.store import files, switches
 from memory_fabric.store.conversations import sessions as sessions_stored
 from memory_fabric.store.database import open_to_look
 from memory_fabric.store.projects import identity
@@ -26,6 +27,8 @@ NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", 
 TO_READ = (NEW, REST)
 # A transcript that changed within so many seconds belongs to a running session.
 RUNNING_S = 600
+# A longer line is passed over by the next run.
+MAX_LINE_BYTES = 2 << 20
 # What the client deletes within so many days is told.
 SOON_DAYS = 7
 
@@ -72,17 +75,28 @@ class Group(Value):
         return [one for one in self.sessions if one.state in states]
 
 
-def make(settings: Settings, roots: Mapping[str, str], now_s: float) -> list[Session]:
-    """Return all sessions, in the order of time."""
+def make(
+    settings: Settings,
+    roots: Mapping[str, str],
+    now_s: float,
+    moved: Mapping[str, str] | None = None,
+    failed: list[str] | None = None,
+) -> list[Session]:
+    """Return all sessions, in the order of time.
+
+    `moved` are new places of deleted folders, besides those that earlier runs were told. `failed`
+    takes the files that could not be read, and why.
+    """
     registry = identity.read_registry(settings.home)
+    new_places = runs.moved(settings.home) | dict(moved or {})
     places: dict[str, Place] = {}
     offsets: dict[str, dict[str, int]] = {}
     found = []
-    for one in transcripts.find(roots, agents=settings.domains.configured):
-        folder = one.head.folder
-        if folder not in places:
-            places[folder] = _place(registry, folder)
-        place = places[folder]
+    for one in transcripts.find(roots, agents=settings.domains.configured, failed=failed):
+        place = _known(places, registry, one.head.folder)
+        if place.gone and (there := _moved_to(one.head.folder, new_places)):
+            one = one._replace(head=one.head._replace(folder=there))
+            place = _known(places, registry, there)
         if place.id not in offsets:
             offsets[place.id] = _offsets(settings.home, place.id) if place.id else {}
         known = offsets[place.id].get(one.head.session, -1)
@@ -114,6 +128,15 @@ def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
     due = [one for one in sessions if one.state in TO_READ and one.transcript.deleted_s]
     soon = [one for one in due if one.transcript.deleted_s < until]
     return sorted(soon, key=lambda one: one.transcript.deleted_s)
+
+
+def first_deletion(sessions: Iterable[Session]) -> float:
+    """Return when a client deletes the first of the sessions that memory has not read; 0 for never.
+
+    In seconds; it may be past, since clients delete when they start.
+    """
+    due = [one.transcript.deleted_s for one in sessions if one.state in TO_READ]
+    return min(filter(None, due), default=0.0)
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
@@ -171,6 +194,20 @@ def _place(registry: Any, folder: str) -> Place:
     return Place(id_, found.root, found.name, not (id_ or is_in_git or os.path.isdir(real)))
 
 
+def _known(places: dict[str, Place], registry: Any, folder: str) -> Place:
+    if folder not in places:
+        places[folder] = _place(registry, folder)
+    return places[folder]
+
+
+def _moved_to(folder: str, moved: Mapping[str, str]) -> str:
+    """Return the new place of a folder that was moved, or one above it; '' if unknown."""
+    for old, new in moved.items():
+        if f"{folder}{os.sep}".startswith(f"{old}{os.sep}"):
+            return f"{new}{folder[len(old) :]}"
+    return ""
+
+
 def _offsets(home: str, project: str) -> dict[str, int]:
     """Return how far the transcripts of a project's sessions were read, by session."""
     path = os.path.join(identity.folder_of(home, project), "graph.db")
@@ -188,7 +225,7 @@ def _offsets(home: str, project: str) -> dict[str, int]:
 def _state(
     settings: Settings, transcript: Transcript, place: Place, known: int, now_s: float
 ) -> str:
-    if known >= transcript.size:
+    if known >= transcript.size or (known > 0 and _is_torn(transcript.path, known)):
         return READ
     if place.gone:
         return GONE
@@ -199,3 +236,13 @@ def _state(
     if now_s - transcript.changed_s < RUNNING_S:
         return RUNNING
     return NEW if known < 0 else REST
+
+
+def _is_torn(path: str, known: int) -> bool:
+    """True if nothing but a line without an end is left, as of a client that was killed."""
+    try:
+        with files.open_regular(path) as file:
+            file.seek(known)
+            return b"\n" not in file.read(MAX_LINE_BYTES)
+    except OSError:
+        return False

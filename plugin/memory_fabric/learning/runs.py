@@ -1,9 +1,13 @@
-"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back."""
+"""The runs of `learn`, in a file of home: which are unfinished, and what undo takes back.
+
+The file also has the new places of folders that were moved, which a person states. Imports have a
+file of the same form.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,24 +65,40 @@ def begin(home: str) -> Run:
     return run
 
 
-def last(home: str) -> Run | None:
+def last(home: str, file: str = FILE) -> Run | None:
     """Return the last run that is not undone."""
-    return next((run for run in reversed(load(home)) if run.state != "undone"), None)
+    return next((run for run in reversed(load(home, file)) if run.state != "undone"), None)
 
 
-def save(home: str, run: Run) -> None:
+def save(home: str, run: Run, file: str = FILE) -> None:
     """Write a run, which replaces the one of the same name. Raises OSError."""
-    known = [one for one in load(home) if one.batch != run.batch]
-    runs = [one._asdict() for one in [*known, run][-MAX_KEPT:]]
-    files.make_folder(home)
-    files.write_atomic(os.path.join(home, FILE), files.pretty_json({"runs": runs}))
+    known = [one for one in load(home, file) if one.batch != run.batch]
+    _write(home, [*known, run], moved(home, file), file)
 
 
-def load(home: str) -> list[Run]:
+def load(home: str, file: str = FILE) -> list[Run]:
     """Return all runs, oldest first; a damaged file is as none."""
-    table = files.read_json(os.path.join(home, FILE))
-    runs = table.get("runs")
+    runs = files.read_json(os.path.join(home, file)).get("runs")
     return [run for one in (runs if isinstance(runs, list) else ()) if (run := _run(one))]
+
+
+def moved(home: str, file: str = FILE) -> dict[str, str]:
+    """Return the new places of moved folders by their old ones."""
+    found = files.read_json(os.path.join(home, file)).get("moved")
+    return {str(old): str(new) for old, new in found.items()} if isinstance(found, dict) else {}
+
+
+def note_moved(home: str, places: Mapping[str, str]) -> None:
+    """Remember new places of moved folders. Raises OSError."""
+    if places:
+        _write(home, load(home), moved(home) | dict(places), FILE)
+
+
+def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str) -> None:
+    table: dict[str, Any] = {"runs": [one._asdict() for one in runs[-MAX_KEPT:]]}
+    table |= {"moved": dict(places)} if places else {}
+    files.make_folder(home)
+    files.write_atomic(os.path.join(home, file), files.pretty_json(table))
 
 
 def _run(value: Any) -> Run | None:

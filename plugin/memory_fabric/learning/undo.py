@@ -20,8 +20,8 @@ class Taken(Value):
     left: int = 0
 
 
-def undo(settings: Settings, run: Run, by: Provenance) -> list[Taken]:
-    """Undo a run; the transcripts can be read again. Raises StoreUnavailable, OSError."""
+def undo(settings: Settings, run: Run, by: Provenance, file: str = runs.FILE) -> list[Taken]:
+    """Undo a run of this file; it can be done again. Raises StoreUnavailable, OSError."""
     taken = []
     for folder in run.folders.values():
         memory = Memory.open(settings._replace(project_dir=folder))
@@ -33,5 +33,5 @@ def undo(settings: Settings, run: Run, by: Provenance) -> list[Taken]:
             taken.append(Taken(name, made, len(done) - made))
         finally:
             memory.close()
-    runs.save(settings.home, run._replace(state="undone"))
+    runs.save(settings.home, run._replace(state="undone"), file)
     return taken

@@ -101,6 +101,8 @@ def check(
 def is_assent(prompt: str) -> bool:
     """Return True for a prompt that only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
     words = plain(prompt).split()
+    if len(words) > MAX_ASSENT_WORDS:
+        return False
     left, agrees = "", "👍" in prompt
     for word in words:
         bare = word.strip(STRIPPED + "-–—~`^")
@@ -109,7 +111,7 @@ def is_assent(prompt: str) -> bool:
     if any(map(is_spaceless, left)):
         for phrase in word_tables.SPACELESS_ASSENTS:
             left = left.replace(phrase, " ")
-    return agrees and len(words) <= MAX_ASSENT_WORDS and not any(map(str.isalnum, left))
+    return agrees and not any(map(str.isalnum, left))
 
 
 def says_everywhere(quotation: str) -> bool:

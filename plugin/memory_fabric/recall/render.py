@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
-from memory_fabric.models import CHANGED_FILES, SHARED_LOG, as_reason
+from memory_fabric.models import CHANGED_FILES, IMPORTED, SHARED_LOG, as_reason
 from memory_fabric.recall.contradictions import said_before
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
@@ -66,12 +66,16 @@ def hit_line(hit: Hit) -> str:
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
-    """Return the mark of a low-trust memory; for a shared one with its author.
+    """Return the mark of a low-trust memory; for a shared one with its author, for an imported one
+    with its source.
 
     `about` is the metadata of a hit. In a file the author is only claimed; a shared log's server
     knows its members.
     """
     author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
+    imported = (about or {}).get(IMPORTED)
+    if trust == "tool" and imported:
+        return f"from {cut(one_line(str(imported)), MAX_NAME_CHARS)}, unverified"
     if trust != "foreign" or not author:
         return LOW_TRUST.get(trust, "")
     claimed = "" if (about or {}).get("is_member") else " as claimed"
@@ -80,7 +84,11 @@ def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
 
 def low_trust_of(record: Record) -> str:
     """Return the mark of a low-trust record."""
-    about = {"author": record.author, "is_member": record.origin == SHARED_LOG}
+    about = {
+        "author": record.author,
+        "is_member": record.origin == SHARED_LOG,
+        IMPORTED: record.evidence.get(IMPORTED),
+    }
     return low_trust(record.trust, about)
 
 

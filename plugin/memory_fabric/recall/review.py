@@ -40,8 +40,11 @@ class Due(Value):
     days: int = 0
 
 
-def due(memory: Memory, now: str) -> list[Due]:
-    """Return what is due for review at `now`, each record once, in the order of KINDS."""
+def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
+    """Return what is due for review at `now`, each record once, in the order of KINDS.
+
+    Near duplicates are looked for among so many of the newest records (`compared`).
+    """
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     found = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
@@ -49,7 +52,7 @@ def due(memory: Memory, now: str) -> list[Due]:
     for old in retention.stale(memory, now, limit=MAX_READ).shown:
         if old.item.kind == RECORD and old.item.id in by_id:
             found.append(Due(STALE, by_id[old.item.id], days=old.days))
-    found += _duplicates(current)
+    found += _duplicates(current[:compared])
     seen: set[str] = set()
     first = []
     for one in found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
-from memory_fabric.models import CONTRADICTS, stated_at
+from memory_fabric.models import CONTRADICTS, IMPORTED, stated_at
 from memory_fabric.recall.render import low_trust_of, memory_line
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -35,6 +35,8 @@ RULES_HEADING = "## Rules and Preferences"
 DECISIONS_HEADING = "## Recent Project Decisions"
 OPEN_HEADING = "## Open Questions"
 BY_ASSISTANT = "Noted by the assistant, unconfirmed:"
+# Records of other programs, and of files of instructions that this client does not read.
+IMPORTED_HEADING = "Imported, unconfirmed:"
 # Shared memories follow under their own heading, after own ones, however new they are.
 OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"
 RULE_TYPES = ("constraint", "preference")
@@ -250,6 +252,7 @@ def _fitted(
         if _chars(lines) <= max_chars:
             return lines
     left = max_chars - len(BY_ASSISTANT) - 1
+    left -= len(IMPORTED_HEADING) + 1 if any(map(_is_imported, records)) else 0
     length = {place.record.id: len(place.line(limits[-1])) + 1 for place in places}
     kept = set()
     for record in records:
@@ -294,7 +297,16 @@ def _section(places: Sequence[_Place], limits: tuple[int, int] = LIMITS[0]) -> l
     """Return the lines of some records: those that the user stands behind, then the others."""
     lines = [(place.is_trusted, _Line(place.line(limits), place.record)) for place in places]
     others = [line for is_trusted, line in lines if not is_trusted]
-    return [*(line for is_trusted, line in lines if is_trusted), *_headed(BY_ASSISTANT, others)]
+    imported = [line for line in others if line.record and _is_imported(line.record)]
+    return [
+        *(line for is_trusted, line in lines if is_trusted),
+        *_headed(BY_ASSISTANT, [line for line in others if line not in imported]),
+        *_headed(IMPORTED_HEADING, imported),
+    ]
+
+
+def _is_imported(record: Record) -> bool:
+    return bool(record.evidence.get(IMPORTED)) and trust_of(record) not in TRUSTED
 
 
 def _groups(records: Sequence[Record]) -> list[list[Record]]:

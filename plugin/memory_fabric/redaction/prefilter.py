@@ -20,6 +20,8 @@ MAX_REMEMBERED_CHARS = 1024
 MAX_CLEAN_CHARS = 1 << 20
 # The beginning of the marks in the place of secrets.
 REDACTED = "[redacted"
+# The ids of messages in OpenAI's interfaces begin so.
+MESSAGE_ID = "msg_"
 # An item of a block, and the end of its columns (recall.render).
 ITEM, COLUMNS_END = "- [", "] "
 
@@ -48,9 +50,14 @@ def _may_hold(text: str) -> bool:
 
 
 def _is_id(text: str) -> bool:
-    """True for what stands in most fields of what is written: a UUID, or a time in UTC."""
+    """True for what stands in most fields of what is written: a UUID, alone or as a message's id or
+    with an offset in its file, or a time in UTC.
+    """
+    name, _, offset = text.partition(":")
+    if is_uuid(name.removeprefix(MESSAGE_ID)):
+        return name == text or offset.isdigit()
     is_time = len(text) == 24 and text[10:11] == "T" and text[23:] == "Z" and text[:4].isdigit()
-    return is_uuid(text) or (is_time and text.count(":") == 2)
+    return is_time and text.count(":") == 2
 
 
 # The same short texts are looked at again and again: in a record, its change and its answer.
@@ -127,7 +134,7 @@ def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
         return dict(value)
     from memory_fabric.redaction.redact import redacted_object
 
-    return redacted_object(value)
+    return redacted_object(value, without_secrets)  # most texts were looked at before
 
 
 def _may_name_secret(key: str) -> bool:

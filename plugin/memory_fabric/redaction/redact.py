@@ -96,16 +96,16 @@ def says_only_secrets(text: str) -> bool:
     return all(w in _SAYING_NOTHING or (not w.isascii() and len(w) < 4) for w in words)
 
 
-def redacted(value: Any) -> Any:
-    """The same JSON value with every string redacted, keys included."""
+def redacted(value: Any, clean: Callable[[str], str] = redact) -> Any:
+    """The same JSON value with every string redacted, keys included; `clean` redacts a string."""
     if isinstance(value, str):
-        return redact(value)
+        return clean(value)
     if isinstance(value, dict):
-        return redacted_object(value)
+        return redacted_object(value, clean)
     if secret_signs.is_command_line(value):
         return _redacted_words(value)
     if isinstance(value, list | tuple):
-        return [redacted(part) for part in value]
+        return [redacted(part, clean) for part in value]
     return value
 
 
@@ -127,18 +127,23 @@ def _redacted_words(words: Sequence[str]) -> list[str]:
     return found
 
 
-def redacted_object(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The same JSON object with every string redacted, also where only its key tells the secret."""
-    return {redact(str(key)): _field(str(key), part) for key, part in value.items()}
+def redacted_object(
+    value: Mapping[str, Any], clean: Callable[[str], str] = redact
+) -> dict[str, Any]:
+    """The same JSON object with every string redacted, also where only its key tells the secret.
+
+    `clean` redacts a string: `redact`, or what does the same with less work.
+    """
+    return {clean(str(key)): _field(str(key), part, clean) for key, part in value.items()}
 
 
-def _field(key: str, value: Any) -> Any:
+def _field(key: str, value: Any, clean: Callable[[str], str]) -> Any:
     if not isinstance(value, str):
-        return redacted(value)
+        return redacted(value, clean)
     if _secret_name().fullmatch(key) and not any(c.isspace() for c in value.strip()):
         is_none = is_plain(f"{key}=", value, "", quoted=True) if value else True
-        return redact(value) if is_none else "[redacted: secret]"
-    return redact(value)
+        return clean(value) if is_none else "[redacted: secret]"
+    return clean(value)
 
 
 def _without_private(text: str) -> str:

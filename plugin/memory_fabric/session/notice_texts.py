@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory_fabric.clients.transcripts import Earlier
     from memory_fabric.config import Settings
     from memory_fabric.models import Record
     from memory_fabric.notes.keep import Kept
@@ -91,14 +92,20 @@ def welcome(settings: Settings, local: str) -> str:
     )
 
 
-def past_sessions(number: int, since: str, days: int, settings: Settings) -> str:
+def past_sessions(found: Earlier, settings: Settings) -> str:
     """Return the offer to read in sessions from before memory was on; '' if there are none."""
-    if settings.notices == "off" or not number:
+    if settings.notices == "off" or not found.numbers:
         return ""
+    (first, number), *others = found.numbers.items()
+    named = f"{many(number, 'earlier session')} of {first}"
+    named += "".join(f", {other} of {name}" for name, other in others)
+    deleted = "".join(
+        f" ({name} deletes its own after {days} days)" for name, days in found.kept_days.items()
+    )
+    skill = ", or here `/memory-fabric:learn`," if settings.client.has_skills else ""
     return (
-        f"{many(number, 'earlier session')} of Claude Code on this machine, since {since}, can be "
-        f"read into memory before the client deletes them after {days} days: "
-        f"`{command(settings)} learn` shows them first."
+        f"{named}, the oldest of {found.since}, can be read into memory{deleted}: in a shell "
+        f"`{command(settings)} learn`{skill} shows them first."
     )
 
 

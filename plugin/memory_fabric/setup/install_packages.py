@@ -120,7 +120,8 @@ class InstallationFailed(Exception):
 def install(data_dir: str, plugin_root: str, lock: int) -> None:
     """Install the packages for this interpreter and publish them, or record why that failed."""
     os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    os.lseek(lock, 0, os.SEEK_SET)
+    os.write(lock, f"{os.getpid()}\n".encode())
     environment = packages.environment_folder(data_dir, plugin_root)
     if environment is None:
         return
@@ -147,7 +148,7 @@ def _build(environment: str, requirements: str, log: BinaryIO, lock: int) -> Non
         _remove(environment)
         tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
 
-    python = os.path.join(environment, "bin", "python")
+    python = packages.python_in(environment)
     fetch(requirements, tools, prepare, os.path.join(environment, "pip"), python=python)
 
 
@@ -155,7 +156,8 @@ class Tools:
     """Runs pip and uv in a folder of their own, and logs their output there."""
 
     def __init__(self, log: BinaryIO, lock: int = -1) -> None:
-        self._log, self._locks = log, (lock,) if lock >= 0 else ()
+        # Windows hands no open file on; there the lock ends with the installer.
+        self._log, self._locks = log, (lock,) if lock >= 0 and os.name == "posix" else ()
         self._environ = tool_environment(os.environ)
         self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
 
@@ -225,7 +227,7 @@ def fetch(
         runner = base
         if tools.pip_of(base) < PIP_FOR_OTHERS:
             tools.run([base, "-I", "-m", "venv", scratch])
-            runner = os.path.join(scratch, "bin", "python")
+            runner = packages.python_in(scratch)
         chosen = ("--python", python) if python else ()
         tools.run([runner, "-I", "-m", "pip", *chosen, "install", *PIP_OPTIONS, *options])
     finally:
@@ -270,7 +272,7 @@ def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
 
 def _beginning(path: str) -> bytes:
     """Return the content of a regular file, up to the largest size of settings. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(f"{path} is not a file")
@@ -314,7 +316,8 @@ def explained(printed: str) -> tuple[str, str]:
 
 
 def _publish(environment: str) -> None:
-    os.sync()  # after a power failure the marker must not exist without the packages
+    if hasattr(os, "sync"):
+        os.sync()  # after a power failure the marker must not exist without the packages
     beside = os.path.join(environment, f"{MARKER}.new")
     with open(beside, "w", encoding="utf-8", opener=_private) as file:
         file.write(f"{packages.base_interpreter()}\n")
@@ -371,12 +374,19 @@ def _compile_source(data_dir: str, plugin_root: str) -> None:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Detach from the calling session and install; the calling process's child exits at once."""
-    if os.fork():
-        os._exit(0)
-    os.setsid()
+    """Detach from the calling session and install; the calling process's child exits at once.
+
+    Without an inherited `lock` the process is detached already, and takes the lock itself.
+    """
+    held = int(lock)
+    if held == packages.TAKES_IT:
+        held = packages.take_lock(data_dir)
+        if held == packages.TAKES_IT:
+            return  # another process installs
+    else:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
     os.umask(0o077)
-    os.set_inheritable(
-        int(lock), False
-    )  # the tools get it by name, and nothing else of theirs does
-    install(data_dir, plugin_root, int(lock))
+    os.set_inheritable(held, False)  # the tools get it by name, and nothing else of theirs does
+    install(data_dir, plugin_root, held)

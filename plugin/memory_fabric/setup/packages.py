@@ -8,14 +8,13 @@ environment writes absolute paths into its scripts, so a renamed one is partly b
 is moved in by `os.replace` after everything else reached the disk; a folder without it is left over
 from a failed attempt, and the next process with the lock removes it.
 
-The lock (`install.lock`, flock) is taken by the starting process without waiting and inherited by
-the child and its tools, so it is released exactly when the last of them has ended. macOS: the same
-calls. Windows (untested): `msvcrt.locking` in the child instead of an inherited lock,
-`subprocess.DETACHED_PROCESS` instead of fork and setsid, `Scripts\\python.exe` in the folder.
+The lock (`install.lock`) is taken by the starting process without waiting and inherited by the
+child and its tools, so it is released exactly when the last of them has ended. Windows hands no
+lock on: there the child takes it itself (TAKES_IT), and one that comes too late ends.
 
 The child runs install_packages.py. This file is also a script, the bootstrap of bin/memory-fabric,
-run by the bare interpreter (`python -I -S packages.py --run`): it imports nothing of this package,
-and modules other than `os` and `sys` only where they are needed.
+run by the bare interpreter (`python -I -S packages.py --run`): it imports modules other than `os`
+and `sys`, of this package file_lock and processes, only where they are needed.
 """
 
 from __future__ import annotations
@@ -36,6 +35,8 @@ POLL_S = 0.05
 # Measured by tests/launchers/test_installation.py; shown to users who wait.
 SIZE_MB = 20
 NOT_STARTED, ANOTHER_RUNS = 0, -1
+# In place of the number of an inherited lock.
+TAKES_IT = -1
 ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv[:2] = ['memory-fabric'];"
     " from memory_fabric.cli.main import main; sys.exit(main())"
@@ -54,8 +55,14 @@ def environment_python(data_dir: str, plugin_root: str) -> str | None:
     environment = environment_folder(data_dir, plugin_root)
     if environment is None or not os.path.exists(os.path.join(environment, MARKER)):
         return None
-    python = os.path.join(environment, "bin", "python")
+    python = python_in(environment)
     return python if os.access(python, os.X_OK) else None
+
+
+def python_in(environment: str, system: str = os.name) -> str:
+    """Return the Python of a virtual environment; `system` is `os.name`."""
+    parts = ("bin", "python") if system == "posix" else ("Scripts", "python.exe")
+    return os.path.join(environment, *parts)
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
@@ -80,7 +87,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
             return python
         child = _start(data_dir, plugin_root, insist=insist)
         if child > 0:
-            os.waitpid(child, 0)  # it forks at once; the installer itself is not ours to reap
+            _reap(child)
             insist = False
         elif child == NOT_STARTED:
             return environment_python(data_dir, plugin_root)
@@ -101,8 +108,14 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
     """Start an installation even after a recent failure; return True if it was started."""
     child = _start(data_dir, plugin_root, insist=True)
     if child > 0:
-        os.waitpid(child, 0)  # it forks at once; the installer itself is not ours to reap
+        _reap(child)
     return child > 0
+
+
+def _reap(child: int) -> None:
+    """Wait for the process that forks the installer at once; Windows has none in between."""
+    if os.name == "posix":
+        os.waitpid(child, 0)
 
 
 def half_installed(data_dir: str) -> list[str]:
@@ -180,16 +193,18 @@ def _acquire(data_dir: str) -> int:
     """Take the lock; return its file descriptor. Raises BlockingIOError if another process
     has it.
     """
-    import fcntl  # only when an installation may start
+    from memory_fabric import file_lock  # only when an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
     lock = os.open(_install_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if file_lock.take(lock):
+            return lock
     except OSError:
         os.close(lock)
         raise
-    return lock
+    os.close(lock)
+    raise BlockingIOError(f"another process holds {_install_lock(data_dir)}")
 
 
 def _install_lock(data_dir: str) -> str:
@@ -233,10 +248,20 @@ def number_of_packages(plugin_root: str) -> int:
 
 
 def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
-    """Start a process that forks the installer and exits at once; return its id."""
-    os.set_inheritable(lock, True)
-    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    """Start a process that forks the installer and exits at once; return its id.
+
+    On Windows it is the installer itself.
+    """
     python = base_interpreter()
+    source = _source()
+    if os.name != "posix":
+        from memory_fabric import processes
+
+        given = [source, data_dir, plugin_root, str(TAKES_IT)]
+        return processes.start_detached(
+            [python, "-I", "-S", "-c", INSTALLER, *given], os.environ, os.name
+        )
+    os.set_inheritable(lock, True)
     return os.posix_spawn(
         python,
         [python, "-I", "-S", "-c", INSTALLER, source, data_dir, plugin_root, str(lock)],
@@ -247,6 +272,27 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         ],
     )
+
+
+def take_lock(data_dir: str) -> int:
+    """Take the lock for an installer that inherited none; return its file descriptor, or TAKES_IT
+    if another process has it. Raises OSError.
+
+    The process that started it may still hold it for a moment.
+    """
+    import time
+
+    for _ in range(20):
+        try:
+            return _acquire(data_dir)
+        except BlockingIOError:
+            time.sleep(POLL_S)
+    return TAKES_IT
+
+
+def _source() -> str:
+    """Return the folder that holds the package."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def error_file(data_dir: str) -> str:
@@ -306,11 +352,21 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     options = ["-I"]
     if not os.access(os.path.join(source, "memory_fabric"), os.W_OK):
         options += ["-X", f"pycache_prefix={os.path.join(data_dir, 'pycache')}"]
+    # Python finds the environment from argv[0], an absolute path.
+    command = [python, *options, "-c", ENTRY, source, *arguments]
     try:
-        # Python finds the environment from argv[0], an absolute path.
-        os.execv(python, [python, *options, "-c", ENTRY, source, *arguments])
+        if os.name != "posix":  # exec there starts another process and does not wait for it
+            return run_and_wait(command)
+        os.execv(python, command)
     except OSError as error:
         return _say(f"{python} cannot be run: {error.strerror}.")
+
+
+def run_and_wait(command: Sequence[str]) -> int:
+    """Run a command on this process's terminal and return its exit code. Raises OSError."""
+    import subprocess
+
+    return subprocess.run(list(command), check=False).returncode
 
 
 def _awaited(data_dir: str, plugin_root: str) -> str | None:
@@ -342,11 +398,11 @@ def hold(environment: str) -> None:
     """Keep an environment from being deleted while this process, or the program it becomes, is
     running.
     """
-    import fcntl
+    from memory_fabric import file_lock
 
     try:
         marker = os.open(os.path.join(environment, MARKER), os.O_RDONLY)
-        fcntl.flock(marker, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
         return  # it is being deleted; the program itself will report that
@@ -354,23 +410,23 @@ def hold(environment: str) -> None:
 
 def held(environment: str) -> bool:
     """True if a process holds this environment."""
-    import fcntl
+    from memory_fabric import file_lock
 
     try:
         marker = os.open(os.path.join(environment, MARKER), os.O_RDONLY)
     except OSError:
         return False
     try:
-        fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return not file_lock.take(marker)
     except OSError:
         return True
     finally:
         os.close(marker)
-    return False
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run this file as a script."""
+    sys.path.append(_source())
     if arguments[:1] == ["--run"]:
         try:
             return run(arguments[1:], os.environ)

@@ -1,9 +1,8 @@
 """Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
 A path may lead anywhere: into a cloned repository, through a link, to a pipe. So only regular files
-are opened, opening never blocks, and every reader has a size limit. Locks are `flock` on a separate
-file, the same call that the filelock package makes, so hooks and server exclude each other. Windows
-uses `msvcrt.locking` (untested).
+are opened, opening never blocks, and every reader has a size limit. Locks are on a separate file,
+by the same calls that the filelock package makes, so hooks and server exclude each other.
 """
 
 from __future__ import annotations
@@ -23,8 +22,12 @@ if TYPE_CHECKING:
 LOCK_POLL_S = 0.005
 # A link in a cloned repository must not redirect writes to another file of the user's.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# Opening a pipe must not block. Windows has only the last of the three flags.
-NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# Only Windows has it; without it each line's end would become two characters.
+BINARY = getattr(os, "O_BINARY", 0)
+# Opening a pipe must not block. Windows has neither of these flags.
+NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
+# Windows replaces no file that another process has open, such as a reader or a virus scanner.
+REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
 # As in the module stat, whose import takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
 # Limits of one read: for files that people write, and for files that this package appends to.
@@ -87,11 +90,13 @@ class Locked:
         os.close(self.handle)  # closing releases the lock
 
     def _taken(self) -> bool:
+        from memory_fabric import file_lock  # what only reads takes no lock
+
         handle = _opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
             # A lock on a file that was removed meanwhile excludes nobody: the next process makes a
             # new file.
-            if _try_lock(handle) and os.fstat(handle).st_nlink:
+            if file_lock.take(handle) and os.fstat(handle).st_nlink:
                 self.handle = handle
                 return True
         except BaseException:
@@ -314,7 +319,7 @@ def write_atomic(
     target, kept = _replaceable(path)
     make_folder(os.path.dirname(target))
     beside = f"{target}.{os.getpid()}-{time.monotonic_ns()}.tmp"
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
     try:
         try:
             if kept is not None:
@@ -326,13 +331,25 @@ def write_atomic(
             os.close(handle)
         replace = still is None or still()
         if replace:
-            os.replace(beside, target)
+            _replace(beside, target, 1 if os.name == "posix" else REPLACE_TRIES)
             return True
     except BaseException:
         _remove(beside)
         raise
     _remove(beside)
     return False
+
+
+def _replace(beside: str, target: str, tries: int) -> None:
+    """Move a file over another; where that is refused, try again for a moment. Raises OSError."""
+    for left in reversed(range(tries)):
+        try:
+            os.replace(beside, target)
+            return
+        except PermissionError:
+            if not left:
+                raise
+            time.sleep(REPLACE_POLL_S)
 
 
 def json_line(value: Mapping[str, Any]) -> str:
@@ -440,28 +457,3 @@ def _write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
-
-
-def _try_lock(handle: int) -> bool:
-    """Take the lock if it is free. Two errors mean another holder; others are raised."""
-    try:
-        _lock_now(handle)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
-def _lock_with_fcntl(handle: int) -> None:
-    import fcntl  # a library to be loaded, which who only reads needs not
-
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _lock_with_msvcrt(handle: int) -> None:
-    import msvcrt
-
-    lock: Any = vars(msvcrt)  # names that type checkers see on Windows only
-    lock["locking"](handle, lock["LK_NBLCK"], 1)
-
-
-_lock_now = _lock_with_fcntl if os.name == "posix" else _lock_with_msvcrt

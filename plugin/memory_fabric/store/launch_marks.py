@@ -131,12 +131,20 @@ def note_place(home: str, folder: str, project_id: str) -> None:
 
 def place_path(home: str, folder: str) -> str:
     """Return the file that names the project of a launch folder."""
-    return f"{os.path.join(home, LAUNCH, PLACES)}{folder.rstrip('/')}/{PLACE}"
+    drive, rest = os.path.splitdrive(folder)
+    below = f"/{drive[0]}{rest}" if drive else rest
+    return f"{os.path.join(home, LAUNCH, PLACES)}{below.replace(os.sep, '/').rstrip('/')}/{PLACE}"
 
 
 def is_plain(folder: str) -> bool:
-    """True for an absolute path without `.`, `..` and empty parts: the launcher resolves none."""
-    return folder.startswith("/") and os.path.normpath(folder) == (folder.rstrip("/") or "/")
+    """True for an absolute path without `.`, `..` and empty parts: the launcher resolves none.
+
+    On Windows also on a drive, not on another machine.
+    """
+    drive, rest = os.path.splitdrive(folder)
+    if len(drive) > 2 or not rest.startswith(os.sep):
+        return False
+    return os.path.normpath(rest) == (rest.rstrip(os.sep) or os.sep)
 
 
 def forget_places(home: str) -> None:

@@ -377,6 +377,15 @@ class Memory:
         )
         return frozenset(row[0] for row in shown)
 
+    def shown_ids(self, session_started_at: str) -> frozenset[str]:
+        """Return the ids of records that the client shows its model by itself: those of MEMORY.md,
+        and of the instruction files that it reads.
+        """
+        from memory_fabric.store import instruction_files  # not on the path of every command
+
+        read_by_client = instruction_files.shown(self, self.settings.client.instructions)
+        return self.native_ids(session_started_at) | read_by_client
+
     def close(self) -> None:
         """Close the databases."""
         for part in self.scoped.values():

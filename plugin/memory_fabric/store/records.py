@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import jsontext
+from memory_fabric.cache import Memo
 from memory_fabric.ids import checksum
 from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
 from memory_fabric.store.record_state import CURRENT
@@ -84,10 +85,19 @@ def key_of(record: Record) -> str:
     The key is the stemmed words of `what`, cut with a checksum if long. Records with other texts
     may have it, too; `have_same_text` decides.
     """
-    key = " ".join(loose_stem(w) for w in words(record.what))
+    key: str = _KEYS[record.what]
+    return key
+
+
+def _key(text: str) -> str:
+    key = " ".join(loose_stem(w) for w in words(text))
     if len(key) <= MAX_KEY_CHARS:
         return key
     return f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
+
+
+# The key of one record is asked for several times while it is stored.
+_KEYS = Memo(_key, 1000)
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:

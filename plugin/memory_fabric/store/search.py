@@ -8,7 +8,15 @@ memory limited to some domains shows no others (store.domains.views).
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import CONFIRMED, CONTRADICTS, INGEST, OTHERS, SHARED_LOG, Filters
+from memory_fabric.models import (
+    CONFIRMED,
+    CONTRADICTS,
+    IMPORTED,
+    INGEST,
+    OTHERS,
+    SHARED_LOG,
+    Filters,
+)
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
@@ -416,7 +424,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
     value = dict(zip(_RECORD_NAMES, row, strict=False))
     body = jsontext.loads(row[-1])
     evidence = body.get("evidence") or {}
-    kept = {key: evidence[key] for key in (CONFIRMED, CONTRADICTS) if evidence.get(key)}
+    kept = {key: evidence[key] for key in (CONFIRMED, CONTRADICTS, IMPORTED) if evidence.get(key)}
     return Candidate(
         id=f"record:{value['id']}",
         source="records",

@@ -262,6 +262,8 @@ def _sent(home: str) -> list[Any]:
 
 def _sync_folder(folder: str) -> None:
     """Sync the folder's entry, so that a power failure cannot lose the new file."""
+    if os.name != "posix":
+        return  # Windows opens no folders
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -7,6 +7,8 @@ third of a bare start in every hook. The classes are the same.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
@@ -35,6 +37,8 @@ else:
 __all__ = ["as_address", "sqlite3"]
 
 
-def as_address(path: str) -> str:
-    """Escape the path for a `file:` URI of SQLite."""
+def as_address(path: str, separator: str = os.sep) -> str:
+    """Escape the path for a `file:` URI of SQLite; `separator` is `os.sep`."""
+    if separator == "\\":  # SQLite wants /C:/Users
+        path = "/" + path.replace("\\", "/").lstrip("/")
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -14,6 +14,9 @@ from memory_fabric.store.memory import Memory
 
 # Of each kind; the totals count all.
 MAX_DUE = 200
+# Newest records among which near duplicates are looked for: comparing takes time, and the page is
+# read again after each change.
+MAX_COMPARED = 500
 
 
 def review(memory: Memory, now: str) -> dict[str, Any]:
@@ -21,7 +24,7 @@ def review(memory: Memory, now: str) -> dict[str, Any]:
 
     Raises StoreUnavailable and DeadlinePassed.
     """
-    found = due(memory, now)
+    found = due(memory, now, MAX_COMPARED)
     total = {kind: sum(one.kind == kind for one in found) for kind in KINDS}
     shown = [one for kind in KINDS for one in [o for o in found if o.kind == kind][:MAX_DUE]]
     return {

@@ -138,9 +138,9 @@ def test_matchers_have_the_clients_names_of_tools(shell: Shell) -> None:
         return " ".join(group.get("matcher", "") for group in groups)
 
     assert "apply_patch" in matchers("codex", "PreToolUse")
-    assert "^(Bash|run_shell_command)$" not in matchers("qwen", "PreToolUse")
     assert "run_shell_command" in matchers("qwen", "PreToolUse")
-    assert "Bash|run_shell_command" in matchers("qwen", "PostToolUse")
+    assert "^(Bash|run_shell_command)$" in matchers("qwen", "PostToolUse")
+    assert "^Bash$" in matchers("codex", "PostToolUse")
     assert "Bash|Shell" in matchers("cursor", "preToolUse")
     assert "Bash|Execute" in matchers("factory", "PreToolUse")
 

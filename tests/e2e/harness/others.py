@@ -77,11 +77,11 @@ class Machine:
 
     def __init__(self, root: Path) -> None:
         self.home, self.project = root / "home", root / "project"
-        self.home.mkdir(parents=True)
-        self.project.mkdir()
+        for folder in (self.home, self.project):
+            folder.mkdir(parents=True, exist_ok=True)
         self.memory = self.home / ".claude/memory-fabric"
         runtime = self.memory / "runtime"
-        runtime.mkdir(parents=True)
+        runtime.mkdir(parents=True, exist_ok=True)
         (self.memory / "config.toml").write_text(ATTENDED, encoding="utf-8")
         # An installation is single-flight: a held lock keeps the hooks from starting one.
         self._lock = (runtime / "install.lock").open("w")

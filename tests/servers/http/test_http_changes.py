@@ -15,6 +15,7 @@ from memory_fabric.models import CONTRADICTS, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
 from servers.http.http_server import Reply, Serving, serving
+from servers.http.test_http_projects import Home
 from store.support import token
 
 CHANGES = "/api/changes"
@@ -342,3 +343,30 @@ def test_nothing_is_changed_while_memory_is_switched_off(shell: Shell, server: S
 
     assert (reply.status, reply.code) == (503, "unavailable")
     assert "memory-fabric on" in reply.json["error"]["remedy"]
+
+
+def test_a_change_of_another_project_is_made_there_alone(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.remember(WORDS)
+    other = home.project_at("billing", "Use Stripe for the invoices")
+    with serving(home) as server:
+        (record,) = server.ask("/api/picture", project=other)["records"]
+        shown = {"id": record["id"], "version": record["version"]}
+        here = change(server, "pin", record=shown)
+        body = json.dumps({"action": "edit", "record": shown, "text": "Use Adyen for the invoices"})
+
+        there = server.post(f"{CHANGES}?project={other}", body, key=server.key)
+
+        assert (here.status, here.code) == (404, "not_found")
+        assert there.status == 200, there.body
+        (now,) = server.ask("/api/picture", project=other)["records"]
+        assert now["what"] == "Use Adyen for the invoices"
+        undone = server.post(
+            f"{CHANGES}?project={other}",
+            json.dumps({"action": "undo", **there.json["undo"]}),
+            key=server.key,
+        )
+        assert undone.status == 200
+        assert server.ask("/api/picture", project=other)["records"][0]["what"] == record["what"]
+        assert whats(server) == [WORDS]
+        assert server.post(f"{CHANGES}?project=none-0", body, key=server.key).status == 404

@@ -61,7 +61,7 @@ def test_the_list_names_every_project_that_holds_something(home: Home, server: S
 
     rows = {one["name"]: one for one in answer["projects"]}
     assert set(rows) == {"shop", "billing", "claims", "legacy", "nothing"}
-    assert answer["current"] == id_of(home, "shop")
+    assert answer["served"] == id_of(home, "shop")
     assert (rows["billing"]["records"], rows["billing"]["readable"]) == (2, True)
     assert rows["billing"]["folder"].endswith("/billing")
     moments = [one["changed_at"] for one in answer["projects"]]

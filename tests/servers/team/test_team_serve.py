@@ -231,6 +231,7 @@ def test_the_page_shows_the_whole_team(server: Served) -> None:
     assert page.body.startswith("<!doctype html>")
     assert "The page lists every record of the team" in [one["what"] for one in picture["records"]]
     assert server.get("api/status").body["tiers"][0]["state"] == "healthy"
+    assert server.get("api/projects").body == {"projects": [], "served": ""}
     assert server.get("api/recall?q=page").body["results"]
 
 

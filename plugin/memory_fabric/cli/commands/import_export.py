@@ -1,4 +1,4 @@
-"""import, export: the graph in the format of the reference memory server."""
+"""import, export: memories of other programs, and the graph in the reference server's format."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, progress, show
+from memory_fabric.cli import environment, import_sources, pages, progress, show
 from memory_fabric.cli.output import STREAM, write
-from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.importing.page_restore import is_page
+from memory_fabric.importing.recognise import recognise
 from memory_fabric.models import Provenance
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.exchange import Imported
@@ -25,30 +27,90 @@ MAX_SHOWN = 20
 
 
 def import_file(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILE", help="`memory.jsonl`, or an old `memory.json`; - is standard input."
+            metavar="[PATH]...",
+            help="Files or folders of other programs; - is a graph file on standard input. Without "
+            "one it says what there is on this machine.",
         ),
-    ],
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be imported and left out.")
+    ] = False,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Import what the source states of other projects, too, each into its own memory.",
+        ),
+    ] = False,
+    mine: Annotated[
+        bool,
+        typer.Option(
+            "--mine",
+            help="A memory page (export --markdown) that was written elsewhere is your own: its "
+            "memories keep their trust.",
+        ),
+    ] = False,
+    take_back: Annotated[
+        bool, typer.Option("--undo", help="Take the last import back, in all projects.")
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help="Answer in JSON: what was new, variants of known names, forgotten names, and the "
-            "lines set aside.",
+            help="Answer in JSON: what was new, and what was left out and why; for a graph file "
+            "variants of known names, forgotten names, and the lines set aside.",
         ),
     ] = False,
 ) -> int:
-    """Merge a file of the reference knowledge-graph server into memory; existing memories stay.
+    """Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
-    Names stay exactly as they are, existing entities get the observations they lack, and secrets
-    are redacted. A line that cannot be read is reported with its number and kept in
-    `set-aside.jsonl` in the home; the rest is imported. If no line can be read, nothing is kept,
-    and the exit code is 1. Exit code 3 if the file does not exist.
+    The form is recognised by the content (docs/import.md). It says first what it leaves out and
+    why. Imported memories have no trust of yours: they are told with their source, and bind
+    nothing. Their times are kept, secrets are redacted, and importing again adds only what is new.
 
-        memory-fabric import ~/notes/memory.jsonl
+    A file of the reference knowledge-graph server is merged into the graph: names stay as they are,
+    existing entities get the observations they lack, and lines that cannot be read are kept in
+    `set-aside.jsonl` in the home; if none can be read, the exit code is 1. Exit code 3 if a file
+    does not exist.
+
+        memory-fabric import
+        memory-fabric import ~/.claude-mem/claude-mem.db --dry-run
+        memory-fabric import memory.jsonl
     """
+    if take_back:
+        if sources or dry_run or every or mine:
+            raise BadInput("--undo", "--undo takes no path.", remedy="Use it alone.")
+        return import_sources.undo_last(as_json)
+    if not sources:
+        return import_sources.show_places(as_json)
+    if sources == [STREAM]:
+        return _import_graph(STREAM, dry_run, as_json)
+    if all(is_page(source) for source in sources):
+        return pages.restore(sources, mine=mine, dry_run=dry_run, as_json=as_json)
+    known = [recognise(source) for source in sources]
+    if known == [(None, sources[0])]:
+        return _import_graph(sources[0], dry_run, as_json)
+    for source, (kind, _) in zip(sources, known, strict=True):
+        if kind is None:
+            raise BadInput(
+                "PATH",
+                f"{source} is not of a form that can be imported with others.",
+                remedy="Import it alone; it is read as a graph file.",
+            )
+    found = [(kind, path) for kind, path in known if kind is not None]
+    return import_sources.import_found(found, every=every, dry_run=dry_run, as_json=as_json)
+
+
+def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
+    if dry_run:
+        raise BadInput(
+            "--dry-run",
+            "A graph file is read line by line, so there is no preview of it.",
+            remedy="Import it, and take it back with memory-fabric undo if need be.",
+        )
     bar = progress.bar("Importing", quiet=as_json)
     with _readable(source) as path, environment.open_memory() as memory, bar as tell:
         called = "standard input" if source == STREAM else ""
@@ -73,12 +135,6 @@ def _readable(source: str) -> Iterator[str]:
             copy.flush()
             yield copy.name
         return
-    if not os.path.exists(source):
-        raise NotFound(source, f"The file {source} does not exist.", remedy="Check its path.")
-    if not os.path.isfile(source):
-        raise BadInput("FILE", f"{source} is not a regular file.", remedy="Name a memory.jsonl.")
-    if not os.access(source, os.R_OK):
-        raise BadInput("FILE", f"{source} cannot be read.", remedy="Check its permissions.")
     yield source
 
 
@@ -127,17 +183,31 @@ def export(
         ),
     ] = STREAM,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    markdown: Annotated[
+        str,
+        typer.Option(
+            "--markdown",
+            metavar="FOLDER",
+            help="Write all memories as pages to read: one of the project, and user.md.",
+        ),
+    ] = "",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON: the file and its number of lines.")
+        bool, typer.Option("--json", help="Answer in JSON: the files and what is in them.")
     ] = False,
 ) -> int:
-    """Write the graph of this project and the user in the format of the reference server.
+    """Write the graph in the format of the reference server, or all memories as Markdown.
 
-    One JSON object per line. If MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is
-    written.
+    The graph is one JSON object per line. With `--markdown` each page has the records by kind, and
+    the graph; `import` reads it back without loss, and edits of its texts with it. If
+    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is written.
 
         memory-fabric export memory.jsonl
+        memory-fabric export --markdown notes
     """
+    if markdown:
+        if target != STREAM:
+            raise BadInput("FILE", "--markdown names the folder.", remedy="Leave the file out.")
+        return pages.export(markdown, force=force, as_json=as_json)
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output is used for the graph.", remedy="Name a file.")
     with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:

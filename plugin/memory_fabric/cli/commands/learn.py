@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, progress, show, transcripts_report
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
@@ -25,10 +26,11 @@ from memory_fabric.text import first_of, many
 MAX_NAMED = 5
 DEFAULT_BUDGET = 8000
 UNREAD = {
-    plan.GONE: "folder deleted: make it again, or clone the project there",
+    plan.GONE: "folder deleted or moved (--folder OLD=NEW says where it is now)",
     plan.OFF: "capture is off for it",
-    plan.RUNNING: "in use: its own hooks read it",
+    plan.RUNNING: "in use, or changed within ten minutes: its own hooks read it",
 }
+ALL_READ = "Nothing to read: memory has all sessions."
 
 
 def learn(
@@ -36,6 +38,15 @@ def learn(
     here: Annotated[
         bool, typer.Option("--here", help="Only the sessions of this folder's project.")
     ] = False,
+    folder: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--folder",
+            metavar="OLD=NEW",
+            help="Where a folder of old sessions is now, if it was moved or renamed. It is "
+            "remembered with `--run`; may be given several times.",
+        ),
+    ] = None,
     take_back: Annotated[
         bool,
         typer.Option(
@@ -92,8 +103,12 @@ def learn(
     settings = _settings()
     if take_back:
         return _undo(settings, as_json)
+    moved = _moved(folder or ())
     now_s = time.time()
-    found = plan.make(settings, transcript_roots(os.environ), now_s)
+    failed: list[str] = []
+    found = plan.make(settings, transcript_roots(os.environ), now_s, moved, failed)
+    for because in failed:
+        show.warn(f"could not be read: {because}")
     if here:
         found = plan.of_folder(found, settings.project_dir, settings.home)
     chosen = [one for one in found if one.state in plan.TO_READ]
@@ -105,7 +120,28 @@ def learn(
         is_asked = chosen and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
         if not (is_asked and typer.confirm("Read them now?")):
             return 0
+    runs.note_moved(settings.home, moved)
+    if not (chosen or as_json or runs.unfinished(settings.home)):
+        left = _left_out(found)
+        show.block("\n".join(["Nothing to read.", *left] if left else [ALL_READ]))
+        return 0
     return _run(settings, chosen, as_json)
+
+
+def _moved(stated: Sequence[str]) -> dict[str, str]:
+    """Return the new places by the old ones. Raises BadInput."""
+    moved = {}
+    for text in stated:
+        old, sign, new = text.partition("=")
+        new = os.path.realpath(os.path.expanduser(new)) if new else ""
+        if not (old and sign and os.path.isdir(new)):
+            raise BadInput(
+                "--folder",
+                f"--folder {text} names no folder that exists." if sign else f"No = in {text}.",
+                remedy="Use --folder OLD=NEW with the old path and the folder where it is now.",
+            )
+        moved[os.path.abspath(os.path.expanduser(old))] = new
+    return moved
 
 
 def _settings() -> Settings:
@@ -130,33 +166,48 @@ def _preview(found: Sequence[Session], settings: Settings, now_s: float) -> None
     chosen = [one for one in found if one.state in plan.TO_READ]
     size = sum(one.left for one in chosen)
     began = min(one.transcript.head.began_at for one in found)
+    unread = f"{len(chosen)} not in memory yet ({_megabytes(size)})" if chosen else "none to read"
     show.line(
         f"{many(len(found), 'session')} of {transcripts_report.clients(found)} since {began[:10]}; "
-        f"{len(chosen)} not in memory yet ({_megabytes(size)}).",
+        f"{unread}.",
         style="bold",
     )
     groups = plan.groups(found)
-    show.table(("project", "sessions", "to read", "since", "folder"), map(_row, groups))
+    show.table(
+        ("project", "sessions", "to read", "since", "deleted from", "folder"), map(_row, groups)
+    )
     for line in _about(found, settings, now_s):
         show.line(line)
     if chosen:
-        show.line("memory-fabric learn --run reads them; learn --undo takes all of it back.")
+        program = environment.program(settings)
+        show.line(f"{program} learn --run reads them; learn --undo takes all of it back.")
 
 
-def _row(group: Group) -> tuple[str, str, str, str, str]:
+def _row(group: Group) -> tuple[str, ...]:
     waiting = len(group.of(*plan.TO_READ))
     since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
+    deleted_s = plan.first_deletion(group.sessions)
+    deleted = formatting.when(ids.timestamp(deleted_s))[:10] if deleted_s else "-"
     place = group.place.root
-    return group.place.name, str(len(group.sessions)), str(waiting or "-"), since, place
+    return group.place.name, str(len(group.sessions)), str(waiting or "-"), since, deleted, place
+
+
+def _left_out(found: Sequence[Session]) -> list[str]:
+    """Return what is left out, and why."""
+    lines = []
+    for state, because in UNREAD.items():
+        some = [one for one in found if one.state == state]
+        places = dict.fromkeys(
+            one.place.root if state == plan.GONE else one.place.name for one in some
+        )
+        names = first_of(places, MAX_NAMED)
+        lines += [f"Left out, {because}: {many(len(some), 'session')} of {names}."] if some else []
+    return lines
 
 
 def _about(found: Sequence[Session], settings: Settings, now_s: float) -> list[str]:
     """Return what is left out and why, and what clients delete when."""
-    lines = []
-    for state, because in UNREAD.items():
-        some = [one for one in found if one.state == state]
-        names = first_of(dict.fromkeys(one.place.name for one in some), MAX_NAMED)
-        lines += [f"Left out, {because}: {many(len(some), 'session')} of {names}."] if some else []
+    lines = _left_out(found)
     if old := plan.expired(found, settings, now_s):
         lines.append(
             f"{many(len(old), 'session')} older than {settings.episodes_keep_days} days: fixes "
@@ -194,10 +245,7 @@ def _condensed(budget: int, before: str, as_json: bool) -> int:
 
 def _run(settings: Settings, chosen: Sequence[Session], as_json: bool) -> int:
     if not chosen and runs.unfinished(settings.home) is None:
-        if as_json:
-            show.json_out({"run": "", "projects": [], "failures": []})
-        else:
-            show.line("Nothing to read: memory has all sessions.")
+        show.json_out({"run": "", "projects": [], "failures": []})
         return 0
     with runs.alone(settings.home), progress.bar("Reading", quiet=as_json) as tell:
         run = runs.begin(settings.home)
@@ -206,11 +254,11 @@ def _run(settings: Settings, chosen: Sequence[Session], as_json: bool) -> int:
         projects = [one._asdict() for one in result.projects]
         show.json_out({"run": result.run.batch, "projects": projects, "failures": result.failures})
     else:
-        _report(result)
+        _report(result, settings)
     return 0
 
 
-def _report(result: Result) -> None:
+def _report(result: Result, settings: Settings) -> None:
     rows = [
         (one.name, *map(str, (one.sessions, one.turns, one.records, one.fixes, one.candidates)))
         for one in result.projects
@@ -220,7 +268,9 @@ def _report(result: Result) -> None:
         show.warn(f"{many(bad, 'line')} could not be read and were passed over")
     for failure in result.failures:
         show.warn(failure)
-    show.line("Memory has these sessions now. memory-fabric learn --undo takes all of it back.")
+    program = environment.program(settings)
+    show.line(f"Memory has these sessions now; ask {program} recall '…', or in any new session.")
+    show.line(f"{program} learn --undo takes all of it back.")
 
 
 def _undo(settings: Settings, as_json: bool) -> int:

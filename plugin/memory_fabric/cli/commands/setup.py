@@ -222,7 +222,7 @@ def _additions(
     enabled = set_up.enabled_plugin(
         [_settings_file(settings, "user"), *_others(settings, path, place)]
     )
-    if enabled and not force:
+    if enabled and not force and os.name == "posix":  # elsewhere the plugin's cannot be started
         raise BadInput(
             "setup",
             f"{enabled} enables the plugin: every hook would run twice.",
@@ -284,7 +284,7 @@ def _remaining_commands(root: str, place: Place | None, file: str, mcp: bool) ->
     if not mcp or place == "project":
         return []
     scope = "local" if place == "local" else "user"
-    program = shlex.quote(os.path.join(root, "bin", "memory-fabric"))
+    program = shlex.join(set_up.program_words(root))
     return [f"claude mcp add --scope {scope} memory -- {program} mcp"]
 
 

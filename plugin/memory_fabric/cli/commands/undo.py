@@ -17,6 +17,9 @@ from memory_fabric.store.history.trace import DescribedChange
 from memory_fabric.store.history.undo import Undone
 from memory_fabric.store.memory import Memory
 
+# More changes of one step are counted, not listed.
+MAX_NAMED = 20
+
 
 def undo(
     identifier: Annotated[
@@ -79,7 +82,7 @@ def _chosen(memory: Memory, identifier: str | None, session: str, step: str) -> 
     if step:
         return undoing.of_step(memory, step)
     named = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
-    return changes.together(memory, named)
+    return changes.together(memory, named, is_named=bool(identifier))
 
 
 def _show(described: list[DescribedChange]) -> None:
@@ -88,7 +91,19 @@ def _show(described: list[DescribedChange]) -> None:
 
 
 def _say(described: list[DescribedChange], undone: list[Undone]) -> None:
+    done = [one for one in undone if one.by]
+    if len(done) > MAX_NAMED:
+        show.line(
+            f"Undone: {len(done)} changes that were made together. "
+            f"memory-fabric undo {short_id(done[-1].by)} redoes them."
+        )
     for one, what in zip(undone, described, strict=True):
+        if one.by and what.change.kind == changes.LEARN:
+            show.line(f"Undone: {what.what.rstrip('.')}. Its turns are deleted.")
+            show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
+            continue
+        if one.by and len(done) > MAX_NAMED:
+            continue
         if one.by:
             show.line(
                 f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} redoes it."

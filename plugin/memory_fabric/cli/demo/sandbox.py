@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from memory_fabric import file_lock
 from memory_fabric.config import Settings, read_settings
 
 # Longer than any hook may take; reached only when something hangs.
@@ -137,13 +138,8 @@ class Sandbox:
     @contextmanager
     def without_installing(self) -> Iterator[None]:
         """Hold the lock of the installer, so that no packages are installed into the sandbox."""
-        try:
-            import fcntl
-        except ImportError:  # pragma: no cover - Windows has another lock
-            yield
-            return
         with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            file_lock.take(lock.fileno())
             yield
 
 

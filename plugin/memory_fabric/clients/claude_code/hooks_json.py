@@ -19,6 +19,8 @@ HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
 STATUS_LINE = "statusLine"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
+# The launcher without a shell, which Windows starts by a Python: an argument, not the command.
+LAUNCH_FILE = "/hooks/launch.py"
 # The ends of every command of memory-fabric's status line, the second on Windows.
 STATUS_COMMAND, STATUS_FILE = " statusline", "hooks/statusline.py"
 # Part of the path of every launcher or program of memory-fabric, also of another copy.
@@ -178,18 +180,27 @@ def launcher_test(*known: str) -> Callable[[str], bool]:
     return lambda command: (
         _is_one_of(command, known)
         or _ends(command, LAUNCHER)
+        or _is_launch_file(command)
         or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
     )
 
 
 def program_test(*known: str) -> Callable[[str], bool]:
     """Return a test for commands that start memory-fabric's server."""
-    return lambda command: _is_one_of(command, known) or _ends(command, PROGRAM)
+    return lambda command: (
+        _is_one_of(command, known) or _ends(command, PROGRAM) or _is_launch_file(command)
+    )
 
 
 def _is_one_of(command: str, known: Collection[str]) -> bool:
     """True for a known command; never for a hook or server without one."""
     return bool(command) and command in known
+
+
+def _is_launch_file(command: str) -> bool:
+    """True for the path of memory-fabric's launcher without a shell, with either separator."""
+    path = command.replace("\\", "/")
+    return OUR_MARK in path and LAUNCH_FILE in path
 
 
 def _ends(command: str, end: str) -> bool:
@@ -233,7 +244,14 @@ def _hooks(group: Part) -> tuple[Part, ...]:
 
 
 def _command(value: Any) -> str:
-    command = value.get("command") if isinstance(value, dict) else None
+    """Return the command of a hook or server; of one that a Python runs, its script."""
+    if not isinstance(value, dict):
+        return ""
+    words = value.get("args")
+    for word in words if isinstance(words, list) else ():
+        if isinstance(word, str) and _is_launch_file(word):
+            return word
+    command = value.get("command")
     return command if isinstance(command, str) else ""
 
 

@@ -17,6 +17,12 @@ def put(home: str, folder: str, root: str) -> tuple[str, bool]:
 
     A link to another copy is replaced. Raises BadInput for another program's file, OSError.
     """
+    if os.name != "posix":
+        raise BadInput(
+            "--shell",
+            "Windows makes no links without a right of their own.",
+            remedy=f"Add {os.path.join(root, 'bin')} to your PATH.",
+        )
     target, path = os.path.join(root, PROGRAM), os.path.join(folder, NAME)
     if not root or not os.access(target, os.X_OK):
         raise BadInput(

@@ -17,6 +17,7 @@ from memory_fabric.clients.claude_code.hooks_json import Edited
 from memory_fabric.clients.claude_code.json_text import Edit
 from memory_fabric.clients.claude_code.manifest import Mark
 from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.setup import packages
 from memory_fabric.store import files
 
 EMPTY = "{}\n"
@@ -55,12 +56,24 @@ def launcher(root: str) -> str:
     return path
 
 
-def hook_groups(root: str) -> dict[str, list[Any]]:
-    """Return the hooks of hooks.json by event, with the launcher's absolute path."""
+def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
+    """Return the hooks of hooks.json by event, with the launcher's absolute path.
+
+    On Windows, where no script is a program, a Python runs the launcher; `system` is `os.name`.
+    """
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
     groups: dict[str, list[Any]] = json.loads(text.replace(VARIABLE, place))["hooks"]
+    if system != "posix":
+        program, *arguments = without_shell(root)
+        for hook in (hook for listed in groups.values() for g in listed for hook in g["hooks"]):
+            hook["command"], hook["args"] = program, [*arguments, *hook["args"]]
     return groups
+
+
+def without_shell(root: str) -> list[str]:
+    """Return the words that start the launcher where there is no shell: this Python, its script."""
+    return [packages.base_interpreter(), "-I", "-S", os.path.join(root, "hooks", "launch.py")]
 
 
 def with_hooks(
@@ -190,16 +203,30 @@ def without_status_line(home: str, path: str) -> Change:
     return Change(path, before, after, mark)
 
 
-def status_command(root: str) -> str:
-    """Return the shell command of the status line. Raises BadInput if it cannot be started."""
+def program_words(root: str, system: str = os.name) -> list[str]:
+    """Return the words that start the command memory-fabric; `system` is `os.name`."""
+    if system == "posix":
+        return [os.path.join(root, "bin", "memory-fabric")]
+    return [*without_shell(root), "--run"]
+
+
+def status_command(root: str, system: str = os.name) -> str:
+    """Return the shell command of the status line. Raises BadInput if it cannot be started.
+
+    On Windows a form that Git's shell and PowerShell both read, if no path contains spaces.
+    """
     launcher(root)
-    return f"{shlex.quote(os.path.join(root, 'bin', 'memory-fabric'))}{hooks_json.STATUS_COMMAND}"
+    words = [
+        word.replace("\\", "/") if system != "posix" else word
+        for word in program_words(root, system)
+    ]
+    return f"{shlex.join(words)}{hooks_json.STATUS_COMMAND}"
 
 
 def with_server(home: str, path: str, root: str) -> Change:
     """Return the change that adds the server to an .mcp.json. Raises BadInput, OSError."""
-    program = os.path.join(root, "bin", "memory-fabric")
-    server = {"command": program, "args": ["mcp"]}
+    program, *arguments = program_words(root)
+    server = {"command": program, "args": [*arguments, "mcp"]}
     before = _bytes_of(path)
     if before and before.strip():
         known = hooks_json.read(_text_of(before, path), path).value.get(hooks_json.SERVERS)

@@ -13,7 +13,6 @@ from memory_fabric.clients.head import Head, entries, text_in
 from memory_fabric.config import SDK
 from memory_fabric.errors import BadInput
 from memory_fabric.events import load_object
-from memory_fabric.ids import timestamp
 from memory_fabric.store import files
 
 TYPE_CHECKING = False
@@ -67,25 +66,6 @@ def agent(path: str) -> str:
                 except BadInput:
                     continue
     return ""
-
-
-def earlier(path: str) -> tuple[int, str, int]:
-    """Return the number of sessions beside the one with this transcript, the date of the oldest,
-    and the days for which the client keeps them.
-
-    The dates are those of their last changes.
-    """
-    root = os.path.dirname(os.path.dirname(path))
-    if os.path.basename(root) != "projects":
-        return 0, "", 0
-    changed = []
-    for other in paths(root):
-        try:
-            changed += [os.stat(other).st_mtime] if other != path else []
-        except OSError:
-            continue  # removed meanwhile
-    since = timestamp(min(changed))[:10] if changed else ""
-    return len(changed), since, kept_days(root)
 
 
 def parser(head: Head) -> Callable[[Mapping[str, Any], int], Turn | None]:

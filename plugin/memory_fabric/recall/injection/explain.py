@@ -111,7 +111,7 @@ def explain_here(
         filters=filters,
         session=session,
         seen=seen,
-        shown=memory.native_ids(fabric.now),
+        shown=memory.shown_ids(fabric.now),
         here=here,
     )
 

@@ -48,6 +48,10 @@ class SocketFile:
     """
 
     def __init__(self, path: str) -> None:
+        if not hasattr(socket, "AF_UNIX"):
+            raise CannotListen(
+                "This system has no Unix sockets for Python.", remedy="Name a --port instead."
+            )
         self.path = os.path.abspath(path)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:

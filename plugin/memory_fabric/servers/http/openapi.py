@@ -297,8 +297,7 @@ ROUTES = (
         method="get",
         says="The projects of this home that hold something, the last changed first.",
         answers={200: Anything},
-        errors=(*GUARDED, 404, 405, *FAILING),
-        parameters=(PROJECT,),
+        errors=(*GUARDED, 405, *FAILING),
     ),
     Route(
         path="/api/changes",

@@ -57,9 +57,9 @@ class PageApi:
         """Return the state of the tiers."""
         return await self._stores.answer(request, lambda: _status)
 
-    async def projects(self, request: Request) -> Response:
+    async def projects(self, _request: Request) -> Response:
         """Return the projects of this home; of a confined server those with its domain."""
-        return await self._stores.answer(request, lambda: _projects)
+        return await query_params.answer(self._stores.served, lambda: _projects)
 
 
 def _picture(memory: Memory) -> dict[str, Any]:
@@ -104,4 +104,4 @@ def _projects(memory: Memory) -> dict[str, Any]:
     found = home_projects.summaries(settings.home, seen.domains[0] if seen.domains else "")
     listed = [home_projects.as_json(one, settings.user_home) for one in found]
     here = memory.project.id if memory.project else ""
-    return {"projects": prefilter.all_without_secrets(listed, {}), "current": here}
+    return {"projects": prefilter.all_without_secrets(listed, {}), "served": here}

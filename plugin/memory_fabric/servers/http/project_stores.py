@@ -38,7 +38,7 @@ class ProjectStores:
     """The store of the served project, and those of others that requests named."""
 
     def __init__(self, served: StoreThread, settings: Settings) -> None:
-        self._served, self._settings = served, settings
+        self.served, self._settings = served, settings
         self._others: dict[str, StoreThread] = {}
 
     async def answer(
@@ -51,7 +51,7 @@ class ProjectStores:
             store = await self._store_of(query_params.text_in(request, PROJECT))
         except Exception as error:  # noqa: BLE001 - one request must not end the server
             return of_error(error)
-        visible = asked if store is self._served else lambda: _within_domain(asked())
+        visible = asked if store is self.served else lambda: _within_domain(asked())
         return await query_params.answer(store, visible, changes=changes)
 
     def close(self, timeout_s: float) -> None:
@@ -61,8 +61,8 @@ class ProjectStores:
 
     async def _store_of(self, project_id: str) -> StoreThread:
         """Return the store of a project. Raises NotFound if this home has none of the id."""
-        if not project_id or project_id == await self._served.ask(_project_id):
-            return self._served
+        if not project_id or project_id == await self.served.ask(_project_id):
+            return self.served
         store = self._others.pop(project_id, None) or self._opened(project_id)
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:

@@ -49,8 +49,7 @@ class Output:
         self._lines: list[bytes] = []
         self._busy = False
         self._written = threading.Condition()
-        self._ready = select.poll()
-        self._ready.register(handle, select.POLLOUT)
+        self._takes = _test_of(handle)
 
     def send(self, line: bytes) -> None:
         """Write a line, now or as soon as the client reads."""
@@ -70,7 +69,7 @@ class Output:
         try:
             while rest := self._next():
                 while rest:
-                    if not wait and not self._ready.poll(0):
+                    if not wait and not self._takes():
                         with self._written:
                             self._lines.insert(0, bytes(rest))
                         slow = {"wait": True}
@@ -91,6 +90,15 @@ class Output:
                 self._busy = False
                 self._written.notify_all()
         return memoryview(whole) if whole else None
+
+
+def _test_of(handle: int) -> Callable[[], bool]:
+    """Return a test whether the handle takes bytes at once; Windows cannot tell for a pipe."""
+    if not hasattr(select, "poll"):
+        return lambda: False
+    poll = select.poll()
+    poll.register(handle, select.POLLOUT)
+    return lambda: bool(poll.poll(0))
 
 
 def claimed_output() -> int:

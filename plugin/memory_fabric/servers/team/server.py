@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, CannotListen
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.allowed_hosts import Names, checked
@@ -86,6 +86,10 @@ class TeamServer:
         """Answer until SIGINT or SIGTERM."""
         try:
             if self._workers > 1:
+                if os.name != "posix":
+                    raise CannotListen(
+                        "Windows hands no socket to several workers.", remedy="Leave out --workers."
+                    )
                 self._supervise()
             else:
                 self._serve()

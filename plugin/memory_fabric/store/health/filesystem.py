@@ -40,7 +40,12 @@ def all_paths(folders: Iterable[str]) -> list[str]:
 
 
 def exposed(paths: Iterable[str]) -> list[str]:
-    """Return the paths that other users may read, write or enter."""
+    """Return the paths that other users may read, write or enter.
+
+    Windows has other rights, which files inherit from the user's profile.
+    """
+    if os.name != "posix":
+        return []
     return [path for path in paths if (mode := _mode(path)) is not None and mode & OTHERS]
 
 
@@ -110,13 +115,12 @@ def nearest(path: str) -> str:
 
 def free_bytes(path: str) -> int | None:
     """Return the free space on the disk of a path; None if the system does not report it."""
-    if not hasattr(os, "statvfs"):  # pragma: no cover - Windows
-        return None
+    import shutil  # only doctor asks
+
     try:
-        found = os.statvfs(nearest(path))
+        return shutil.disk_usage(nearest(path)).free
     except OSError:
         return None
-    return found.f_bavail * found.f_frsize
 
 
 def file_system(path: str, mounts: str = MOUNTS) -> str:
@@ -125,7 +129,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
         with open(mounts, encoding="utf-8", errors="replace") as lines:
             known = [line.split() for line in lines]
     except OSError:
-        return ""
+        known = _mounted(_told_by_mount())
     real = os.path.realpath(nearest(path))
     best, kind = "", ""
     for fields in known:
@@ -136,6 +140,28 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
         if inside and len(place) >= len(best):  # a later mount covers an earlier one
             best, kind = place, fields[2]
     return kind
+
+
+def _told_by_mount() -> str:
+    """Return what `mount` prints, on systems without /proc such as macOS; '' on Windows."""
+    import subprocess  # only doctor asks, and not on Linux
+
+    try:
+        done = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _mounted(printed: str) -> list[list[str]]:
+    """Return device, place and type of lines such as `//ann@nas/x on /Volumes/x (smbfs, nodev)`."""
+    found = []
+    for line in printed.splitlines():
+        device, _, rest = line.partition(" on ")
+        place, _, kind = rest.rpartition(" (")
+        if place:
+            found.append([device, place, kind.split(",")[0].rstrip(")")])
+    return found
 
 
 def is_shared(kind: str) -> bool:

@@ -14,6 +14,8 @@ from memory_fabric.store.memory import Memory
 
 # Displayed short ids have eight characters; with fewer than six several ids would often fit.
 MIN_ID_CHARS = 6
+# The kind of the change that begins a run over past sessions.
+LEARN = "learn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +110,20 @@ def by_id(memory: Memory, text: str) -> Change:
     return found[0]
 
 
-def together(memory: Memory, change: Change) -> list[Change]:
+def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
     """Return the change with all others of its batch (a prune) that are not undone, newest first;
     the change alone if it has no batch.
+
+    A run over past sessions makes changes that have little in common: one that `is_named` by its
+    id stands alone, but the run's beginning for all of them.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
         return [change]
-    return [c for c in of_batch(memory, batch) if not c.undone] or [change]
+    found = [c for c in of_batch(memory, batch) if not c.undone]
+    if is_named and change.kind != LEARN and any(c.kind == LEARN for c in found):
+        return [change]
+    return found or [change]
 
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:

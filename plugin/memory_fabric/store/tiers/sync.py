@@ -134,6 +134,8 @@ def promotable(memory: Memory) -> list[Record]:
     fit = (
         f"{ACTIVE_CURRENT} AND scope <> 'local' "
         "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
+        # The file that such a record follows says it already.
+        "AND json_extract(body, '$.evidence.instructions') IS NULL "
         f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
     )
     pinned = memory.find_records(fit + "pinned = 1", (*apart,))

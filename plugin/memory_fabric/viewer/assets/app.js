@@ -6,10 +6,12 @@ const SHOW = {
   search: showSearch,
   entity: showEntity,
   status: showStatus,
+  review: showReview,
 };
 const TABS = [
-  ["graph", "Graph"],
   ["timeline", "Timeline"],
+  ["review", "Review"],
+  ["graph", "Graph"],
   ["search", "Search"],
   ["status", "Status"],
 ];
@@ -47,7 +49,7 @@ Object.defineProperty(window, "memoryFabric", {
     /** Where an entity of the scene stands in the window, or null. */
     spot(name) {
       const spot = graph.scene?.spots.find(
-        (s) => memory.entities[s.i].name === name && s.x !== undefined,
+        (s) => memory.nodes[s.i].name === name && s.x !== undefined,
       );
       if (!spot) return null;
       const box = graph.box.querySelector("#canvas").getBoundingClientRect();
@@ -60,7 +62,7 @@ Object.defineProperty(window, "memoryFabric", {
 /** The view stands and can be used; the graph: its forces rest. */
 function ready() {
   isReady =
-    memory.entities.length === 0 ||
+    memory.nodes.length === 0 ||
     placeOf(location.hash).view !== "graph" ||
     Boolean(graph.scene?.settled);
   document.body.toggleAttribute("data-ready", isReady);
@@ -70,7 +72,7 @@ function arrive() {
   const place = placeOf(location.hash);
   isReady = false;
   document.body.removeAttribute("data-ready");
-  if (memory.live && projectIn(place) !== current.project) return changeProject(place);
+  if (current.asks && projectIn(place) !== memory.of) return changeProject(place);
   readFilters(place.params);
   for (const [view] of TABS) byId(`tab-${view}`)?.toggleAttribute("aria-current", false);
   byId(`tab-${place.view}`)?.setAttribute("aria-current", "page");
@@ -80,6 +82,7 @@ function arrive() {
   showTabs();
   showFilters();
   SHOW[place.view](place);
+  pointToReview();
   if (!place.name && place.view !== "graph") scrollTo(0, 0);
   document.title = titleOf(place);
   if (place.view === "graph") ready();
@@ -88,14 +91,14 @@ function arrive() {
 
 function titleOf(place) {
   const what = place.name
-    ? short(place.name, 60)
+    ? short((place.view === "graph" && nodeOf(place.name)?.name) || place.name, 60)
     : (TABS.find(([view]) => view === place.view)?.[1] ?? "Memory");
   return `${what} \u00b7 ${memory.project ? short(memory.project, 40) + " \u00b7 " : ""}memory`;
 }
 
 function showTabs() {
   for (const [view] of TABS) byId(`tab-${view}`).href = hashOf(view);
-  byId("brand").href = hashOf("graph");
+  byId("brand").href = hashOf(FIRST_VIEW);
 }
 
 function makeBar() {
@@ -104,6 +107,7 @@ function makeBar() {
     timeline: "M3 2.5v11M3 4h9M3 8h7M3 12h10",
     search: "M7 2.6a4.4 4.4 0 1 0 0 8.8 4.4 4.4 0 0 0 0-8.8M10.4 10.4l3.4 3.4",
     status: "M1.5 8.5h3l2-5 3 9 2-4h3",
+    review: "M2 4.5 3.5 6 6 3M2 11l1.5 1.5L6 9.5M8.5 4.5H14M8.5 11H14",
   };
   fill(
     byId("tabs"),
@@ -130,8 +134,10 @@ function makeBar() {
       svg("circle", { cx: "8", cy: "22", r: "4.5" }),
       svg("circle", { cx: "25", cy: "21.5", r: "4.5" }),
     ),
-    el("span", {}, memory.project ? short(memory.project, 24) : "memory"),
+    el("span", {}),
   );
+  makeUndoButton();
+  makeSwitcher();
   byId("bar").hidden = false;
   if (memory.live)
     byId("help").before(
@@ -155,18 +161,29 @@ function makeBar() {
 
 /** Take the memory as it is now; of several readings under way the newest counts. */
 async function readAgain() {
-  const mine = (readings += 1);
-  const picture = await fetchedPicture();
-  if (mine !== readings) return undefined;
+  const picture = await newestPicture();
+  if (!picture) return undefined;
   byId("unread")?.remove();
   if (picture.error) {
     byId("main").prepend(el("div", { id: "unread" }, problem(picture.error)));
     return undefined;
   }
-  memory = modelled(picture);
+  takeMemory(picture);
+  return announce("Memory was read again.");
+}
+
+/** The memory of the project in use; null if another reading began meanwhile. */
+async function newestPicture() {
+  const mine = (readings += 1);
+  const picture = await fetchedPicture();
+  return mine === readings ? picture : null;
+}
+
+/** Show the place with this memory. */
+function takeMemory(picture) {
+  memory = Object.assign(modelled(picture), { of: current.project });
   Object.assign(graph, { scene: null, overview: null, opened: [] });
   arrive();
-  return announce("Memory was read again.");
 }
 
 /** A place that is new has no depth yet: it is one step further. */
@@ -197,10 +214,11 @@ function listen() {
 async function begin() {
   const embedded = JSON.parse(byId("memory").textContent);
   takeTheme();
-  if (embedded.live) current.project = projectIn(placeOf(location.hash));
-  const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
-  if (picture.error) return fill(byId("main"), problem(picture.error));
-  memory = modelled(picture);
+  current.asks = Boolean(embedded.live && !embedded.entities);
+  if (current.asks) current.project = projectIn(placeOf(location.hash));
+  const picture = current.asks ? await fetchedPicture() : embedded;
+  if (picture.error) return showUnread(picture.error);
+  memory = Object.assign(modelled(picture), { of: current.project });
   makeBar();
   listen();
   depth = history.state?.depth ?? 0;

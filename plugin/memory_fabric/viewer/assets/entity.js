@@ -21,7 +21,7 @@ function showEntity(place) {
     p("over", typeLabel(entity.type), staleMark(entity)),
     el("h1", { dir: "auto", class: "full-name" }, entity.name || "(no name)"),
     entityFacts(entity),
-    p("acts", el("a", inGraph, "Show in the graph")),
+    el("div", { class: "acts" }, el("a", inGraph, "Show in the graph"), entityActions(entity)),
     !kept.entity[entity.i] &&
       p("notice", "This entity does not pass the filters in force. ", clearButton()),
     observationsOf(entity),
@@ -36,8 +36,10 @@ function showEntity(place) {
   return undefined;
 }
 
-function observationsOf({ observations }) {
-  const list = el("ul", { class: "rows observations" }, observations.map(observationRow));
+function observationsOf(entity) {
+  const { observations } = entity;
+  const rows = observations.map((observation) => observationRow(observation, entity));
+  const list = el("ul", { class: "rows observations" }, rows);
   return section("What is known", observations.length, list, "Nothing has been said of it yet.");
 }
 
@@ -107,7 +109,7 @@ function entityFacts(entity) {
   );
 }
 
-function observationRow(o) {
+function observationRow(o, entity) {
   const record = memory.byRecord.get(o.record);
   const parts = [
     TRUSTS[o.trust] ?? o.trust,
@@ -128,6 +130,7 @@ function observationRow(o) {
       parts.map((part) => ` \u00b7 ${part}`),
       record && [" \u00b7 ", recordLink(record, `from record ${record.short_id}`)],
     ),
+    !o.record && observationActions(entity, o),
   );
 }
 
@@ -191,5 +194,6 @@ function changeRow(change) {
       change.by ? ` \u00b7 ${short(change.by, 60)}` : "",
       change.undone ? " \u00b7 undone" : "",
     ),
+    changeActions(change),
   );
 }

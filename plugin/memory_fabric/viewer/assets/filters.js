@@ -108,8 +108,10 @@ function filterCount() {
 
 function keep() {
   const entities = memory.entities.filter(keepsEntity);
-  const entity = new Uint8Array(memory.entities.length);
+  // By the number of a node: of an entity, or of a record in the graph.
+  const entity = new Uint8Array(memory.nodes.length);
   for (const e of entities) entity[e.i] = 1;
+  for (const node of memory.nodes) if (node.record && keepsRecord(node.record)) entity[node.i] = 1;
   return { of: memory, entities, entity, records: memory.records.filter(keepsRecord) };
 }
 

@@ -9,10 +9,13 @@ const KEYS = [
       byId("find").select();
     },
   ],
-  ["g", "graph", () => go(hashOf("graph"))],
   ["t", "timeline", () => go(hashOf("timeline"))],
+  ["g", "graph", () => go(hashOf("graph"))],
   ["s", "search", () => go(hashOf("search"))],
   ["i", "status", () => go(hashOf("status"))],
+  ["r", "review", () => go(hashOf("review"))],
+  ["u", "undo the last change", () => openUndo()],
+  ["p", "projects", openProjects],
   ["j \u2193", "next in a list", () => step(1)],
   ["k \u2191", "previous in a list", () => step(-1)],
   ["Enter", "open what has the focus", null],
@@ -26,7 +29,8 @@ const KEYS = [
   ["+", "zoom in", () => inGraph() && zoomBy(1.5)],
   ["-", "zoom out", () => inGraph() && zoomBy(1 / 1.5)],
   ["0", "fit everything", () => inGraph() && fitScene(true)],
-  ["arrows", "move the drawing, when it has the focus", null],
+  ["arrows", "in the drawing: move the selection, or without one the drawing", null],
+  ["l", "the graph as a list, or as a drawing", () => inGraph() && toggleDisplay("list")],
   ["v", "filters", () => openFilters(byId("filters").hidden)],
   ["d", "light or dark", switchTheme],
   ["Esc", "back", null],
@@ -35,7 +39,7 @@ const KEYS = [
 
 function inGraph() {
   return (
-    placeOf(location.hash).view === "graph" && Boolean(graph.force) && memory.entities.length > 0
+    placeOf(location.hash).view === "graph" && Boolean(graph.force) && memory.nodes.length > 0
   );
 }
 
@@ -45,11 +49,11 @@ function focusKey() {
     place.view === "entity"
       ? entityOf(place.name)
       : inGraph()
-        ? memory.entities[graph.state.selected]
+        ? memory.nodes[graph.state.selected]
         : null;
   if (!entity) return announce("Select an entity first.");
   const focused = inGraph() && graph.scene.kind === "focus" && graph.scene.of === entity.i;
-  return focused ? go(hashOf("graph", keyOf(entity))) : focusOn(entity.i);
+  return focused ? go(hashOf("graph", nodeKey(entity))) : focusOn(entity.i);
 }
 
 function keyPressed(event) {
@@ -57,6 +61,7 @@ function keyPressed(event) {
   if (event.key === "Escape") return escape(event);
   if (/^(input|select|textarea)$/i.test(event.target.tagName) || byId("keys").open) return;
   if (event.key.startsWith("Arrow")) return arrow(event);
+  if (event.key === "Enter" && event.target.id === "canvas") return enterInGraph();
   if (/^[123]$/.test(event.key)) return stepsKey(Number(event.key));
   const wanted = event.key === "=" ? "+" : event.key;
   const row = KEYS.find(([keys, , f]) => f && keys.split(" ").includes(wanted));
@@ -73,7 +78,7 @@ const ARROWS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowR
 
 function arrow(event) {
   const [dx, dy] = ARROWS[event.key] ?? [0, 0];
-  if (event.target.closest?.("#canvas") && graph.force) panBy(dx * 60, dy * 60);
+  if (event.target.closest?.("#canvas") && graph.force) arrowInGraph(dx, dy, event);
   else if (dy && rows().length) step(dy);
   else return;
   event.preventDefault();
@@ -102,12 +107,13 @@ function escape(event) {
   if (byId("keys").open) return;
   // The browser tells of a step only after it is made; a key may come between.
   noteDepth();
-  if (!byId("found").hidden) closeSuggestions();
+  if (!byId("projects").hidden) closeProjects();
+  else if (!byId("found").hidden) closeSuggestions();
   else if (!byId("filters").hidden) openFilters(false);
   else if (event.target === byId("find")) byId("find").blur();
   else if (placeOf(location.hash).view === "graph") backOut();
   else if (depth > 0) history.back();
-  else go(hashOf("graph"));
+  else go(hashOf(FIRST_VIEW));
 }
 
 function showKeys() {

@@ -59,9 +59,12 @@ function modelled(picture) {
     entity.weight = entity.degree + entity.observations.length + 2 * entity.said.length;
   }
   const made = Date.parse(picture.made_at) || Date.now();
+  const { nodes, links } = withRecords(entities, records, made);
   return {
     picture,
     entities,
+    nodes,
+    links,
     relations,
     records,
     byRecord,
@@ -72,8 +75,34 @@ function modelled(picture) {
     project: picture.project?.name || "",
     byName: named(entities),
     byImportance: byImportance(entities, made),
+    nodesByImportance: byImportance(nodes, made),
     live: Boolean(picture.live),
   };
+}
+
+/**
+ * The nodes of the graph: the entities, then the records that stand, numbered on. `links` lead from
+ * a record to the entities that it names, in the form of relations; each node has its own.
+ */
+function withRecords(entities, records, made) {
+  const nodes = [...entities];
+  const links = [];
+  for (const entity of entities) entity.links = [];
+  for (const record of records) {
+    const isPast = record.superseded_by || Date.parse(record.held_until) <= made;
+    if (record.type === "session" || isPast) continue;
+    const i = nodes.length;
+    const ends = record.entities.filter((to) => entities[to]);
+    const mine = ends.map((to) => ({ from: i, to, type: "about", isLink: true }));
+    for (const link of mine) entities[link.to].links.push(link);
+    links.push(...mine);
+    nodes.push({
+      ...{ i, record, name: record.what, type: record.type, trust: record.trust, at: record.at },
+      ...{ stale: record.stale, out: [], into: [], links: mine },
+      ...{ degree: mine.length, weight: 1 + mine.length + (record.pinned ? 4 : 0) },
+    });
+  }
+  return { nodes, links };
 }
 
 /** When a record stopped holding: its own end, else the birth of what replaced it, else ''. */
@@ -108,7 +137,7 @@ function named(entities) {
   return names;
 }
 
-/** Numbers of the entities, what is best known and newest first. */
+/** Numbers of entities or nodes, what is best known and newest first. */
 function byImportance(entities, made) {
   const worth = entities.map((e) => {
     const age = (made - Date.parse(e.at)) / DAY_MS;
@@ -125,7 +154,7 @@ function folded(text) {
   return name.toLowerCase().replace(/[ \t\n\r_-]/g, "") || name;
 }
 
-/** Entities of a neighbourhood: number to how many steps away it is. */
+/** Nodes of a neighbourhood: number to how many steps away it is. */
 function neighbourhood(start, steps, wanted = () => true) {
   const found = new Map([[start, 0]]);
   let edge = [start];
@@ -142,9 +171,13 @@ function neighbourhood(start, steps, wanted = () => true) {
   return found;
 }
 
+/** The nodes that one is connected with: entities by relations, records and entities by naming. */
 function neighbours(i) {
-  const entity = memory.entities[i];
-  return [...entity.out.map((r) => r.to), ...entity.into.map((r) => r.from)];
+  const { out, into, links } = memory.nodes[i];
+  const near = [...out.map((r) => r.to), ...into.map((r) => r.from)];
+  if (graph.shows.records)
+    for (const link of links) near.push(link.from === i ? link.to : link.from);
+  return near;
 }
 
 function day(at) {

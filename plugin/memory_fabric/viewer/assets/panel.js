@@ -7,10 +7,14 @@ const MOST_NEWEST = 4;
 const MOST_BEST = 5;
 
 function showPanel(entity, steps) {
-  const shownEntity = graph.state.selected >= 0 ? memory.entities[graph.state.selected] : entity;
+  const shownEntity = graph.state.selected >= 0 ? memory.nodes[graph.state.selected] : entity;
   fill(
     byId("panel") ?? graph.box.querySelector("#panel"),
-    shownEntity ? entityPanel(shownEntity, steps) : glance(),
+    shownEntity?.record
+      ? recordPanel(shownEntity, steps)
+      : shownEntity
+        ? entityPanel(shownEntity, steps)
+        : glance(),
   );
 }
 
@@ -22,6 +26,7 @@ function glance() {
     "div",
     { class: "glance" },
     el("h1", {}, `What is remembered${project}`),
+    reviewNotice(),
     figures(standing),
     healthLine(),
     newestRecords(standing),
@@ -74,13 +79,15 @@ function figure(number, one, several, href) {
   return href ? el("a", { class: "figure", href }, words) : el("span", { class: "figure" }, words);
 }
 
-function healthLine() {
-  if (!memory.tiers.length) return null;
+/** The state of the tiers and the last word, after other words where they are given. */
+function healthLine(...before) {
+  if (!memory.tiers.length) return before.length ? el("p", { class: "health" }, before[0]) : null;
   const bad = memory.tiers.filter((t) => t.state !== "healthy");
   const last = memory.records[0]?.at ?? memory.changes[0]?.at ?? "";
   return el(
     "p",
     { class: "health" },
+    before,
     el(
       "a",
       { href: hashOf("status") },
@@ -124,6 +131,7 @@ function entityPanel(entity, steps) {
     alsoCalled(entity),
     el("p", { class: "quiet small" }, TRUSTS[entity.trust] ?? entity.trust, `, ${ago(entity.at)}`),
     panelActs(entity, steps, href),
+    entityActions(entity),
     el(
       "ul",
       { class: "plain-list said" },
@@ -159,7 +167,7 @@ function deselectButton() {
 /** Open, focus, expand; in a focus also how many steps it reaches. */
 function panelActs(entity, steps, href) {
   const focused = graph.scene?.kind === "focus" && graph.scene.of === entity.i;
-  const here = (n) => hashOf("graph", keyOf(entity), { steps: n });
+  const here = (n) => hashOf("graph", nodeKey(entity), { steps: n });
   return el(
     "div",
     { class: "acts" },
@@ -254,35 +262,24 @@ function leftOutLine() {
   return el("p", { class: "quiet left-out" }, text);
 }
 
+/** Shown where nothing is remembered: that it is so, and what to do. */
 function emptyMemory() {
+  const known = memory.entities.length;
+  const project = memory.project && ` of ${short(memory.project, 60)}`;
+  const ways = [
+    ["Just work: what you decide, prefer and find out in a session is noted at its end.", ""],
+    ["Say it: \u201cremember that we use PostgreSQL because \u2026\u201d, or in a shell", 'memory-fabric remember "We use PostgreSQL because \u2026"'],
+    ["Read in the past sessions that your clients still have", "memory-fabric learn"],
+    ["Bring in notes from elsewhere", "memory-fabric import FILE"],
+  ];
   return el(
     "div",
     { class: "nothing welcome" },
-    el("h1", {}, "Nothing is remembered yet"),
-    el(
-      "p",
-      {},
-      "As you work, memory-fabric notes what is decided, preferred and learned. Here will appear:",
-    ),
-    el(
-      "ul",
-      {},
-      el(
-        "li",
-        {},
-        "a graph of the technologies, patterns and parts of your project, ",
-        "and how they are connected;",
-      ),
-      el("li", {}, "a timeline of decisions with their reasons and of what replaced them;"),
-      el("li", {}, "a search that explains its ranking."),
-    ),
-    el(
-      "p",
-      {},
-      "Begin with a decision: ",
-      el("code", {}, 'memory-fabric remember "We use PostgreSQL because …"'),
-      ", or say it in a session.",
-    ),
+    el("h1", {}, known ? `No records${project} yet` : `Nothing is remembered${project} yet`),
+    known > 0 &&
+      el("p", {}, el("a", { href: hashOf("graph") }, many(known, "entity", "entities")), " are in the graph."),
+    el("p", {}, "Decisions, rules and fixes with their reasons will stand here, newest first. To begin:"),
+    el("ul", { class: "ways" }, ways.map(([text, code]) => el("li", {}, text, code && el("code", {}, code)))),
     healthLine(),
   );
 }

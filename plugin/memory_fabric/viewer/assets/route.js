@@ -1,6 +1,7 @@
 // The address: #/view/name?query. It contains the filters, so that links carry them.
 
-const VIEWS = ["graph", "timeline", "search", "entity", "status"];
+const VIEWS = ["timeline", "review", "graph", "search", "entity", "status"];
+const FIRST_VIEW = "timeline";
 const LONGEST_PATH = 300;
 
 /** The place that a hash names. */
@@ -8,7 +9,7 @@ function placeOf(hash) {
   const [path, question = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, ...rest] = path.split("/");
   return {
-    view: VIEWS.includes(view) ? view : "graph",
+    view: VIEWS.includes(view) ? view : FIRST_VIEW,
     name: decoded(rest.join("/")),
     params: new URLSearchParams(question),
   };
@@ -33,6 +34,7 @@ function dateIn(params, key) {
 function hashOf(view, name = "", params = {}) {
   const question = filterParams();
   if (current.project) question.set("project", current.project);
+  if (view === "graph") for (const [key, value] of displayParams()) question.set(key, value);
   for (const [key, value] of Object.entries(params)) {
     if (value === null || value === undefined || value === "") question.delete(key);
     else question.set(key, value);
@@ -55,6 +57,18 @@ function keyOf(entity) {
 function entityOf(key) {
   if (/^~\d+$/.test(key)) return memory.entities[Number(key.slice(1))] ?? null;
   return memory.entities.find((e) => e.name === key) ?? memory.byName.get(folded(key)) ?? null;
+}
+
+/** What names a node of the graph in a hash: an entity as everywhere, a record by its id. */
+function nodeKey(node) {
+  return node.record ? `~record-${node.record.short_id}` : keyOf(node);
+}
+
+/** The node that a hash names, or null. */
+function nodeOf(key) {
+  const [, id] = /^~record-(\w+)$/.exec(key) ?? [];
+  if (!id) return key ? entityOf(key) : null;
+  return memory.nodes.find((node) => node.record?.short_id === id) ?? null;
 }
 
 /**

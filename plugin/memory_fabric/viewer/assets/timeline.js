@@ -3,44 +3,110 @@
 const BLOCK = 40;
 const CARD_PX = 150;
 const MOST_TAGS = 12;
+const MOST_KINDS = 12;
 const OUTCOMES = table({ success: "\u2713 worked", failed: "\u2717 failed" });
 const MARGIN = "1500px 0px";
 
 let blocks = null;
+let asOfOpen = false;
 
 function showTimeline(place) {
   const asOf = asOfParam(place.params);
-  const records = kept.records.filter((r) => !asOf || heldAt(r, asOf));
-  const list = el("div", { class: "records", id: "records" });
-  fill(
-    byId("main"),
-    el(
-      "section",
-      { class: "column timeline" },
-      el("h1", {}, "Timeline"),
-      asOfControl(asOf, records.length),
-      list,
-    ),
+  const session = place.params.get("session") ?? "";
+  const records = kept.records.filter(
+    (r) => (!asOf || heldAt(r, asOf)) && (!session || r.session === session),
   );
+  const list = el("div", { class: "records", id: "records" });
   blocks?.disconnect();
-  if (!memory.records.length)
-    fill(
-      list,
-      el(
-        "p",
-        { class: "nothing" },
-        "No records yet. Decisions, preferences and what was learned will stand here.",
-      ),
+  fill(byId("main"), el("section", { class: "column timeline" }, timelineHead(place), list));
+  if (memory.records.length)
+    list.before(
+      ...[
+        sessionLine(session, records),
+        onlyYours(),
+        kindBar(),
+        asOfControl(asOf, records.length),
+      ].filter(Boolean),
     );
-  else if (!records.length)
-    fill(
-      list,
-      asOf && kept.records.length
-        ? el("p", { class: "nothing" }, "Nothing held on that day.")
-        : nothingLeft("records"),
-    );
+  if (!memory.records.length) fill(list, emptyMemory());
+  else if (!records.length) fill(list, noRecords(asOf, session));
   else layBlocks(list, records, asOf, place.name);
   ready();
+}
+
+/** The first words of the page: whose memory it is, how much holds, and how it is. */
+function timelineHead() {
+  if (!memory.records.length) return null;
+  const project = memory.project && ` of ${short(memory.project, 60)}`;
+  const standing = kept.records.filter((r) => !isOver(r)).length;
+  const holds = `${many(standing, "record")} ${standing === 1 ? "holds" : "hold"}`;
+  const head = el("h1", {}, `What is remembered${project}`);
+  return [head, healthLine(holds, " \u00b7 ")];
+}
+
+/** Kinds of records as buttons that filter, the most frequent first. */
+function kindBar() {
+  const kinds = counted(memory.records.map((r) => r.type));
+  if (kinds.length < 2) return null;
+  const button = ([kind, count]) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "choice",
+        id: `kind-${kind}`,
+        "data-kind": kind,
+        "aria-pressed": String(filters.record.has(kind)),
+        on: { click: () => keepingFocus(() => applyFilters(toggled("record", kind))) },
+      },
+      mark(kind),
+      short(kind, 24),
+      quiet(` ${count.toLocaleString("en")}`),
+    );
+  const attributes = { class: "kinds", role: "group", "aria-label": "Kinds: press to show only these" };
+  return el("div", attributes, kinds.slice(0, MOST_KINDS).map(button));
+}
+
+/** Do what rebuilds the view, and leave the focus on the element of the same id. */
+function keepingFocus(change) {
+  const id = document.activeElement?.id;
+  change();
+  if (id) byId(id)?.focus();
+}
+
+/** Said where a project has no record of its own: what stands here comes from elsewhere. */
+function onlyYours() {
+  if (!memory.project || memory.records.some((r) => r.scope !== "user" && r.scope !== "global"))
+    return null;
+  return p(
+    "notice",
+    `Nothing is remembered of ${short(memory.project, 60)} itself yet. What follows is yours in `,
+    "every project. To begin: work in a session, or read in the past ones with ",
+    el("code", {}, "memory-fabric learn"),
+    ".",
+  );
+}
+
+/** The line above the records of one session. */
+function sessionLine(session, records) {
+  if (!session) return null;
+  const client = records.find((r) => r.client)?.client;
+  const where = client ? ` in ${client}` : "";
+  return p(
+    "notice",
+    `${many(records.length, "record")} of session `,
+    el("code", {}, short(session, 40)),
+    `${where}. `,
+    el("a", { href: hashOf("timeline"), id: "all-sessions" }, "Show all sessions"),
+  );
+}
+
+function noRecords(asOf, session) {
+  if (session && !memory.records.some((r) => r.session === session))
+    return p("nothing", "This memory has no record of that session.");
+  return asOf && kept.records.length
+    ? p("nothing", "Nothing held on that day.")
+    : nothingLeft("records");
 }
 
 function layBlocks(list, records, asOf, wanted) {
@@ -105,13 +171,19 @@ function cards(some, before, asOf) {
           "h3",
           { class: "day" },
           day(record.at),
-          el("span", { class: "quiet" }, ` ${ago(record.at)}`),
+          el("span", { class: "quiet" }, ` ${dayAgo(record.at)}`),
         ),
       );
     made.push(recordCard(record, asOf));
     last = record;
   }
   return made;
+}
+
+/** How long ago a day was, seen from the day on which the picture was made. */
+function dayAgo(at) {
+  const days = Math.floor(memory.made / DAY_MS) - Math.floor(Date.parse(at) / DAY_MS);
+  return { 0: "today", 1: "yesterday" }[days] ?? ago(at);
 }
 
 /** One record, with everything that is known of it. */
@@ -129,7 +201,7 @@ function recordCard(record, asOf = "") {
     alternatives.length > 0 && told("why", quiet("instead of "), alternatives.join(", ")),
     chain(record),
     entityTags(record.entities.map((i) => memory.entities[i]).filter(Boolean)),
-    recordFoot(record),
+    el("div", { class: "card-end" }, recordFoot(record), recordActions(record)),
   );
 }
 
@@ -185,12 +257,14 @@ function outcomeMark(record) {
 
 function recordFoot(record) {
   const parts = [
-    record.scope,
-    record.domain !== "general" && record.domain,
+    timeOfDay(record.at),
     TRUSTS[record.trust] ?? record.trust,
     record.author && `by ${short(record.author, 40)}`,
     record.agent && `agent ${short(record.agent, 40)}`,
     record.client && `in ${record.client}`,
+    record.session && sessionLink(record.session),
+    record.scope,
+    record.domain !== "general" && record.domain,
     record.confidence !== undefined &&
       record.confidence !== null &&
       `${Math.round(record.confidence * 100)} % sure`,
@@ -203,6 +277,16 @@ function recordFoot(record) {
     " \u00b7 ",
     el("code", {}, record.short_id),
   );
+}
+
+function timeOfDay(at) {
+  return /T\d\d:\d\d/.test(at) && el("time", { datetime: at, title: at }, `${at.slice(11, 16)} UTC`);
+}
+
+/** A link to what was said in the same session. */
+function sessionLink(session) {
+  const href = hashOf("timeline", "", { session });
+  return el("a", { class: "session", href }, `session ${short(session).slice(0, 8)}`);
 }
 
 // As of
@@ -222,14 +306,24 @@ function asOfControl(asOf, count) {
   if (first >= last && !asOf) return p("quiet", many(count, "record"));
   const all = { type: "button", class: "plain-button", id: "asof-now" };
   return el(
-    "div",
-    { class: "asof", role: "group", "aria-label": "As of" },
-    el("label", { for: "asof-slider" }, "As of"),
-    asOfSlider(asOf, first, last, text),
-    asOfDate(asOf, first, last),
-    el("span", { id: "asof-text", class: "quiet", role: "status" }, text),
-    asOf && el("button", { ...all, on: { click: () => moveTo(null) } }, "Show everything"),
+    "details",
+    { class: "asof-box", id: "asof", open: Boolean(asOf) || asOfOpen, on: { toggle: noteAsOf } },
+    el("summary", {}, "What held on a day"),
+    el(
+      "div",
+      { class: "asof", role: "group", "aria-label": "As of" },
+      el("label", { for: "asof-slider" }, "As of"),
+      asOfSlider(asOf, first, last, text),
+      asOfDate(asOf, first, last),
+      el("span", { id: "asof-text", class: "quiet", role: "status" }, text),
+      asOf && el("button", { ...all, on: { click: () => moveTo(null) } }, "Show everything"),
+    ),
   );
+}
+
+/** Moving the slider makes the view anew: it stays open. */
+function noteAsOf(event) {
+  asOfOpen = event.target.open;
 }
 
 function asOfSlider(asOf, min, max, text) {

@@ -18,23 +18,53 @@ const graph = {
   frames: 0,
   last: { i: -1, at: 0 },
   touched: false,
+  // Height of the legend when the camera was fitted above it.
+  foot: 0,
   pressed: null,
   // Whether the next place is taken without moving the camera: what is selected stands in view.
   stay: false,
+  // What the view shows besides entities: records, what stands alone, and a list in its place.
+  shows: { records: true, alone: false, list: false },
   state: { hovered: -1, selected: -1, wanted: new Set(), width: 0, height: 0 },
 };
+
+/** What the view shows, for its address: `records=off`, `alone=on`, `as=list`. */
+function displayParams() {
+  const { records, alone, list } = graph.shows;
+  return [
+    ["records", records ? "" : "off"],
+    ["alone", alone ? "on" : ""],
+    ["as", list ? "list" : ""],
+  ].filter(([, value]) => value);
+}
+
+function readDisplay(params) {
+  graph.shows = {
+    records: params.get("records") !== "off",
+    alone: params.get("alone") === "on",
+    list: params.get("as") === "list",
+  };
+}
+
+/** Show more or less of the graph, at the same place and with the focus where it was. */
+function toggleDisplay(part) {
+  const { name, params } = placeOf(location.hash);
+  graph.shows[part] = !graph.shows[part];
+  keepingFocus(() => go(hashOf("graph", name, { steps: params.get("steps") })));
+}
 
 /** Show the graph for a place; made once and kept. */
 function showGraph(place) {
   const main = byId("main");
+  readDisplay(place.params);
   if (!graph.box) graph.box = graphFrame();
   if (graph.box.parentNode !== main) fill(main, graph.box);
-  if (!memory.entities.length) return showEmptyGraph();
+  if (!memory.nodes.length) return showEmptyGraph();
   graph.box.classList.remove("empty");
   if (!graph.force) startForce();
   graph.force.resumeAnimation();
   resizeGraph();
-  const entity = place.name ? entityOf(place.name) : null;
+  const entity = place.name ? nodeOf(place.name) : null;
   const steps = entity ? Number(place.params.get("steps")) || 0 : 0;
   if (graph.state.selected !== (entity?.i ?? -1)) graph.opened = [];
   graph.state.selected = entity?.i ?? -1;
@@ -63,7 +93,6 @@ function startForce() {
     .onEngineStop(settle)
     .enablePanInteraction((event) => spotUnder(pointOf(event)) === null);
   graph.force.d3Force("center", null);
-  graph.force.d3Force("charge").distanceMax(420);
   listenToPointer(box);
   new ResizeObserver(() => graph.box.isConnected && resizeGraph()).observe(
     graph.box.querySelector("#stage"),
@@ -85,12 +114,12 @@ function renderFrame(ctx) {
 function takeScene(entity, steps, place) {
   const key = steps
     ? `${entity.i}/${steps}/${graph.opened}/${JSON.stringify(plain(filters))}`
-    : "all";
-  const filtered = JSON.stringify(plain(filters));
+    : `all/${graph.shows.records}`;
+  const filtered = JSON.stringify([plain(filters), graph.shows]);
   if (steps && graph.scene?.key !== key)
     lay(Object.assign(focusScene(entity, steps, graph.opened), { key }));
   else if (!steps) {
-    if (graph.overview?.of !== memory)
+    if (graph.overview?.of !== memory || graph.overview.key !== key)
       graph.overview = Object.assign(overviewScene(), { key, of: memory });
     if (graph.scene !== graph.overview) lay(graph.overview);
     else if (graph.filtered !== filtered) fitScene(true);
@@ -104,6 +133,9 @@ function takeScene(entity, steps, place) {
       : [...(entity ? [entity.i] : []), ...graph.opened.flatMap((i) => [i, ...neighbours(i)])],
   );
   showLegend();
+  const foot = graph.box.querySelector("#legend").offsetHeight;
+  if (foot !== graph.foot && graph.scene.settled && !graph.touched) fitScene(false);
+  showList();
   showPanel(entity, steps);
   showStageNote();
   redraw();
@@ -123,17 +155,16 @@ function lay(scene) {
   const ticks = scene.core.length <= FEW ? 2 * TICKS : TICKS;
   const before = ticksBefore(scene.core.length, ticks);
   graph.settled = false;
+  const isFocus = scene.kind === "focus";
+  const free = graph.state.height - graph.box.querySelector("#legend").offsetHeight;
+  const ratio = Math.min(1.7, Math.max(0.6, graph.state.width / free || 1));
+  if (!isFocus) placeGroups(coreGroups(scene), ratio);
+  graph.force.d3Force("link").distance(isFocus ? Math.max(46, 130 - scene.core.length) : 40);
   graph.force
-    .d3Force("link")
-    .distance(scene.kind === "focus" ? Math.max(46, 130 - scene.core.length) : 46);
-  graph.force.d3Force("charge").strength(scene.kind === "focus" ? -160 : -70);
-  graph.force.d3Force(
-    "gravity",
-    gravity(
-      scene.kind === "focus" ? 0.02 : 0.05,
-      Math.min(1.7, Math.max(0.6, graph.state.width / graph.state.height || 1)),
-    ),
-  );
+    .d3Force("charge")
+    .strength(isFocus ? -160 : -70)
+    .distanceMax(isFocus ? 420 : 260);
+  graph.force.d3Force("gravity", groupGravity(isFocus ? 0.02 : 0.07, ratio));
   graph.force
     .d3AlphaDecay(1 - 0.001 ** (1 / ticks))
     .warmupTicks(before)
@@ -142,6 +173,13 @@ function lay(scene) {
     .graphData({ nodes: scene.core, links: scene.links });
   if (before < ticks) fitWhileMoving(scene);
   return undefined;
+}
+
+/** The parts of the groups that the forces lay out. */
+function coreGroups(scene) {
+  const core = new Set(scene.core);
+  const parts = scene.groups.map((group) => group.filter((spot) => core.has(spot)));
+  return parts.filter((part) => part.length).sort((a, b) => b.length - a.length);
 }
 
 /** How many steps of the forces come before the first frame: all, half or none. */
@@ -164,31 +202,31 @@ function settle() {
 function select(i) {
   if (graph.scene.kind === "focus") return i < 0 ? undefined : peek(i);
   graph.stay = true;
-  return go(hashOf("graph", i < 0 ? "" : keyOf(memory.entities[i])));
+  return go(hashOf("graph", i < 0 ? "" : nodeKey(memory.nodes[i])));
 }
 
 /** Show an entity in the panel without leaving the focus. */
 function peek(i) {
   graph.state.selected = i;
-  showPanel(memory.entities[i], Number(placeOf(location.hash).params.get("steps")) || 1);
+  showPanel(memory.nodes[i], Number(placeOf(location.hash).params.get("steps")) || 1);
   redraw();
 }
 
 function focusOn(i, steps = 1) {
   graph.opened = [];
-  go(hashOf("graph", keyOf(memory.entities[i]), { steps }));
+  go(hashOf("graph", nodeKey(memory.nodes[i]), { steps }));
 }
 
 /** Bring an entity's neighbours onto the stage, whatever the zoom. */
 function expand(i) {
   if (!graph.opened.includes(i)) graph.opened.push(i);
   const place = placeOf(location.hash);
-  const entity = place.name ? entityOf(place.name) : null;
+  const entity = place.name ? nodeOf(place.name) : null;
   const steps = Number(place.params.get("steps")) || 0;
   if (!steps) graph.stay = true;
   takeScene(entity, steps, place);
   if (steps) peek(i);
-  announce(`${nameOf(i)}: ${many(memory.entities[i].degree, "neighbour")} shown`);
+  announce(`${nameOf(i)}: ${many(memory.nodes[i].degree, "neighbour")} shown`);
 }
 
 /** One step back: what was expanded last, the focus, the selection. False when nothing is left. */
@@ -198,7 +236,7 @@ function backOut() {
     graph.opened.pop();
     graph.stay = true;
     takeScene(
-      place.name ? entityOf(place.name) : null,
+      place.name ? nodeOf(place.name) : null,
       Number(place.params.get("steps")) || 0,
       place,
     );

@@ -9,6 +9,13 @@ const MOST_EDGES = 2500;
 const MOST_DASHED = 250;
 const MOST_HEADS = 160;
 const MOST_STRONG_EDGES = 60;
+// The shape of a record, whatever its kind: a card. Entities have the shape of their type.
+const CARD = [
+  [-1.25, -0.85],
+  [1.25, -0.85],
+  [1.25, 0.85],
+  [-1.25, 0.85],
+];
 let colours = {};
 
 /** Read the colours of the theme for the canvas. */
@@ -34,7 +41,8 @@ function colourOf(type) {
 
 /** Radius of an entity on the screen, by how much is known of it and by the zoom. */
 function radiusOf(i, k) {
-  const base = 3.2 + 1.35 * Math.sqrt(Math.min(80, memory.entities[i].weight));
+  const node = memory.nodes[i];
+  const base = node.record ? 4.6 : 3.2 + 1.35 * Math.sqrt(Math.min(80, node.weight));
   return base * Math.min(1.9, Math.max(0.42, Math.sqrt(k)));
 }
 
@@ -71,11 +79,13 @@ function choose(scene, camera, state) {
   const stamp = (scene.stamp = (scene.stamp || 0) + 1);
   let rank = 0,
     all = 0,
+    records = 0,
     shown = 0;
   for (const spot of scene.spots) {
-    if (!kept.entity[spot.i] && spot.i !== scene.of) continue;
+    if (!isDrawn(scene, spot)) continue;
     all += 1;
     rank += 1;
+    if (memory.nodes[spot.i].record) records += 1;
     if (spot.x === undefined || (rank > limit && !wanted.has(spot.i))) continue;
     shown += 1;
     spot.sx = spot.x * camera.k + camera.x;
@@ -92,7 +102,7 @@ function choose(scene, camera, state) {
     spot.r = radiusOf(spot.i, camera.k);
     spots.push(spot);
   }
-  return { spots, edges: visibleEdges(scene, stamp, camera), all, shown };
+  return { spots, edges: visibleEdges(scene, stamp, camera), all, records, shown };
 }
 
 function visibleEdges(scene, stamp, { width, height }) {
@@ -139,7 +149,7 @@ function paintEdges(ctx, { edges }, near) {
       overOnes.push(edge);
       continue;
     }
-    plainOnes.push(edge);
+    if (!relation.isLink) plainOnes.push(edge);
     ctx.moveTo(a.sx, a.sy);
     ctx.lineTo(b.sx, b.sy);
   }
@@ -173,7 +183,12 @@ function paintBright(ctx, edges) {
   }
   ctx.stroke();
   ctx.globalAlpha = 1;
-  if (few) paintHeads(ctx, edges, colours.accent);
+  if (few)
+    paintHeads(
+      ctx,
+      edges.filter(({ relation }) => !relation.isLink),
+      colours.accent,
+    );
 }
 
 /** Heads of arrows at the border of the entity that a relation leads to. */
@@ -199,12 +214,13 @@ function paintSpots(ctx, { spots }, near, state) {
   const batches = new Map();
   for (let n = spots.length - 1; n >= 0; n -= 1) {
     const spot = spots[n];
-    const entity = memory.entities[spot.i];
+    const entity = memory.nodes[spot.i];
     const faint = near ? !near.around.has(spot.i) : false;
     const said = entity.trust === "user" ? "u" : entity.trust === "assistant" ? "a" : "h";
-    const key = `${look(entity.type).name} ${said} ${faint ? 1 : 0} ${entity.stale ? 1 : 0}`;
+    const isRecord = Boolean(entity.record);
+    const key = [look(entity.type).name, said, faint, entity.stale, isRecord].join(" ");
     if (!batches.has(key))
-      batches.set(key, { type: entity.type, said, faint, stale: entity.stale, spots: [] });
+      batches.set(key, { type: entity.type, stale: entity.stale, isRecord, said, faint, spots: [] });
     batches.get(key).spots.push(spot);
   }
   const dashed = spots.length <= MOST_DASHED;
@@ -214,9 +230,9 @@ function paintSpots(ctx, { spots }, near, state) {
   paintRings(ctx, spots, state);
 }
 
-function paintBatch(ctx, { type, said, faint, stale, spots }, dashed) {
+function paintBatch(ctx, { type, isRecord, said, faint, stale, spots }, dashed) {
   const colour = colourOf(type);
-  const corners = CORNERS[look(type).shape];
+  const corners = isRecord ? CARD : CORNERS[look(type).shape];
   ctx.beginPath();
   for (const spot of spots) outline(ctx, spot, corners, said === "h" ? 0.85 : 1);
   ctx.fillStyle = colours.ground;

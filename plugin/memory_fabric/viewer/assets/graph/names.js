@@ -54,7 +54,7 @@ function paintName(ctx, spot, strong, taken, forced) {
   taken.push(box);
   ctx.font = font;
   backing(ctx, box);
-  ctx.fillStyle = memory.entities[spot.i].stale && !strong ? colours.quiet : colours.ink;
+  ctx.fillStyle = memory.nodes[spot.i].stale && !strong ? colours.quiet : colours.ink;
   ctx.fillText(text, box[0] + box[2] / 2, box[1] + 1.5);
   return true;
 }
@@ -78,8 +78,8 @@ function obstacles(spots) {
 }
 
 function nameOf(i) {
-  const entity = memory.entities[i];
-  entity.label ??= short(entity.name, 28) || "(no name)";
+  const entity = memory.nodes[i];
+  entity.label ??= short(entity.name, entity.record ? 36 : 28) || "(no name)";
   return entity.label;
 }
 
@@ -112,7 +112,8 @@ function paintEdgeNames(ctx, { edges }, near, camera, taken) {
       : [];
   ctx.font = EDGE_FONT;
   ctx.textBaseline = "middle";
-  for (const { a, b, relation } of wanted.slice(0, MOST_EDGE_LABELS)) {
+  const told = wanted.filter(({ relation }) => !relation.isLink);
+  for (const { a, b, relation } of told.slice(0, MOST_EDGE_LABELS)) {
     const text = short(relation.type, 24).replaceAll("_", " ");
     const width = widthOf(ctx, text, EDGE_FONT);
     if (Math.hypot(b.sx - a.sx, b.sy - a.sy) < width + 18) continue;

@@ -20,14 +20,12 @@ function fitWhileMoving(scene) {
 function fitScene(smooth) {
   const scene = graph.scene;
   if (!scene) return;
-  const spots = scene.spots.filter(
-    (s) => s.x !== undefined && (kept.entity[s.i] || s.i === scene.of),
-  );
+  const spots = scene.spots.filter((s) => s.x !== undefined && isDrawn(scene, s));
   if (!spots.length) return;
   const [left, right] = spread(spots.map((s) => s.x)),
     [top, bottom] = spread(spots.map((s) => s.y));
   const { width } = graph.state;
-  const foot = graph.box.querySelector("#legend").offsetHeight;
+  const foot = (graph.foot = graph.box.querySelector("#legend").offsetHeight);
   const height = graph.state.height - foot;
   const pad = Math.min(60, width / 8);
   const k = Math.min(

@@ -6,20 +6,37 @@ const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 const LEAF_GAP = 9;
 const MOST_IN_FOCUS = 300;
 
-/** The scene of the whole memory: spots by importance, the `core` of them for the forces. */
+/**
+ * The scene of the whole memory: spots by importance, the `core` of them for the forces, and the
+ * `groups` that hang together, the largest first. A spot without any edge is `alone`.
+ */
 function overviewScene() {
-  const spots = memory.byImportance.map((i, rank) => ({ i, rank, x: undefined, y: undefined }));
+  const shown = graph.shows.records
+    ? memory.nodesByImportance
+    : memory.nodesByImportance.filter((i) => !memory.nodes[i].record);
+  const spots = shown.map((i, rank) => ({ i, rank, x: undefined, y: undefined, alone: false }));
   const byEntity = new Map(spots.map((spot) => [spot.i, spot]));
-  const core = spots.slice(0, CORE);
+  const edges = edgesAmong(byEntity);
+  const groups = groupsOf(spots, edges);
+  const several = groups.filter((group) => group.length > 1);
+  if (several.length) for (const [spot] of groups.slice(several.length)) spot.alone = true;
+  const core = spots.filter((spot) => !spot.alone).slice(0, CORE);
   return {
     kind: "overview",
     spots,
     byEntity,
     core,
-    links: linksAmong(core, byEntity),
-    edges: edgesAmong(byEntity),
+    links: linksAmong(core, edges),
+    edges,
+    groups: several.length ? several : groups,
     steps: null,
   };
+}
+
+/** Whether a spot is drawn: it passes the filters, and single nodes are shown or it is none. */
+function isDrawn(scene, spot) {
+  if (spot.i === scene.of || (spot.alone && spot.i === graph.state.selected)) return true;
+  return kept.entity[spot.i] && (!spot.alone || graph.shows.alone);
 }
 
 /** The scene of a neighbourhood: the nearest first, in each step the best known. */
@@ -28,7 +45,7 @@ function focusScene(entity, steps, opened) {
   for (const i of opened)
     for (const j of [i, ...neighbours(i)])
       if (!distances.has(j) && (kept.entity[j] || j === i)) distances.set(j, steps + 1);
-  const rank = new Map(memory.byImportance.map((i, n) => [i, n]));
+  const rank = new Map(memory.nodesByImportance.map((i, n) => [i, n]));
   const all = [...distances.keys()].sort(
     (a, b) => distances.get(a) - distances.get(b) || rank.get(a) - rank.get(b),
   );
@@ -37,14 +54,16 @@ function focusScene(entity, steps, opened) {
     .map((i, n) => ({ i, rank: n, ...firstPlace(i, distances.get(i), n) }));
   spots[0].fx = spots[0].fy = 0;
   const byEntity = new Map(spots.map((spot) => [spot.i, spot]));
+  const edges = edgesAmong(byEntity);
   return {
     kind: "focus",
     of: entity.i,
     spots,
     byEntity,
     core: spots,
-    links: linksAmong(spots, byEntity),
-    edges: edgesAmong(byEntity),
+    links: linksAmong(spots, edges),
+    edges,
+    groups: [spots],
     steps: distances,
     found: all.length,
   };
@@ -54,21 +73,17 @@ function firstPlace(i, distance, n) {
   return { x: distance * 70 * Math.cos(n * GOLDEN), y: distance * 70 * Math.sin(n * GOLDEN) };
 }
 
-function linksAmong(spots, byEntity) {
+function linksAmong(spots, edges) {
   const inside = new Set(spots);
-  const links = [];
-  for (const spot of spots)
-    for (const relation of memory.entities[spot.i].out) {
-      const other = byEntity.get(relation.to);
-      if (other && other !== spot && inside.has(other)) links.push({ source: spot, target: other });
-    }
-  return links;
+  return edges
+    .filter(({ a, b }) => inside.has(a) && inside.has(b))
+    .map(({ a, b }) => ({ source: a, target: b }));
 }
 
-/** Relations as pairs of spots, for drawing. */
+/** Relations, and what records name, as pairs of spots, for drawing. */
 function edgesAmong(byEntity) {
   const edges = [];
-  for (const relation of memory.relations) {
+  for (const relation of [...memory.relations, ...(graph.shows.records ? memory.links : [])]) {
     const a = byEntity.get(relation.from);
     const b = byEntity.get(relation.to);
     if (a && b && a !== b) edges.push({ a, b, relation });
@@ -79,7 +94,8 @@ function edgesAmong(byEntity) {
 /** Give a place to every spot that the forces did not place. */
 function placeRest(scene) {
   const crowd = new Map();
-  const waiting = scene.spots.slice(scene.core.length);
+  const inCore = new Set(scene.core);
+  const waiting = scene.spots.filter((spot) => !inCore.has(spot));
   let edge = scene.core;
   const placed = new Set(scene.core);
   while (edge.length) {
@@ -94,9 +110,14 @@ function placeRest(scene) {
       }
     edge = next;
   }
+  const left = waiting.filter((spot) => !placed.has(spot));
   outside(
     scene.core,
-    waiting.filter((spot) => !placed.has(spot)),
+    left.filter((spot) => !spot.alone),
+  );
+  placeAlone(
+    scene.spots.filter((spot) => spot.x !== undefined),
+    left.filter((spot) => spot.alone),
   );
 }
 
@@ -110,7 +131,7 @@ function beside(spot, other, crowd) {
   other.y = spot.y + radius * Math.sin(turn) + (4 * spot.y) / away;
 }
 
-/** Those that nothing connects lie in rings around the rest. */
+/** Groups without a part in the core lie in rings around the rest. */
 function outside(core, lone) {
   const reach = core.reduce((most, s) => Math.max(most, Math.hypot(s.x, s.y)), 0) + 40;
   lone.forEach((spot, n) => {
@@ -118,19 +139,4 @@ function outside(core, lone) {
     spot.x = radius * Math.cos(n * GOLDEN);
     spot.y = radius * Math.sin(n * GOLDEN);
   });
-}
-
-/** A force that keeps what is not connected near the rest, in a field `ratio` heights wide. */
-function gravity(strength, ratio) {
-  let nodes = [];
-  const force = (alpha) => {
-    for (const node of nodes) {
-      node.vx -= (node.x * strength * alpha) / ratio;
-      node.vy -= node.y * strength * alpha * ratio;
-    }
-  };
-  force.initialize = (all) => {
-    nodes = all;
-  };
-  return force;
 }

@@ -1,0 +1,56 @@
+"""Locks on open files, never waited for, released when the file is closed or the process ends.
+
+POSIX has `flock`. Windows locks bytes, which nobody else can read meanwhile, and only for one
+holder: an exclusive lock is all of BYTES, a shared one is one of them. The first byte is what the
+package filelock locks there, so both exclude each other on either system.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The bytes of a lock on Windows: at most so many shared holders, but one.
+BYTES = 64
+
+
+def take(handle: int, *, shared: bool = False) -> bool:
+    """Take the lock of an open file if it is free; False if another process has it.
+
+    Raises OSError where the file system has no locks.
+    """
+    try:
+        _take(handle, shared)
+    except (BlockingIOError, PermissionError):  # both mean another holder
+        return False
+    return True
+
+
+def _flock(handle: int, shared: bool) -> None:
+    import fcntl  # a library to be loaded, which who only reads needs not
+
+    fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+def _lock_bytes(handle: int, shared: bool) -> None:
+    import msvcrt
+
+    system: Any = vars(msvcrt)  # names that type checkers see on Windows only
+    lock, now = system["locking"], system["LK_NBLCK"]
+    spans = [(place, 1) for place in range(1, BYTES)] if shared else [(0, BYTES)]
+    for place, size in spans:
+        os.lseek(handle, place, os.SEEK_SET)  # it locks from the current position
+        try:
+            lock(handle, now, size)
+        except PermissionError:
+            if (place, size) == spans[-1]:
+                raise
+        else:
+            break
+    os.lseek(handle, 0, os.SEEK_SET)
+
+
+_take = _flock if os.name == "posix" else _lock_bytes

@@ -1,0 +1,1 @@
+"""Memories of other programs: recognise, read, choose, store, and follow instruction files."""

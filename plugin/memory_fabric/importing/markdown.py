@@ -1,0 +1,154 @@
+"""The parts of Markdown that memories are written in: frontmatter, headings, bullets, paragraphs.
+
+Code blocks and comments are kept out. Only a subset of YAML is read: `key: value`, lists, and
+nested keys, which are joined with a dot.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BULLETS = ("- ", "* ", "+ ")
+_CODE = ("```", "~~~")
+# A line that is indented this far belongs to the bullet above it.
+_NESTED_FROM = 2
+
+
+class Block(Value):
+    """A bullet or a paragraph: its text in one line, its line from 1, the heading above it.
+
+    `lines` are its own lines without signs of the list.
+    """
+
+    text: str
+    line: int
+    heading: str = ""
+    is_bullet: bool = False
+    lines: tuple[str, ...] = ()
+
+
+class Page(Value):
+    """A Markdown text: its frontmatter, its first heading, and its blocks in order."""
+
+    head: dict[str, str]
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def parse(text: str) -> Page:
+    """Split a Markdown text into its frontmatter and blocks."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    head, first = frontmatter(lines)
+    return Page(head, _title(lines[first:]), tuple(_blocks(lines, first)))
+
+
+def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
+    """Return the keys of the frontmatter, and the number of the first line behind it."""
+    if not lines or lines[0].rstrip() != "---":
+        return {}, 0
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    if not end:
+        return {}, 0
+    found: dict[str, str] = {}
+    above, at = "", 1
+    while at < end:
+        line = lines[at]
+        at += 1
+        bare = line.strip()
+        if bare.startswith("- ") and above:
+            found[above] = ", ".join(
+                part for part in (found.get(above, ""), _value(bare[2:])) if part
+            )
+            continue
+        key, colon, value = bare.partition(":")
+        if not colon or bare.startswith("#"):
+            if above and bare:
+                found[above] = f"{found.get(above, '')} {bare}".strip()
+            continue
+        name = key.strip()
+        if line[:1] in " \t" and above:
+            name = f"{above.split('.')[0]}.{name}"
+        stated = _value(value)
+        found[name] = "" if stated in ("|", ">", "|-", ">-", "|+", ">+") else stated
+        above = name
+    return found, end + 1
+
+
+def _value(text: str) -> str:
+    bare = text.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'":
+        return bare[1:-1]
+    if bare.startswith("[") and bare.endswith("]"):
+        return ", ".join(_value(part) for part in bare[1:-1].split(",") if part.strip())
+    return bare
+
+
+def _title(lines: Sequence[str]) -> str:
+    return next((line.strip("# \t") for line in lines if line.startswith("# ")), "")
+
+
+def _blocks(lines: Sequence[str], first: int) -> Iterator[Block]:
+    heading, code, is_comment, base = "", "", False, 0
+    held: list[str] = []
+    began, is_bullet = 0, False
+    for number, line in enumerate(lines[first:], first + 1):
+        bare = line.strip()
+        if code or bare.startswith(_CODE):
+            code = bare[:3] if not code else "" if bare.startswith(code) else code
+            continue
+        if is_comment or bare.startswith("<!--"):
+            is_comment = "-->" not in bare
+            continue
+        deep = level(bare)
+        indent = len(line) - len(line.lstrip())
+        said = without_bullet(bare)
+        starts = said != bare and (not is_bullet or indent < base + _NESTED_FROM)
+        if held and (deep or starts or not bare.strip("-*_=# \t")):
+            yield Block(" ".join(held), began, heading, is_bullet, tuple(held))
+            held, is_bullet = [], False
+        if deep:
+            heading = bare.strip("# \t").rstrip(":")
+        elif bare.strip("-*_=# \t"):
+            if not held:
+                began, is_bullet, base = number, said != bare, indent
+            held.append(said)
+    if held:
+        yield Block(" ".join(held), began, heading, is_bullet, tuple(held))
+
+
+def level(bare: str) -> int:
+    """Return the level of a heading, from 1; 0 for any other line."""
+    deep = len(bare) - len(bare.lstrip("#"))
+    return deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
+
+
+def without_bullet(bare: str) -> str:
+    """Return a line without the sign or number of a list, and without its check box."""
+    if bare.startswith(_BULLETS):
+        rest = bare[2:].lstrip()
+        for box in ("[ ] ", "[x] ", "[X] "):
+            rest = rest.removeprefix(box)
+        return rest
+    number, dot, rest = bare.partition(". ")
+    return rest.lstrip() if dot and number.isdigit() else bare
+
+
+def plain(text: str) -> str:
+    """Return a text without bold signs, links' targets and the brackets of wiki links."""
+    for sign in ("**", "__"):
+        text = text.replace(sign, "")
+    text = text.replace("[[", "").replace("]]", "")
+    parts, at = [], 0
+    while (middle := text.find("](", at)) >= 0:
+        start, end = text.rfind("[", at, middle), text.find(")", middle)
+        if start < 0 or end < 0:
+            parts.append(text[at : middle + 2])
+            at = middle + 2
+            continue
+        parts += [text[at:start], text[start + 1 : middle]]
+        at = end + 1
+    return "".join([*parts, text[at:]]).strip()

@@ -1,0 +1,363 @@
+"""A memory page read back: what is missing is restored, what was edited is changed.
+
+A page that another home wrote, or whose data was changed, states nobody's trust here, unless the
+person says that it is their own.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric import ids
+from memory_fabric.capture.confidence import PURPOSE
+from memory_fabric.capture.statement import stated_type
+from memory_fabric.errors import BadInput
+from memory_fabric.importing import page
+from memory_fabric.importing.choose import SOURCE, TRUST
+from memory_fabric.importing.items import FORGOTTEN, KNOWN, UNREADABLE, Left, LeftOut
+from memory_fabric.importing.page import Found, Item
+from memory_fabric.importing.page_write import USER_PAGE
+from memory_fabric.models import IMPORTED, Provenance, Record, text_with_reason
+from memory_fabric.store import files, records, signing, write
+from memory_fabric.store.operations import rows, tombstones
+from memory_fabric.store.operations.record_effects import is_forgotten
+from memory_fabric.text import encodable
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Operation
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+
+    Row = Mapping[str, Any]
+
+MAX_BYTES = 256 << 20
+REMOVED = "removed from the page (kept where memory has them)"
+CHANGED_BOTH = "changed in the page and in memory (kept as in memory)"
+NOT_OURS = "edits in a page that this home did not write as it is (--mine takes them)"
+NAME = "a memory page"
+KEYS = ("record", "entities", "observations", "relations")
+OBSERVATION = "o"
+
+
+class Restoring(Value):
+    """What a page brings: records to put with their sessions, rows of the graph, and counts.
+
+    `is_own` is True if its memories keep their trust; `had_trust` counts those that would lose the
+    user's. `removed` are observations whose text was edited.
+    """
+
+    name: str
+    store: str
+    is_own: bool
+    records: tuple[tuple[Record, tuple[str, ...]], ...] = ()
+    rows: Mapping[str, Any] = {}
+    removed: tuple[tuple[str, str], ...] = ()
+    restored: int = 0
+    edited: int = 0
+    added: int = 0
+    had_trust: int = 0
+    left: tuple[LeftOut, ...] = ()
+
+
+def plan(memory: Memory, path: str, *, mine: bool) -> Restoring:
+    """Read a page and compare it with memory; nothing is written. Raises BadInput, OSError."""
+    data = files.read_bytes(path, MAX_BYTES) or b""
+    try:
+        found = page.read(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            "PATH", f"{path} is not UTF-8 text.", remedy="Save it as UTF-8. Nothing was imported."
+        ) from error
+    if not found.data and not found.items:
+        raise BadInput("PATH", f"{path} is an empty page.", remedy="Export it again.")
+    name = found.head.removeprefix("of ")
+    is_user = name == USER_PAGE or memory.project is None
+    own = mine or _is_signed(memory, found)
+    return _Comparison(memory, found, "user" if is_user else "project", own).result(name)
+
+
+def store(memory: Memory, found: Restoring, batch: str) -> None:
+    """Apply what a page brings, in one transaction. Raises StoreUnavailable."""
+    by = Provenance(
+        SOURCE,
+        trust="user" if found.is_own else TRUST,
+        domain=memory.settings.domain or "general",
+    )
+    kind = found.store if memory.project else "user"
+    made: list[Operation] = []
+    for record, seen in found.records:
+        payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": list(seen)}
+        if record.id in found.rows.get("of", ()):
+            payload["rows"] = rows.nothing()
+        made.append(memory.operation("put_record", {**payload, "batch": batch}, by, kind))
+    for entity, text in found.removed:
+        gone = {"deletions": [{"entityName": entity, "observations": [text]}], "batch": batch}
+        made.append(memory.operation("delete_observations", gone, by, kind))
+    graph = {table: list(found.rows.get(table, ())) for table in KEYS[1:]}
+    if any(graph.values()):
+        made.append(memory.operation("restore", {**graph, "batch": batch}, by, kind))
+    if made:
+        database = memory.database(kind, create=True)
+        assert database is not None
+        write.apply_all(database, made)
+        memory.flush()
+
+
+def _is_signed(memory: Memory, found: Found) -> bool:
+    key = signing.known_key(memory.settings.home)
+    line = {"lines": list(found.data), "signature": found.signature}
+    return bool(key) and not found.torn and signing.is_ours(line, key)
+
+
+class _Comparison:
+    """A page beside the database that it belongs to."""
+
+    def __init__(self, memory: Memory, found: Found, store: str, own: bool) -> None:
+        self._memory, self._found, self._store, self._own = memory, found, store, own
+        self._database: Database | None = memory.database(store, create=False)
+        self._left = Left()
+        self._items = {item.id: item for item in found.items if item.id}
+        self._records: dict[str, tuple[Record, tuple[str, ...]]] = {}
+        self._texts: dict[str, str] = {}
+        self._restored = self._edited = self._had_trust = 0
+        self._removed: list[tuple[str, str]] = []
+
+    def result(self, name: str) -> Restoring:
+        """Return what the page brings."""
+        if self._found.torn:
+            self._left.add(UNREADABLE, "lines at its end", self._found.torn)
+        for row in self._found.data:
+            if "record" in row:
+                self._record(row)
+        restored_records = set(self._records)
+        graph = self._graph()
+        added = self._added()
+        whole = _successors_first(list(self._records.values()))
+        return Restoring(
+            name,
+            self._store,
+            self._own,
+            tuple(whole),
+            {**graph, "of": frozenset(restored_records)},
+            tuple(self._removed),
+            self._restored,
+            self._edited,
+            added,
+            self._had_trust,
+            self._left.all,
+        )
+
+    def _record(self, row: Row) -> None:
+        given = row["record"]
+        id_ = str(given.get("id") or "") if isinstance(given, dict) else ""
+        item, sums = self._items.get(id_), row.get("sums")
+        if not id_ or not isinstance(sums, list) or len(sums) != 2:
+            self._left.add(UNREADABLE, str(given))
+            return
+        if item is None:
+            self._left.add(REMOVED, id_[-8:])
+            return
+        try:
+            record = records.from_object({**given, "what": item.what, "why": item.why})
+        except KeyError:
+            self._left.add(UNREADABLE, item.what)
+            return
+        is_edited = [page.digest(item.what), page.digest(item.why)] != sums
+        live = self._live(id_)
+        if live is not None:
+            self._texts[id_] = text_with_reason(record)
+            self._compare(live, record, sums, is_edited)
+            return
+        if self._is_forgotten(record):
+            self._left.add(FORGOTTEN)
+            return
+        self._texts[id_] = text_with_reason(record)
+        if not self._own:
+            self._had_trust += record.trust == "user"
+            record = _without_trust(record)
+        seen = row.get("seen_in")
+        self._records[id_] = (record, tuple(map(str, seen)) if isinstance(seen, list) else ())
+        self._restored += 1
+        self._edited += is_edited
+
+    def _compare(
+        self,
+        live: tuple[Record, list[str]],
+        record: Record,
+        sums: Sequence[Any],
+        is_edited: bool,
+    ) -> None:
+        known, seen = live
+        if not is_edited or (known.what, known.why) == (record.what, record.why):
+            self._left.add(KNOWN, record.what)
+            return
+        if [page.digest(known.what), page.digest(known.why)] != list(sums):
+            self._left.add(CHANGED_BOTH, record.what)
+            return
+        if not self._own:
+            self._left.add(NOT_OURS, record.what)
+            return
+        changed = known._replace(what=record.what, why=record.why)
+        self._records[record.id] = (changed, tuple(seen))
+        self._edited += 1
+
+    def _graph(self) -> dict[str, list[Row]]:
+        """Return the rows of the graph that the page has and memory lacks."""
+        # Records that memory has already bring their own rows.
+        graph: dict[str, list[Row]] = {table: [] for table in KEYS[1:]}
+        for row in self._found.data:
+            table = next((key for key in KEYS[1:] if isinstance(row.get(key), dict)), "")
+            if not table:
+                continue
+            one = dict(row[table])
+            if table == "observations" and "text" not in one:
+                text = self._observation(one, row)
+                if text is None:
+                    continue
+                one["text"] = text
+            if not self._own and table == "observations":
+                one |= {"trust": TRUST, "source": SOURCE}
+            if not _is_row(table, one):
+                self._left.add(UNREADABLE, str(one))
+            elif not self._has(table, one):
+                graph[table].append(one)
+        return graph
+
+    def _observation(self, one: dict[str, Any], row: Row) -> str | None:
+        """Return the text of an observation as the page shows it; None if it is not there."""
+        if "of" in row:
+            return self._texts.get(str(row["of"]))
+        item = self._items.get(f"{OBSERVATION}{one.get('id')}")
+        if item is None:
+            self._left.add(REMOVED, str(one.get("entity") or ""))
+            return None
+        if [page.digest(item.what)] != row.get("sums"):
+            before = self._before(str(one.get("entity") or ""), row.get("sums"))
+            if before is not None and not self._own:
+                self._left.add(NOT_OURS, item.what)
+                return None
+            self._removed += [(str(one.get("entity")), before)] if before is not None else []
+            self._edited += 1
+        return item.what
+
+    def _before(self, entity: str, sums: Any) -> str | None:
+        """Return the observation in memory that has this sum."""
+        if self._database is None:
+            return None
+        texts = self._database.rows(
+            "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+            "WHERE e.name = ?",
+            (entity,),
+        )
+        return next((text for (text,) in texts if [page.digest(text)] == sums), None)
+
+    def _added(self) -> int:
+        """Add the items that a person wrote into the page; return how many are new."""
+        count = 0
+        for item in self._found.items:
+            if item.id or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
+                continue
+            record = self._new(item)
+            if self._live(record.id) is not None:
+                self._left.add(KNOWN, item.what)
+            elif self._is_forgotten(record):
+                self._left.add(FORGOTTEN)
+            else:
+                self._records[record.id] = (record, ("",))
+                count += 1
+        return count
+
+    def _new(self, item: Item) -> Record:
+        now, settings = ids.timestamp(), self._memory.settings
+        project = self._memory.project
+        return Record(
+            type=page.TYPES.get(item.heading) or stated_type(item.what),
+            what=item.what.strip(),
+            why=item.why.strip(),
+            confidence=PURPOSE,
+            id=ids.id_for(f"page\n{item.heading}\n{item.what.strip()}"),
+            trust="user" if self._own else TRUST,
+            source=SOURCE,
+            scope="user" if self._store == "user" else "team",
+            domain=settings.domain or "general",
+            project=project.name if project and self._store == "project" else "",
+            author=settings.author,
+            origin=settings.origin,
+            created_at=now,
+            valid_from=now,
+            evidence={} if self._own else {IMPORTED: NAME},
+        )
+
+    def _live(self, id_: str) -> tuple[Record, list[str]] | None:
+        if self._database is None:
+            return None
+        found = records.find(self._database.connection, "id = ?", (id_,))
+        return found[0] if found else None
+
+    def _is_forgotten(self, record: Record) -> bool:
+        if self._database is None:
+            return False
+        c = self._database.connection
+        # A record with the user's trust may be stated again, but a page only repeats it.
+        return tombstones.is_set(c, record.id) or is_forgotten(c, record._replace(trust=TRUST))
+
+    def _has(self, table: str, row: Row) -> bool:
+        if self._database is None:
+            return False
+        c = self._database.connection
+        if table == "entities":
+            return rows.entity_id(c, row["name"]) is not None
+        if table == "observations":
+            entity = rows.entity_id(c, row["entity"])
+            known = entity and rows.text_id(c, entity, row["text"], row["domain"])
+            return bool(known)
+        ends = [rows.entity_id(c, row[end]) for end in ("from", "to")]
+        if None in ends:
+            return False
+        return rows.relation_id(c, ends[0] or 0, row["relationType"], ends[1] or 0) is not None
+
+
+def _is_row(table: str, row: Row) -> bool:
+    """Return True if a row has the texts that the store needs."""
+    names = {
+        "entities": ("name", "type", "domain"),
+        "observations": ("entity", "text", "domain"),
+        "relations": ("from", "relationType", "to", "domain"),
+    }[table]
+    return all(isinstance(row.get(name), str) for name in names)
+
+
+def _without_trust(record: Record) -> Record:
+    evidence = {**record.evidence, IMPORTED: record.evidence.get(IMPORTED) or NAME}
+    return record._replace(trust=TRUST, source=SOURCE, pinned=False, evidence=evidence)
+
+
+def _successors_first(
+    found: list[tuple[Record, tuple[str, ...]]],
+) -> list[tuple[Record, tuple[str, ...]]]:
+    """Return records so that each stands behind the one that replaced it: its link needs that."""
+    by_id = {record.id: (record, seen) for record, seen in found}
+    placed: dict[str, tuple[Record, tuple[str, ...]]] = {}
+    for record, _ in found:
+        chain = []
+        id_ = record.id
+        while id_ in by_id and id_ not in placed and id_ not in chain:
+            chain.append(id_)
+            id_ = by_id[id_][0].superseded_by
+        for one in reversed(chain):
+            placed[one] = by_id[one]
+    return list(placed.values())
+
+
+def is_page(path: str) -> bool:
+    """Return True for a file that begins as a page does."""
+    if not os.path.isfile(path):
+        return False
+    with files.open_regular(path) as stream:
+        head = stream.read(len(page.MARK) + 8)
+    return page.is_page(encodable(head.decode("utf-8", "replace").removeprefix("\ufeff")))

@@ -1,0 +1,115 @@
+"""Processes of this machine by their ids, as Linux, macOS and Windows tell of them."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+# Of Windows: a process that may be asked for its state; the state of one that runs; its error for
+# a process of another user.
+QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
+# Of Windows: no console, a group of its own so that Ctrl-C in the client's does not reach it, and
+# no job of its parent's where that is allowed.
+DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
+
+
+def is_running(process: int) -> bool:
+    """Return True if a process is running; one that has ended and was not waited for is not."""
+    return _runs(process)
+
+
+def start_detached(
+    command: Sequence[str], environ: Mapping[str, str], system: str = os.name
+) -> int:
+    """Start a process that outlives this one and its terminal; return its id. Raises OSError.
+
+    Its standard streams lead nowhere. `system` is `os.name`.
+    """
+    if system == "posix":
+        return _spawn(command, environ)
+    # What has no posix_spawn; it takes time to import.
+    import subprocess
+
+    for flags in (DETACHED_PROCESS | NEW_GROUP | BREAKAWAY, DETACHED_PROCESS | NEW_GROUP):
+        try:
+            return subprocess.Popen(
+                list(command),
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                creationflags=flags,
+            ).pid
+        except PermissionError:  # the job does not let it go
+            continue
+    raise OSError(f"{command[0]} cannot be started.")
+
+
+def _spawn(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    nowhere = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    spawn: Any = os.posix_spawn
+    try:
+        return int(spawn(command[0], command, dict(environ), file_actions=nowhere, setsid=True))
+    except NotImplementedError:  # macOS before 10.15: at least Ctrl-C does not reach it
+        return int(spawn(command[0], command, dict(environ), file_actions=nowhere, setpgroup=0))
+
+
+def _runs_by_signal(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not _has_ended(process)
+
+
+def _has_ended(process: int, states: str = "/proc") -> bool:
+    """Return True for a process that has ended and that its parent has not waited for."""
+    try:
+        with open(f"{states}/{process}/stat", "rb") as stream:
+            return stream.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except OSError:
+        return not os.path.isdir(f"{states}/self") and _state_by_ps(process).startswith("Z")
+
+
+def _state_by_ps(process: int) -> str:
+    """Return the state of a process on systems without /proc, such as macOS; '' if unknown."""
+    import subprocess  # late: Linux needs none
+
+    command = ["/bin/ps", "-o", "stat=", "-p", str(process)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _runs_by_handle(process: int, kernel: Any = None) -> bool:
+    """Ask Windows, where a signal of any number would end the process."""
+    import ctypes
+
+    system: Any = kernel or vars(ctypes)["WinDLL"]("kernel32", use_last_error=True)
+    open_process = system.OpenProcess
+    open_process.restype = ctypes.c_void_p
+    handle = open_process(QUERY, False, process)
+    if not handle:
+        return int(vars(ctypes)["get_last_error"]()) == ACCESS_DENIED
+    handle = ctypes.c_void_p(handle)
+    code = ctypes.c_ulong()
+    try:
+        found = system.GetExitCodeProcess(handle, ctypes.byref(code))
+        return bool(found) and code.value == STILL_ACTIVE
+    finally:
+        system.CloseHandle(handle)
+
+
+_runs = _runs_by_signal if os.name == "posix" else _runs_by_handle

@@ -1,0 +1,189 @@
+"""import: memories of other programs by command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from importing.foreign import ClaudeMem
+
+
+@pytest.fixture
+def database(shell: Shell) -> Path:
+    """claude-mem's database with three observations of this project, and one of another."""
+    made = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
+    made.add("observations", project="shop", type="decision", title="The queue is Redis")
+    made.add("observations", project="shop", title="Payments are retried with a delay")
+    # In parts, so that no scanner takes it for a real one.
+    made.add("observations", project="shop", title="password is " + "hun" + "ter2ZX9")
+    made.add("observations", project="blog", title="Hugo builds the blog")
+    return made.close()
+
+
+def imported(done: Any) -> dict[str, Any]:
+    """The only source of an answer in JSON."""
+    assert done.status == 0, done.err
+    (one,) = done.json["imports"]
+    return dict(one)
+
+
+def first(shell: Shell, words: str) -> str:
+    """The short id of the best hit."""
+    return str(shell.run("recall", words, "--json").json["results"][0]["id"])[-8:]
+
+
+def test_an_import_says_first_what_it_leaves_out_and_can_be_taken_back(
+    shell: Shell, database: Path
+) -> None:
+    before = shell.run("import", str(database), "--dry-run")
+    empty = shell.run("recall", "queue").out
+    done = shell.run("import", str(database))
+    found = shell.run("recall", "queue", "--json").json
+    again = shell.run("import", str(database), "--json")
+    back = shell.run("import", "--undo")
+
+    assert "left out, another project's: 1 (“blog”)" in before.out
+    assert "left out, nothing but a secret: 1\n" in before.out
+    assert "Nothing was changed" in before.out
+    assert "Redis" not in empty
+    assert "Imported 2 memories, without your trust" in done.out
+    assert "The queue is Redis" in json.dumps(found)
+    assert (imported(again)["new"], imported(again)["stored"]) == (0, None)
+    assert back.out == "shop: 2 changes taken back.\n"
+    assert "Redis" not in shell.run("recall", "queue").out
+    assert shell.run("import", "--undo").status == 3
+    assert imported(shell.run("import", str(database), "--json"))["stored"]["records"] == 2
+
+
+def test_what_was_imported_is_told_with_its_source_and_time(shell: Shell, database: Path) -> None:
+    shell.run("import", str(database))
+
+    loaded = shell.run("load").out
+    short = re.search(r"from claude-mem, unverified · (\w+)\] The queue is Redis", loaded)
+    assert short is not None
+    why = shell.run("why", short[1]).out
+    assert "imported from  claude-mem" in why
+    assert "2025-11-02 10:01" in why
+    assert "tool, confidence" in why
+    assert not shell.notes.exists() or "Redis" not in shell.notes.read_text("utf-8")
+
+
+def test_forgotten_memories_stay_forgotten(shell: Shell, database: Path) -> None:
+    shell.run("import", str(database))
+    short = first(shell, "queue")
+    shell.run("forget", short, "--yes")
+
+    one = imported(shell.run("import", str(database), "--json"))
+
+    assert one["new"] == 0
+    assert {left["reason"] for left in one["left_out"]} >= {"forgotten earlier"}
+
+
+def test_without_a_path_it_says_what_there_is(shell: Shell, database: Path) -> None:
+    (shell.project / "AGENTS.md").write_text("- Run the tests before each commit\n")
+
+    done = shell.run("import")
+
+    assert done.status == 0
+    assert re.search(r"claude-mem's database +4 +2 +memory-fabric import ~/\.claude-mem", done.out)
+    assert re.search(r"instructions for assistants +1 +1 +memory-fabric import", done.out)
+    assert "Nothing was changed" in done.out
+    assert "Redis" not in shell.run("recall", "queue").out
+
+
+def test_nothing_on_the_machine_is_said_so(shell: Shell) -> None:
+    done = shell.run("import")
+
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("Nothing to import for shop was found")
+
+
+def test_all_takes_other_projects_into_their_own_memories(shell: Shell, database: Path) -> None:
+    blog = shell.project.parent / "blog"
+    (blog / ".git").mkdir(parents=True)
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(blog))
+    past = shell.user_home / ".claude" / "projects" / slug / "s.jsonl"
+    past.parent.mkdir(parents=True)
+    entry = {
+        "type": "user",
+        "uuid": "u",
+        "sessionId": "s",
+        "timestamp": "2025-11-02T10:00:00.000Z",
+        "cwd": str(blog),
+        "message": {"role": "user", "content": "Which tool builds the blog?"},
+    }
+    past.write_text(json.dumps(entry) + "\n")
+    os.utime(past, (1_762_077_600, 1_762_077_600))
+
+    one = imported(shell.run("import", str(database), "--all", "--json"))
+    here = shell.run("recall", "Hugo").out
+    there = shell.run("recall", "Hugo", MEMORY_FABRIC_PROJECT_DIR="", CLAUDE_PROJECT_DIR=str(blog))
+    back = shell.run("import", "--undo").out
+
+    assert one["projects"] == {"shop": 2, "blog": 1}
+    assert "Hugo" not in here
+    assert "Hugo builds the blog" in there.out
+    assert "blog: 1 change taken back." in back
+
+
+def test_an_import_of_instructions_names_file_and_line(shell: Shell) -> None:
+    (shell.project / "CLAUDE.md").write_text("# Shop\n\n## Style\n- Tabs, not spaces\n")
+
+    shell.run("import", "CLAUDE.md")
+    short = first(shell, "tabs")
+
+    assert "imported from  CLAUDE.md, line 4" in shell.run("why", short).out
+
+
+@pytest.mark.parametrize(
+    "words", [("--undo", "x"), ("memory.jsonl", "CLAUDE.md"), ("memory.jsonl", "--dry-run")]
+)
+def test_options_that_do_not_fit_are_mistakes(shell: Shell, words: tuple[str, ...]) -> None:
+    (shell.project / "CLAUDE.md").write_text("- Tabs\n")
+    (shell.project / "memory.jsonl").write_text("{}\n")
+
+    done = shell.run("import", *words)
+
+    assert done.status == 2
+    assert done.err.startswith("memory-fabric: ")
+
+
+def test_memory_that_is_off_takes_nothing(shell: Shell, database: Path) -> None:
+    shell.run("off")
+
+    done = shell.run("import", str(database))
+
+    assert done.status == 1
+    assert "memory-fabric on" in done.err
+
+
+def test_purged_words_of_an_import_are_gone_from_every_file(shell: Shell, database: Path) -> None:
+    shell.run("import", str(database))
+
+    done = shell.run("forget", "The queue is Redis", "--purge", "--yes")
+    assert done.status == 0, done.err
+
+    left = [
+        p for p in shell.memory.rglob("*") if p.is_file() and b"queue is Redis" in p.read_bytes()
+    ]
+    assert left == []
+
+
+def test_undo_counts_the_changes_of_a_large_import(shell: Shell) -> None:
+    made = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
+    for number in range(25):
+        made.add("observations", project="shop", title=f"Service {number} listens on its own port")
+    shell.run("import", str(made.close()))
+
+    done = shell.run("undo", "--last")
+    again = shell.run("undo", done.out.split("memory-fabric undo ")[1].split()[0])
+
+    assert done.out.startswith("Undone: 25 changes that were made together.")
+    assert again.out.startswith("Undone: 25 changes")
+    assert "Service 7" in shell.run("recall", "Service 7 port").out

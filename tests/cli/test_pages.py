@@ -1,0 +1,66 @@
+"""export --markdown and the import of such pages by command."""
+
+from __future__ import annotations
+
+import stat
+
+from cli.shell import Shell
+
+
+def test_pages_are_written_read_back_and_taken_back(shell: Shell) -> None:
+    shell.remember("--type", "rule", "Use tabs, not spaces")
+    shell.remember("--scope", "user", "I prefer short answers")
+
+    done = shell.run("export", "--markdown", "pages")
+    refused = shell.run("export", "--markdown", "pages")
+    same = shell.run("import", "pages/shop.md", "pages/user.md")
+    page = shell.project / "pages" / "shop.md"
+    page.write_text(page.read_text("utf-8").replace("tabs, not spaces", "two spaces"), "utf-8")
+    before = shell.run("import", "pages/shop.md", "--dry-run")
+    shell.run("import", "pages/shop.md")
+    edited = shell.run("recall", "spaces").out
+    shell.run("import", "--undo")
+
+    assert "shop.md: 1 record, 0 entities, 0 relations" in done.out
+    assert "user.md: 1 record" in done.out
+    assert "Not in it: turns, the ledgers of sessions" in done.out
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert refused.status == 2
+    assert "--force" in refused.err
+    assert "Nothing new in it" in same.out
+    assert "0 restored, 1 edited, 0 added" in before.out
+    assert "Use two spaces" in edited
+    assert "Use tabs, not spaces" in shell.run("recall", "spaces").out
+
+
+def test_a_page_of_another_home_says_what_mine_does(shell: Shell) -> None:
+    shell.remember("--type", "rule", "Use tabs, not spaces")
+    shell.run("export", "--markdown", "pages")
+    home = str(shell.user_home / "other")
+
+    done = shell.run("import", "pages/shop.md", "--dry-run", MEMORY_FABRIC_HOME=home)
+    mine = shell.run("import", "pages/shop.md", "--mine", "--json", MEMORY_FABRIC_HOME=home)
+
+    assert "1 state your trust" in done.out
+    assert "--mine" in done.out
+    assert mine.json["pages"][0]["restored"] == 1
+    assert "tabs" in shell.run("load", MEMORY_FABRIC_HOME=home).out
+
+
+def test_mistakes_are_explained(shell: Shell) -> None:
+    (shell.project / "torn.md").write_bytes(b"<!-- memory-fabric page 1 of x -->\n\xff")
+    (shell.project / "file").write_text("")
+
+    for words in (
+        ("import", "torn.md"),
+        ("export", "--markdown", "file"),
+        ("export", "a.jsonl", "--markdown", "pages"),
+    ):
+        done = shell.run(*words)
+        assert (done.status, len(done.err.splitlines())) == (2, 1), words
+
+
+def test_nothing_remembered_makes_no_page(shell: Shell) -> None:
+    done = shell.run("export", "--markdown", "pages")
+
+    assert done.out == "Nothing is remembered yet; no page was written.\n"

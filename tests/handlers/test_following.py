@@ -1,0 +1,84 @@
+"""Rules from instruction files: told where their file is not read, and as it is now."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memory_fabric.client import VARIABLE
+from simulated_client import SimulatedClient
+
+RULES = "# Shop\n\n- Use tabs, not spaces\n- Deploy on Mondays\n"
+
+
+@pytest.fixture
+def client(client: SimulatedClient) -> SimulatedClient:
+    """A client whose project has a CLAUDE.md with two rules, which were imported."""
+    (client.project / "CLAUDE.md").write_text(RULES)
+    done = client.command("import", "CLAUDE.md")
+    assert done.returncode == 0, done.stderr
+    return client
+
+
+def start(client: SimulatedClient, key: str, session: str) -> str:
+    """What a new session of a client is told."""
+    client.environ[VARIABLE] = key
+    return client.context("SessionStart", session, source="startup")
+
+
+def rewrite(client: SimulatedClient, text: str) -> None:
+    """Write the file, later than before."""
+    path = client.project / "CLAUDE.md"
+    path.write_text(text)
+    later = path.stat().st_mtime + 60
+    os.utime(path, (later, later))
+
+
+def test_a_client_is_told_the_rules_of_files_that_it_does_not_read(
+    client: SimulatedClient,
+) -> None:
+    codex, claude = start(client, "codex", "s-1"), start(client, "claude-code", "s-2")
+    client.environ[VARIABLE] = "codex"
+    asked = client.prompt("Should I use tabs or spaces?", "s-3")
+    client.environ[VARIABLE] = "claude-code"
+    shown = client.prompt("Should I use tabs or spaces?", "s-4")
+
+    assert "Imported, unconfirmed:" in codex
+    assert "from CLAUDE.md, unverified" in codex
+    assert "Use tabs, not spaces" in codex
+    assert "Use tabs" not in claude
+    assert "Use tabs, not spaces" in asked
+    assert "Use tabs" not in shown
+
+
+def test_the_next_start_tells_what_the_file_says_now(client: SimulatedClient) -> None:
+    rewrite(client, RULES.replace("tabs, not spaces", "four spaces, not tabs"))
+
+    told = start(client, "codex", "s-1")
+
+    assert "Use four spaces, not tabs" in told
+    assert "Use tabs, not spaces" not in told
+    assert client.log == ""
+
+
+def test_a_large_file_is_read_when_the_turn_ends(client: SimulatedClient) -> None:
+    filler = "\n".join(f"<!-- {number} {'x' * 90} -->" for number in range(1000))
+    rewrite(client, f"{RULES}- Name branches after issues\n\n{filler}\n")
+    at_start = start(client, "codex", "s-1")
+
+    client.fire("Stop", "s-1", last_assistant_message="Done.")
+
+    assert "Name branches" not in at_start
+    assert "Name branches after issues" in start(client, "codex", "s-2")
+    assert client.log == ""
+
+
+def test_the_files_and_memory_md_are_never_written(client: SimulatedClient) -> None:
+    client.command("pin", client.recall("tabs")["results"][0]["id"][-8:])
+
+    client.fire("Stop", "s-1", last_assistant_message="Done.")
+
+    assert (client.project / "CLAUDE.md").read_text() == RULES
+    memory_md = client.memory_md_file()
+    assert not memory_md.exists() or "tabs" not in memory_md.read_text("utf-8")

@@ -1,0 +1,336 @@
+"""Memory pages: written, read back without loss, and edited by hand."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from memory_fabric.config import read_settings
+from memory_fabric.importing import page, page_restore, page_write
+from memory_fabric.importing.page import Item
+from memory_fabric.models import HAS_OTHERS, RECORD_TYPES, Entity, Provenance, Record, Relation
+from memory_fabric.store import records
+from memory_fabric.store.history import changes, undo
+from memory_fabric.store.memory import Memory
+from thorough import examples
+
+USER = Provenance("cli", trust="user", author="ann", at="2026-01-02T03:04:05.678Z")
+# What memories are made of: lines, Markdown, comments, entities of HTML, other scripts.
+PIECES = [
+    "Use tabs",
+    "\n",
+    "\n\n",
+    " ",
+    "  ",
+    "- ",
+    "* ",
+    "# ",
+    "1. ",
+    "1\\. ",
+    "\\",
+    "```",
+    "> ",
+    "|",
+    "*Why:* ",
+    "<!-- x -->",
+    "-->",
+    "&lt;",
+    "&amp;#32;",
+    "&",
+    "<",
+    ">",
+    "**bold**",
+    "`code`",
+    "_",
+    "[a](b)",
+    "[[Link]]",
+    "測試中文",
+    "カナ",
+    "한글",
+    "é",
+    "🍵",
+    "\t",
+    "\r",
+    "\u2028",
+    "…",
+    "---",
+    "===",
+    "*2026-01-02 · ann* <!-- id -->",
+    "## Rules",
+    "o1",
+    "because",
+    "~",
+    "+ x",
+    "12) ",
+    ".",
+]
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=1, max_size=8).map(
+    lambda parts: "".join(parts).encode("utf-8", "ignore").decode().replace("\0", "")
+)
+filled = texts.filter(lambda text: any(c.isalnum() for c in text))
+names = st.sampled_from(["Redis", "api *gateway*", "測試", "a (b) c", "x, y", "Zoë <z>"])
+made = st.builds(
+    Record,
+    type=st.sampled_from(sorted(RECORD_TYPES)),
+    what=filled,
+    why=st.just("") | filled,
+    alternatives=st.lists(filled, max_size=2).map(tuple),
+    entities=st.lists(st.builds(Entity, names, st.sampled_from(["tool", "goal"])), max_size=2).map(
+        tuple
+    ),
+    relations=st.lists(
+        st.builds(Relation, names, st.sampled_from(["uses", "→ *x*"]), names), max_size=1
+    ).map(tuple),
+    confidence=st.sampled_from([0.4, 0.5, 0.9]),
+    scope=st.sampled_from(["team", "user"]),
+    domain=st.sampled_from(["general", "payments"]),
+    pinned=st.booleans(),
+    category=st.just("") | texts,
+    evidence=st.dictionaries(st.sampled_from(["when", "quotation"]), filled, max_size=2),
+)
+
+
+def opened(folder: Path, home: str = "home") -> Memory:
+    """The memory of the project in this folder, in one of its homes."""
+    (folder / "shop" / ".git").mkdir(parents=True, exist_ok=True)
+    stated = read_settings({"HOME": str(folder / home), "USER": "ann"}, {})
+    return Memory.open(stated._replace(project_dir=str(folder / "shop")))
+
+
+def content(memory: Memory) -> dict[str, Any]:
+    """Everything that a page holds, without numbers of rows."""
+    found: dict[str, Any] = {}
+    for database in memory.databases():
+        c = database.connection
+        kept = [(records.as_object(r), seen) for r, seen in records.find(c, "1", (), -1)]
+        found[database.kind] = {
+            "records": sorted(kept, key=lambda pair: str(pair[0]["id"])),
+            "entities": sorted(
+                c.execute("SELECT name, key, type, domain, record, created_at FROM entities")
+            ),
+            "aliases": sorted(c.execute("SELECT key, alias FROM aliases")),
+            "observations": sorted(
+                c.execute(
+                    "SELECT e.name, o.text, o.record, o.trust, o.source, o.domain, o.created_at "
+                    "FROM observations AS o JOIN entities AS e ON e.id = o.entity"
+                )
+            ),
+            "relations": sorted(
+                c.execute(
+                    "SELECT s.name, r.type, t.name, r.record, r.domain, r.created_at "
+                    "FROM relations AS r JOIN entities AS s ON s.id = r.source "
+                    "JOIN entities AS t ON t.id = r.target"
+                )
+            ),
+        }
+    return {kind: one for kind, one in found.items() if any(one.values())}
+
+
+def exported(memory: Memory, folder: Path) -> list[Path]:
+    """The pages of a memory, in a folder."""
+    paths = []
+    for one in page_write.pages(memory):
+        path = folder / f"{one.name}.md"
+        path.write_bytes(one.text.encode())
+        paths.append(path)
+    return paths
+
+
+def brought(memory: Memory, path: Path, *, mine: bool = False) -> page_restore.Restoring:
+    """Import a page."""
+    found = page_restore.plan(memory, str(path), mine=mine)
+    page_restore.store(memory, found, "import-page")
+    return found
+
+
+# Without shrinking: each example writes two memories.
+@settings(
+    max_examples=examples(40, few=8),
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
+@given(some=st.lists(made, min_size=1, max_size=4), said=st.lists(filled, max_size=3))
+def test_pages_are_read_back_without_loss(some: list[Record], said: list[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="memory-fabric-test-") as name:
+        folder = Path(name)
+        memory = opened(folder)
+        before: Record | None = None
+        for record in some:
+            known = [before.id] if before and before.scope == record.scope else []
+            before = memory.remember(record, USER, known)
+        entity = {"name": "Redis", "entityType": "tool", "observations": said}
+        memory.write("create_entities", {"entities": [entity]}, USER, store="project")
+        names_ = {"entity": "Redis", "aliases": ["the * store"]}
+        memory.write("alias", names_, USER, store="project")
+        whole = content(memory)
+        paths = exported(memory, folder)
+        memory.close()
+
+        other = opened(folder, "other")
+        for path in paths:
+            found = brought(other, path, mine=True)
+            assert not found.left
+        again = content(other)
+        repeated = [page_restore.plan(other, str(path), mine=True) for path in paths]
+        other.close()
+
+    assert json.dumps(again, sort_keys=True) == json.dumps(whole, sort_keys=True)
+    assert all(not (one.records or one.removed or one.edited or one.added) for one in repeated)
+
+
+@given(what=filled, why=st.just("") | filled)
+def test_an_item_is_read_as_it_was_written(what: str, why: str) -> None:
+    lines = page.item_lines(what, why, "2026-01-02 · ann", "1a2b")
+    text = "\n".join([f"{page.MARK}of x -->", "## Rules", "", *lines, ""])
+
+    assert page.read(text).items == (Item("Rules", what, why, "1a2b"),)
+    # Also after an editor has stripped spaces and changed the ends of lines.
+    stripped = "\r\n".join(line.rstrip(" ") for line in text.split("\n"))
+    assert page.read(stripped).items == page.read(text).items
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """A memory with a pinned rule, a replaced decision and an observation."""
+    found = opened(tmp_path)
+    found.remember(Record("constraint", "Use tabs", confidence=0.9, pinned=True), USER)
+    old = found.remember(Record("decision", "We use MySQL", confidence=0.9), USER)
+    assert old is not None
+    found.remember(
+        Record("decision", "We use Postgres", "it scales", confidence=0.9), USER, [old.id]
+    )
+    entity = {"name": "api", "entityType": "service", "observations": ["listens on 80"]}
+    found.write("create_entities", {"entities": [entity]}, USER)
+    yield found
+    found.close()
+
+
+def edit(path: Path, change: Callable[[str], str]) -> None:
+    """Change a page as a person does."""
+    text = path.read_text("utf-8")
+    assert change(text) != text
+    path.write_text(change(text), "utf-8")
+
+
+def texts_of(memory: Memory) -> set[str]:
+    """The texts of all records."""
+    return {record.what for record in memory.find_records("1", (), 100)}
+
+
+def test_a_page_is_readable(memory: Memory, tmp_path: Path) -> None:
+    (path, *_) = exported(memory, tmp_path)
+
+    text = path.read_text("utf-8")
+
+    assert "# Memories of shop" in text
+    assert "## Rules\n\n- Use tabs\n  *" in text
+    assert " · ann, by cli · pinned* <!-- " in text
+    assert "- We use Postgres\n  *Why:* it scales\n" in text
+    assert "replaced by " in text
+    assert "* **api** (service)\n  - listens on 80\n" in text
+    body = text.split(page.DATA, maxsplit=1)[0]
+    assert text.count("We use Postgres") == body.count("We use Postgres") == 1
+
+
+def test_an_edit_an_addition_and_a_removal_are_read_from_a_page(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    whole = content(memory)
+    edit(path, lambda text: text.replace("- Use tabs\n", "- Name things\n\n- Tabs, always\n"))
+    edit(path, lambda text: text.replace("listens on 80", "listens on 8080"))
+    item = path.read_text("utf-8").split("- We use MySQL")[1].split("-->")[0]
+    edit(path, lambda text: text.replace(f"- We use MySQL{item}-->", ""))
+
+    found = brought(memory, path)
+
+    assert (found.edited, found.added, found.restored) == (2, 1, 0)
+    assert {left.reason: left.number for left in found.left}[page_restore.REMOVED] == 1
+    assert texts_of(memory) == {
+        "Tabs, always",
+        "Name things",
+        "We use MySQL",
+        "We use Postgres",
+    }
+    (rule,) = memory.find_records("what = 'Tabs, always'", (), 1)
+    assert (rule.trust, rule.pinned) == ("user", True)
+    (said,) = content(memory)["project"]["observations"]
+    assert said[1] == "listens on 8080"
+    undo.undo(memory, changes.of_batch(memory, "import-page"), USER)
+    assert content(memory) == whole
+
+
+def test_a_page_of_another_home_states_nobodys_trust(memory: Memory, tmp_path: Path) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    other = opened(tmp_path, "other")
+
+    found = brought(other, path)
+
+    assert found.had_trust == 3
+    assert {r.trust for r in other.find_records("1", (), 10)} == {"tool"}
+    assert not any(r.pinned for r in other.find_records("1", (), 10))
+    other.close()
+
+
+def test_edits_in_a_page_whose_data_was_changed_are_not_taken(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    whole = content(memory)
+    edit(path, lambda text: text.replace('"author": "ann"', '"author": "bob"'))
+    edit(path, lambda text: text.replace("- Use tabs", "- Use spaces"))
+    edit(path, lambda text: text.replace("listens on 80", "listens on 8080"))
+
+    found = brought(memory, path)
+
+    assert {left.reason: left.number for left in found.left}[page_restore.NOT_OURS] == 2
+    assert content(memory) == whole
+    assert page_restore.plan(memory, str(path), mine=True).edited == 2
+
+
+def test_what_was_forgotten_or_changed_meanwhile_stays_so(memory: Memory, tmp_path: Path) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    known = {record.what: record for record in memory.find_records("1", (), 10)}
+    memory.forget([known["We use MySQL"].id], USER)
+    reworded = known["Use tabs"]._replace(what="Use two spaces")
+    payload = {"record": records.as_object(reworded), "seen_in": []}
+    memory.write("put_record", payload, USER)
+    edit(path, lambda text: text.replace("- Use tabs\n", "- Use four spaces\n"))
+
+    found = brought(memory, path)
+
+    reasons = {left.reason for left in found.left}
+    assert {page_restore.CHANGED_BOTH, "forgotten earlier"} <= reasons
+    assert texts_of(memory) == {"Use two spaces", "We use Postgres"}
+
+
+def test_a_torn_page_restores_what_is_whole(memory: Memory, tmp_path: Path) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    whole = path.read_text("utf-8")
+    path.write_text(whole[: whole.index('{"entities"')] + '{"entit', "utf-8")
+    other = opened(tmp_path, "other")
+
+    found = brought(other, path, mine=True)
+
+    assert found.restored == 3
+    assert {left.reason for left in found.left} == {"cannot be read"}
+    other.close()
+
+
+def test_records_of_others_are_not_in_a_page(memory: Memory, tmp_path: Path) -> None:
+    database = memory.session_database()
+    theirs = Record("note", "Said by bob", id="b" * 36, source="journal", trust="foreign")
+    with database.transaction() as c:
+        records.put(c, theirs, [])
+        c.execute("INSERT INTO meta VALUES (?, '1')", (HAS_OTHERS,))
+
+    (path, *_) = exported(memory, tmp_path)
+
+    assert "Said by bob" not in path.read_text("utf-8")

@@ -1,0 +1,285 @@
+"""Readers of other programs' memories: what they take, and what they leave out and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from importing.foreign import NOTE, OLD_SCHEMA, TOPIC, ClaudeMem, codex_main
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.importing import items
+from memory_fabric.importing.items import Here, Reading
+from memory_fabric.importing.recognise import recognise
+
+
+def read(path: Path, here: Here) -> Reading:
+    """What the reader for this path reads."""
+    source, real = recognise(str(path))
+    assert source is not None
+    return source.read(real, here)
+
+
+def left(reading: Reading) -> dict[str, int]:
+    """The numbers of what was left out, by reason."""
+    return {one.reason: one.number for one in reading.left}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    """The project `shop`."""
+    (tmp_path / "shop").mkdir()
+    home = tmp_path / "home"
+    return Here("shop", (str(tmp_path / "shop"),), str(home), str(home / ".claude"))
+
+
+def test_observations_of_claude_mem_come_with_facts_type_and_time(
+    tmp_path: Path, here: Here
+) -> None:
+    made = ClaudeMem(tmp_path / "claude-mem.db")
+    made.add(
+        "observations",
+        project="shop",
+        type="decision",
+        title="Use Redis",
+        subtitle="for the queue",
+        facts=["It keeps order"],
+        narrative="At length.",
+        concepts=["trade-off"],
+    )
+    made.add("observations", project="shop/wt", type="bugfix", title="A lock was missing.")
+    made.add("observations", project="blog", title="Hugo builds it")
+    made.add("observations", project="shop")
+    made.add("session_summaries", project="shop", request="Why?", learned="It was the cache")
+    made.add("session_summaries", project="shop", request="Commit", completed="Committed")
+    made.add("directives", project=None, content="Never push to main")
+    made.add("directives", project="shop", content="Old", status="retired")
+    made.add("user_prompts", prompt_text="hello")
+
+    reading = read(made.close(), here)
+
+    assert [(i.type, i.what, i.scope) for i in reading.items] == [
+        ("decision", "Use Redis. for the queue. It keeps order.", "team"),
+        ("solution", "A lock was missing.", "team"),
+        ("note", "It was the cache", "team"),
+        ("constraint", "Never push to main", "user"),
+    ]
+    first = reading.items[0]
+    assert (first.at, first.also) == ("2025-11-02T10:01:00.000Z", "trade-off At length.")
+    assert left(reading)[items.ELSEWHERE] == 1
+    assert left(reading)[items.EMPTY] == 1
+    assert len(left(reading)) == 5
+
+
+def test_a_database_of_an_early_claude_mem_is_read(tmp_path: Path, here: Here) -> None:
+    made = ClaudeMem(tmp_path / "old.db", OLD_SCHEMA)
+    made.add("observations", project="shop", text="The queue is Redis")
+
+    assert [i.what for i in read(made.close(), here).items] == ["The queue is Redis"]
+
+
+def test_databases_that_cannot_be_read_are_named_with_a_remedy(tmp_path: Path, here: Here) -> None:
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as c:
+        c.execute("CREATE TABLE songs (name TEXT)")
+    made = ClaudeMem(tmp_path / "claude-mem.db")
+    for number in range(300):
+        made.add("observations", project="shop", title=f"Title {number}" + "x" * 99)
+    whole = made.close().read_bytes()
+    torn = tmp_path / "torn.db"
+    torn.write_bytes(whole[: len(whole) // 2])
+    busy = sqlite3.connect(made.path, isolation_level=None)
+    busy.execute("PRAGMA locking_mode = EXCLUSIVE")
+    busy.execute("BEGIN EXCLUSIVE")
+
+    found = {}
+    for path in (other, torn, made.path):
+        with pytest.raises(BadInput) as error:
+            read(path, here)
+        found[path.name] = str(error.value)
+    busy.close()
+
+    assert "tables: songs" in found["other.db"]
+    assert "damaged, or only half written" in found["torn.db"]
+    assert "in use by another program. Stop claude-mem" in found["claude-mem.db"]
+
+
+def test_a_note_of_basic_memory_is_an_entity_with_records_and_relations(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "coffee.md").write_text(NOTE, "utf-8")
+    (folder / "latin.md").write_bytes(b"\xff\xfe caf\xe9")
+    (tmp_path / "secret.md").write_text("- [x] outside", "utf-8")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+
+    reading = read(folder, here)
+
+    assert [(i.type, i.category, i.what) for i in reading.items][:3] == [
+        ("note", "", "The kettle stands in the kitchen."),
+        ("note", "method", "Pour over gives more clarity than a French press"),
+        ("decision", "decision", "Water is heated to 96 degrees #brewing"),
+    ]
+    assert {i.at for i in reading.items} == {"2025-03-04T04:06:07.000Z"}
+    assert reading.items[2].also == "measured twice coffee, brewing"
+    assert {e for i in reading.items for e in i.entities} == {("Coffee Brewing", "guide", ())}
+    assert [tuple(r) for r in reading.relations] == [
+        ("Coffee Brewing", "relates_to", "Coffee Beans"),
+        ("Coffee Brewing", "requires", "Grinding"),
+    ]
+    assert left(reading) == {"links out of the folder": 1, "files that are no UTF-8 text": 1}
+
+
+@pytest.mark.parametrize("wrap", [list, lambda m: {"results": m}, lambda m: {"memories": m}])
+def test_an_export_of_mem0_is_read_in_each_of_its_forms(
+    tmp_path: Path, here: Here, wrap: object
+) -> None:
+    rows = [
+        {
+            "id": "1",
+            "memory": "We chose Postgres",
+            "user_id": "ana",
+            "created_at": "2025-01-02T03:04:05.678-07:00",
+            "updated_at": None,
+            "metadata": {"category": "work"},
+        },
+        {"id": "2", "memory": " "},
+        {"id": "3"},
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(wrap(rows)), "utf-8")  # type: ignore[operator]
+
+    reading = read(path, here)
+
+    (one,) = reading.items
+    assert (one.what, one.type, one.category) == ("We chose Postgres", "decision", "work")
+    assert one.at == "2025-01-02T10:04:05.678Z"
+    assert left(reading) == {items.EMPTY: 1, items.UNREADABLE: 1}
+
+
+def test_a_torn_export_is_a_mistake_that_is_explained(tmp_path: Path, here: Here) -> None:
+    path = tmp_path / "export.json"
+    path.write_text('{"results": [{"id": "1", "memory": "We ch', "utf-8")
+
+    with pytest.raises(BadInput, match="is not whole JSON"):
+        read(path, here)
+
+
+def test_topic_files_of_auto_memory_give_rules_with_their_reason(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "home" / ".claude" / "projects" / "-shop" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "no-mocks.md").write_text(TOPIC, "utf-8")
+    (folder / "MEMORY.md").write_text("- [No mocks](no-mocks.md) — why\n- CI is Buildkite\n")
+
+    reading = read(folder, here)
+
+    said = {i.what: (i.type, i.why, i.place) for i in reading.items}
+    rule = (
+        "Integration tests must hit a real database, not mocks. "
+        "How to apply: all tests that touch the database."
+    )
+    assert said[rule] == (
+        "constraint",
+        "mocked tests passed while the migration failed.",
+        "no-mocks.md",
+    )
+    assert said["CI is Buildkite"][0] == "note"
+    assert len(said) == 2
+
+
+def test_memories_of_codex_are_taken_by_their_folder(tmp_path: Path, here: Here) -> None:
+    folder = tmp_path / "memories"
+    (folder / "rollout_summaries").mkdir(parents=True)
+    (folder / "rollout_summaries" / "a.md").write_text("thread_id: 1\n")
+    (folder / "MEMORY.md").write_text(codex_main(tmp_path / "shop"), "utf-8")
+    (folder / "raw_memories.md").write_text("# Raw Memories\n\nNo raw memories yet.\n")
+
+    reading = read(folder, here)
+
+    (one,) = reading.items
+    assert one.what.startswith("Stripe answers 429 to bursts; retry with a delay the delay")
+    assert (one.at, one.line) == ("2026-02-12T10:30:00.000Z", 8)
+    assert left(reading)[items.ELSEWHERE] == 1
+    assert left(reading)[items.UNSTATED] == 1
+
+
+def test_raw_memories_of_codex_are_read_where_there_is_nothing_else(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    (folder / "raw_memories.md").write_text(
+        "# Raw Memories\n\nMerged stage-1 raw memories (latest first):\n\n"
+        f"## Thread `t1`\nupdated_at: 2026-02-12T10:30:00+00:00\ncwd: {tmp_path / 'shop'}\n\n"
+        "- The API needs a token\n",
+        "utf-8",
+    )
+
+    (one,) = read(folder, here).items
+
+    assert (one.what, one.at) == ("The API needs a token", "2026-02-12T10:30:00.000Z")
+
+
+def test_bullets_of_instructions_are_rules_and_descriptions_are_facts(
+    tmp_path: Path, here: Here
+) -> None:
+    shop = tmp_path / "shop"
+    (shop / "docs").mkdir()
+    (shop / "docs" / "style.md").write_text("- Tabs, not spaces\n")
+    (tmp_path / "home").mkdir()
+    (shop / "CLAUDE.md").write_text(
+        "# Shop\n\nThe shop sells bicycles. Use Python 3.12.\n\n## Commands\n\n"
+        "- `npm test` – runs the tests\n- Never start the server\n  unless asked\n\n"
+        "```\n- no rule\n```\n<!-- - nor this -->\n@docs/style.md\n@/etc/hostname.md\n",
+        "utf-8",
+    )
+
+    reading = read(shop / "CLAUDE.md", here)
+
+    assert [(i.type, i.what, i.place, i.line) for i in reading.items] == [
+        ("constraint", "Use Python 3.12.", "CLAUDE.md", 3),
+        ("note", "Commands: `npm test` – runs the tests", "CLAUDE.md", 7),
+        ("constraint", "Commands: Never start the server unless asked", "CLAUDE.md", 8),
+        ("constraint", "Tabs, not spaces", "docs/style.md", 1),
+    ]
+
+
+def test_rules_of_cursor_are_instructions(tmp_path: Path, here: Here) -> None:
+    folder = tmp_path / "shop" / ".cursor" / "rules"
+    folder.mkdir(parents=True)
+    (folder / "api.mdc").write_text(
+        "---\ndescription: API\nglobs: src/api/**\nalwaysApply: false\n---\n- Validate with zod\n"
+    )
+
+    (one,) = read(tmp_path / "shop", here).items
+
+    assert (one.what, one.also, one.place) == (
+        "Validate with zod",
+        "src/api/**",
+        ".cursor/rules/api.mdc",
+    )
+
+
+def test_what_has_no_known_form_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "poem.md").write_text("Roses are red\n")
+    os.symlink(tmp_path / "nowhere", tmp_path / "link")
+
+    for name in ("empty", "poem.md", "link"):
+        with pytest.raises(BadInput, match=name):
+            recognise(str(tmp_path / name))
+    with pytest.raises(NotFound):
+        recognise(str(tmp_path / "none"))
+
+
+def test_a_graph_file_is_nobody_elses(tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_text('{"type":"entity","name":"a","entityType":"t","observations":[]}\n')
+
+    assert recognise(str(path)) == (None, str(path))

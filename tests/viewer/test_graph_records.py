@@ -1,0 +1,165 @@
+"""Records in the graph, groups that hang together, and the same as a list and by keyboard."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from viewer.conftest import Opener
+from viewer.pictures import Pictured, shop
+
+
+def islands(alone: int = 40) -> Pictured:
+    """Two groups, of which the larger is known less, a pair, and much that nothing connects."""
+    made = Pictured()
+    large = [made.entity(f"part-{n}", "component", days=50) for n in range(12)]
+    for other in large[1:]:
+        made.relation(large[0], "contains", other)
+    small = [made.entity(f"core-{n}", "technology", *["said"] * 9, days=1) for n in range(4)]
+    for other in small[1:]:
+        made.relation(small[0], "uses", other)
+    told = made.entity("vault", "tool", days=3)
+    made.record("Keys lie in the vault", "constraint", days=3, entities=[told])
+    for n in range(alone):
+        made.entity(f"stray-{n}", "technology", *["said"] * 12, days=1)
+    made.record("Nothing is named here", "note", days=1)
+    return made
+
+
+def spots(page: Page) -> Any:
+    """Return the place of each entity of the groups in the window."""
+    names = [*(f"part-{n}" for n in range(12)), *(f"core-{n}" for n in range(4)), "vault"]
+    return page.evaluate(
+        "names => Object.fromEntries(names.map(n => [n, memoryFabric.spot(n)]))", names
+    )
+
+
+def test_groups_stand_apart_and_what_is_alone_hides_nothing_of_them(open_page: Opener) -> None:
+    page = open_page(islands().made(), "#/graph")
+
+    expect(page.locator("#drawn")).to_have_text("17 of 17 entities and 1 of 1 record drawn")
+    found = spots(page)
+    large = [place for name, place in found.items() if name.startswith("part")]
+    others = [place for name, place in found.items() if not name.startswith("part")]
+    middle = {axis: sum(one[axis] for one in large) / len(large) for axis in "xy"}
+    reach = max(abs(one["x"] - middle["x"]) for one in large)
+    apart = [abs(one["x"] - middle["x"]) + abs(one["y"] - middle["y"]) for one in others]
+    assert min(apart) > reach / 2
+    assert reach > 60  # the window is theirs
+
+    expect(page.locator("#show-alone")).to_have_text("Show 41 without connections")
+    page.focus("#show-alone")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#drawn")).to_have_text("57 of 57 entities and 2 of 2 records drawn")
+    expect(page.locator("#show-alone")).to_be_focused()
+    bottom = max(one["y"] for one in spots(page).values())
+    assert page.evaluate("memoryFabric.spot('stray-3').y") > bottom
+    page.reload()
+    expect(page.locator("#drawn")).to_contain_text("57 of 57 entities")
+
+
+def test_a_memory_without_any_connection_shows_what_there_is(open_page: Opener) -> None:
+    made = Pictured()
+    for n in range(3):
+        made.entity(f"stray-{n}")
+
+    page = open_page(made.made(), "#/graph")
+
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    expect(page.locator("#show-alone")).to_have_count(0)
+
+
+def test_what_is_alone_is_shown_where_a_link_selects_it(open_page: Opener) -> None:
+    page = open_page(islands(2).made(), "#/graph/stray-1")
+
+    expect(page.locator("#panel h1")).to_have_text("stray-1")
+    expect(page.locator("#drawn")).to_contain_text("18 of 18 entities")
+
+
+def test_records_are_nodes_that_lead_to_their_entities_and_to_the_timeline(
+    open_page: Opener,
+) -> None:
+    made = shop().made()
+    record = next(one for one in made["records"] if one["what"].startswith("We use PostgreSQL"))
+    page = open_page(made, f"#/graph/~record-{record['short_id']}")
+
+    panel = page.locator("#panel")
+    expect(panel.locator("h1")).to_have_text(record["what"])
+    expect(panel).to_contain_text("because one database to back up")
+    expect(panel.locator(".foot")).to_contain_text("said by you · by ann")
+    expect(panel.locator("#near a")).to_have_text(["shop", "PostgreSQL"])
+    page.click("#focus")
+    expect(page.locator("#drawn")).to_have_text("2 of 2 entities and 1 of 1 record drawn")
+    panel.locator("a", has_text="Open").click()
+
+    expect(page.locator(".card.wanted .what")).to_have_text(record["what"])
+
+
+def test_kinds_of_records_filter_and_records_can_be_left_out(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph")
+
+    page.click("#legend [data-record=blocker]")
+    expect(page.locator("#drawn")).to_have_text("2 of 2 entities and 1 of 1 record drawn")
+    page.click("#legend [data-record=blocker]")
+    page.click("#show-records")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    assert page.evaluate("memoryFabric.edges") == 23
+    expect(page.locator("#show-records")).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("t")
+    page.keyboard.press("g")
+
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    assert page.url.endswith("#/graph?records=off")
+
+
+def test_the_list_has_what_the_drawing_has_the_largest_group_first(open_page: Opener) -> None:
+    page = open_page(islands(2).made(), "#/graph")
+
+    page.keyboard.press("l")
+
+    expect(page.locator("#canvas")).to_be_hidden()
+    headings = page.locator("#graph-list h2")
+    assert headings.all_inner_texts() == [
+        "Group 1: part-0 12 entities",
+        "Group 2: core-0 4 entities",
+        "Group 3: vault 1 entity, 1 record",
+    ]
+    rows = page.locator("#graph-list li")
+    expect(rows.nth(0)).to_have_text(re.compile("part-0 component *contains part-1, contains"))
+    expect(rows.nth(12)).to_contain_text("uses core-1, uses core-2, uses core-3")
+    expect(page.locator("#graph-list li", has_text="Keys lie")).to_contain_text("about vault")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel h1")).to_have_text("part-1")
+    expect(page.locator("#graph-list [aria-current]")).to_have_text("part-1")
+    expect(page.locator("#graph-list [aria-current]")).to_be_focused()
+    page.reload()
+    expect(page.locator("#graph-list h2").first).to_be_visible()
+    page.keyboard.press("l")
+    expect(page.locator("#canvas")).to_be_visible()
+    expect(page.locator("#panel h1")).to_have_text("part-1")
+
+
+def test_the_keyboard_selects_in_the_drawing_and_says_what(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph")
+    label = page.locator("#canvas").get_attribute("aria-label") or ""
+    assert label.startswith("Drawing of the graph: 1 group.") and "list" in label
+
+    page.locator("#canvas").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel h1")).to_have_text("shop")
+    before = page.evaluate("memoryFabric.spot('shop')")
+    page.keyboard.press("ArrowRight")
+
+    expect(page.locator("#panel h1")).not_to_have_text("shop")
+    name = page.locator("#panel h1").inner_text()
+    expect(page.locator("#said")).to_contain_text(name[:20])
+    expect(page.locator("#canvas")).to_be_focused()
+    selected = page.evaluate("name => memoryFabric.spot(name)", name)
+    assert selected["x"] > before["x"]
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate("name => memoryFabric.spot(name)", name)["x"] < selected["x"]
