@@ -19,6 +19,13 @@ NAMES = {
     STALE: "stale memory",
     DUPLICATE: "near duplicate",
 }
+# What a person does about one: commands of memory-fabric, with the ids below.
+DECISIONS = {
+    CANDIDATE: "candidates --keep ID, or --drop ID",
+    CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
+    STALE: "review --holds ID, edit ID, or forget ID",
+    DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
+}
 
 
 def lines_of(candidate: Record) -> list[str]:
@@ -41,7 +48,7 @@ def show_due(found: Sequence[Due], limit: int, step: str) -> None:
         return
     for one in found[:limit]:
         age = f", {one.days} days old" if one.days else ""
-        show.line(f"{NAMES[one.kind]}{age}", style="bold")
+        show.line(f"{NAMES[one.kind]}{age}: {DECISIONS[one.kind]}", style="bold")
         for record in (one.record, *one.others):
             head, *more = lines_of(record)
             about = f"{record.type}, {record.scope}, by the {record.trust}, "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 # The width outside a terminal, so that logs and models get unwrapped lines.
 PLAIN_WIDTH = 200
+# Spaces after a column, and the least width of the last one.
+COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
+# Cells that say nothing about a single row.
+NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
 # The option for commands whose JSON needs no description of its own.
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
@@ -56,17 +60,57 @@ def styled(text: str, style: str) -> Text:
     return Text(printable(text), style=style)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Print a table with a header; the last column takes the remaining width."""
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    lines: int = 0,
+    optional: Collection[str] = (),
+) -> None:
+    """Print a table with a header; the last column takes the remaining width.
+
+    In a terminal, texts of the last column are cut to so many `lines` of it; 0 cuts none. Columns
+    in `optional` are left out where they say the same in all of several rows, or nothing.
+    """
     from rich.table import Table
 
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for number, name in enumerate(columns):
-        last = number == len(columns) - 1
-        shown.add_column(name, overflow="fold", no_wrap=not last, ratio=1 if last else None)
-    for row in rows:
-        shown.add_row(*(styled(c, "") if isinstance(c, str) else c for c in row))
-    console().print(shown)
+    whole = [[styled(c, "") if isinstance(c, str) else c for c in row] for row in rows]
+    kept = [n for n, name in enumerate(columns) if name not in optional or _tells(whole, n)]
+    cells = [[row[n] for n in kept] for row in whole]
+    out = console()
+    if lines and out.is_terminal:
+        _cut_last([columns[n] for n in kept], cells, out, lines)
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, COLUMN_GAP, 0, 0))
+    for n in kept:
+        last = n == kept[-1]
+        shown.add_column(columns[n], overflow="fold", no_wrap=not last, ratio=1 if last else None)
+    for row in cells:
+        shown.add_row(*row)
+    out.print(shown)
+
+
+def _tells(rows: Sequence[Sequence[Text]], column: int) -> bool:
+    """Return True if a column distinguishes rows, or says something about the only one."""
+    said = {row[column].plain for row in rows}
+    return len(said) > 1 or (len(rows) == 1 and not said & NOTHING_SAID)
+
+
+def _cut_last(
+    columns: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int
+) -> None:
+    """Cut the last cell of each row to so many lines of the width that the others leave."""
+    others = sum(
+        max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
+        for n, name in enumerate(columns[:-1])
+    )
+    room = max(out.width - others - COLUMN_GAP, MIN_LAST_WIDTH)
+    for row in cells:
+        folded = row[-1].wrap(out, room)
+        if len(folded) > lines:
+            kept = folded[:lines]
+            kept[-1].truncate(room - 1)
+            kept[-1].append("…")
+            row[-1] = kept[0].blank_copy("\n").join(kept)
 
 
 def rows(lines: Iterable[Sequence[str | Text]]) -> None:

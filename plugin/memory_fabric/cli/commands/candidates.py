@@ -154,19 +154,17 @@ def _show(found: Sequence[Record]) -> None:
         show.line(NOTHING)
         return
     show.line("Heard, not noted", style="bold")
-    show.table(("id", "type", "since", "session", "sure", "what"), [_row(r) for r in found])
+    columns = ("id", "type", "since", "said by", "what")
+    show.table(columns, [_row(r) for r in found], optional=("said by",))
     show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
 
 
 def _row(record: Record) -> Sequence[str]:
-    where = f"{short_id(record.session)}, {record.source}" if record.session else record.source
-    day, sure = record.created_at[:10], f"{record.confidence:.2f}"
     return (
         short_id(record.id),
         record.type,
-        day,
-        where,
-        sure,
+        record.created_at[:10],
+        formatting.speaker(record.source, record.trust),
         "\n".join(review_report.lines_of(record)),
     )
 

@@ -213,7 +213,9 @@ def _show(answer: Answer) -> None:
     if answer.query.filters.as_of:
         show.line(f"The memory as it was on {formatting.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
-        show.table(("score", "kind", "date", "id", "memory"), [_row(hit) for hit in answer.hits])
+        rows = [_row(hit) for hit in answer.hits]
+        columns = ("score", "kind", "date", "id", "memory")
+        show.table(columns, rows, lines=2, optional=("score",))
     else:
         show.line("Nothing found.")
     _show_notes(answer)
@@ -253,12 +255,13 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     if known.get("trust") == "foreign":
         marks.insert(0, low_trust("foreign", known))
     marks = [mark for mark in marks if mark]
-    text = show.styled(cut(one_line(hit.text), MAX_TEXT_CHARS), "")
+    text = show.styled("", "")
+    for mark in marks:
+        text.append(f"[{mark}] ", style="yellow")
+    text.append(show.printable(cut(one_line(hit.text), MAX_TEXT_CHARS)))
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
-    for mark in marks:
-        text.append(f"  [{mark}]", style="yellow")
     return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text
 
 

@@ -95,7 +95,8 @@ def rules(
 def _list(found: list[BoundRule], lifted: list[Record], told: dict[str, int]) -> None:
     binding = [rule for rule in found if rule.bindings]
     if binding:
-        show.table(COLUMNS, [_row(rule, told.get(rule.record.id, 0)) for rule in binding])
+        rows = [_row(rule, told.get(rule.record.id, 0)) for rule in binding]
+        show.table(COLUMNS, rows, lines=1, optional=("told",))
     else:
         show.line("No rule is bound to a command, path or activity.", "dim")
     for rule in found:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from memory_fabric.recall.retention import Pruned, Report, Stale
     from memory_fabric.store.memory import Memory
 
-LIMIT = 50
+# Memories that are listed, and that are pruned, unless --limit says otherwise.
+LISTED, LIMIT = 20, 50
 MAX_TEXT_CHARS, MAX_NAME_CHARS = 100, 40
 NOTHING = (
     "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
@@ -49,7 +50,7 @@ OlderThan = Annotated[
 
 def stale(
     types: Types = None,
-    limit: Limit = LIMIT,
+    limit: Limit = LISTED,
     older_than: OlderThan = None,
     files: Annotated[
         bool,
@@ -100,7 +101,7 @@ def _show_altered(altered: Sequence[Record], limit: int) -> None:
         )
         for record in altered[:limit]
     ]
-    show.table(("id", "type", "memory"), rows)
+    show.table(("id", "type", "memory"), rows, lines=2)
     if len(altered) > limit:
         show.line(f"and {len(altered) - limit} older ones (--limit)", "dim")
     show.line("Still true: memory-fabric review --holds ID. Else: edit ID, or forget ID.")
@@ -123,8 +124,8 @@ def _show_report(report: Report, nothing: str = NOTHING) -> None:
     if not report.shown:
         show.line(nothing)
         return
-    columns = ("id", "type", "days", "name", "last observation")
-    show.table(columns, [_row(one) for one in report.shown])
+    columns = ("id", "type", "days", "memory")
+    show.table(columns, [_row(one) for one in report.shown], lines=1, optional=("id",))
     more = report.total - len(report.shown)
     if more > 0:
         show.line(f"and {more} more recent ones (--limit)", "dim")
@@ -133,9 +134,10 @@ def _show_report(report: Report, nothing: str = NOTHING) -> None:
 def _row(one: Stale) -> Sequence[str]:
     item = one.item
     text = cut(one_line(item.text), MAX_TEXT_CHARS) if item.text else _without_text(one)
+    if item.id:
+        return short_id(item.id), item.type, str(one.days), text
     name = cut(one_line(item.name), MAX_NAME_CHARS)
-    kind = item.type if item.id else f"entity ({item.type})"
-    return short_id(item.id) or "—", kind, str(one.days), name, f"{item.last_at[:10]} {text}"
+    return "—", f"entity ({item.type})", str(one.days), f"{name}: {text}"
 
 
 def _without_text(one: Stale) -> str:

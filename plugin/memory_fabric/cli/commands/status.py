@@ -63,13 +63,13 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         (
             t.name,
             show.styled(t.state, STYLES[t.state]),
-            _counted(t.counts),
             _ago(t.written_at, now_s),
             _ago(t.read_at, now_s),
+            _counted(t.counts),
         )
         for t in tiers
     ]
-    show.table(("tier", "state", "holds", "last write", "last read"), rows)
+    show.table(("tier", "state", "written", "read", "holds"), rows)
     for tier in tiers:
         for finding in tier.findings:
             show.line(f"{tier.name}: {finding.reason} {finding.remedy}".rstrip())

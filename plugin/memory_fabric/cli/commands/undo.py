@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli import environment, show
+from memory_fabric.cli.changes_table import show_changes
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.store.history import changes, describe, trace
+from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.history.trace import DescribedChange
@@ -85,16 +86,7 @@ def _chosen(memory: Memory, identifier: str | None, session: str, step: str) -> 
 
 
 def _show(described: list[DescribedChange]) -> None:
-    rows = [
-        (
-            formatting.when(one.change.at),
-            short_id(one.change.id),
-            describe.who(one.change.by),
-            _with_reason(one, undoing.prospect(one.change)),
-        )
-        for one in described
-    ]
-    show.table(("when", "id", "by", "what"), rows)
+    show_changes([(one, _with_reason(one, undoing.prospect(one.change))) for one in described])
     show.line("This would be undone; nothing was changed. Use --yes to undo it.")
 
 
@@ -123,7 +115,7 @@ def _say(described: list[DescribedChange], undone: list[Undone]) -> None:
 
 
 def _with_reason(one: DescribedChange, because: str) -> str:
-    return f"{one.what} (stays: {because})" if because else one.what
+    return f"(stays: {because}) {one.what}" if because else one.what
 
 
 def _as_json(described: list[DescribedChange], undone: list[Undone]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.changes_table import show_changes
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.store import file_states
@@ -190,7 +191,7 @@ def history(
     if as_json:
         show.json_out([trace.as_json(one) for one in changes])
     elif changes:
-        show.table(("when", "id", "by", "what"), [_change_row(one) for one in changes])
+        show_changes([(one, _with_undone(one)) for one in changes])
     elif not name:
         show.line("Nothing has changed yet.")
     if name and not changes:
@@ -202,7 +203,5 @@ def history(
     return 0 if changes else 3
 
 
-def _change_row(described: DescribedChange) -> tuple[str, ...]:
-    change = described.change
-    what = f"{described.what} (undone)" if change.undone else described.what
-    return formatting.when(change.at), short_id(change.id), describe.who(change.by), what
+def _with_undone(described: DescribedChange) -> str:
+    return f"(undone) {described.what}" if described.change.undone else described.what

@@ -112,7 +112,9 @@ def _show(found: Summary, records: dict[str, Record], days: int, price: float) -
     show.line(f"Told in the last {days} days: {total} tokens in {sessions}.")
     for heading, shares in (("kind", found.kinds), ("channel", found.channels)):
         columns = (heading, "items", "tokens", "judged", "used", "share used")
-        show.table((*columns, *(["dollars"] if price else [])), [_row(s, price) for s in shares])
+        rows = [_row(share, price) for share in shares]
+        names = (*columns, *(["dollars"] if price else []))
+        show.table(names, rows, optional=("judged", "used", "share used"))
     if not price:
         show.line("For the cost give --price, or worth.price in config.toml.", "dim")
     if found.unused:
@@ -126,7 +128,7 @@ def _show(found: Summary, records: dict[str, Record], days: int, price: float) -
             )
             for one in found.unused[:MAX_SHOWN]
         ]
-        show.table(("sessions", "tokens", "id", "memory"), rows)
+        show.table(("sessions", "tokens", "id", "memory"), rows, lines=1)
         if len(found.unused) > MAX_SHOWN:
             show.line(f"and {len(found.unused) - MAX_SHOWN} more", "dim")
     show.line(ESTIMATE, "dim")
