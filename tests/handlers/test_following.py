@@ -82,3 +82,14 @@ def test_the_files_and_memory_md_are_never_written(client: SimulatedClient) -> N
     assert (client.project / "CLAUDE.md").read_text() == RULES
     memory_md = client.memory_md_file()
     assert not memory_md.exists() or "tabs" not in memory_md.read_text("utf-8")
+
+
+def test_the_journal_that_a_project_shares_has_none_of_them(client: SimulatedClient) -> None:
+    client.note("fact", "The queue is Redis")
+    client.fire("Stop", "s-1", last_assistant_message="Done.")
+
+    journal = client.project / ".claude" / "memory" / "decisions.jsonl"
+    text = journal.read_text("utf-8")
+
+    assert "The queue is Redis" in text
+    assert "tabs" not in text

@@ -37,6 +37,8 @@ OPERATIONS = "operations.jsonl"
 # queue.
 QUEUE_S = 5.0
 BATCH = 500
+# Others have the file of instructions itself.
+_FOLLOWS_NO_FILE = "json_extract(body, '$.evidence.instructions') IS NULL"
 MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
@@ -196,7 +198,7 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
         return []  # an export is due, which writes what is new
     known = db.rows(
         "SELECT id FROM records WHERE status = 'active' AND scope <> 'local' "
-        "AND type <> 'session' AND source <> ? ORDER BY created_at",
+        f"AND type <> 'session' AND source <> ? AND {_FOLLOWS_NO_FILE} ORDER BY created_at",
         (OTHERS,),
     )
     there = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
@@ -289,7 +291,10 @@ def _decisions(
 
 def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
     # Session records are private to their user (decision 0021).
-    ours = "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ?"
+    ours = (
+        "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' "
+        f"AND source <> ? AND {_FOLLOWS_NO_FILE}"
+    )
     known = records.find(c, ours, (id_, OTHERS))
     return [record for record, _ in known]
 
