@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/first_day.py
     .venv/bin/python benchmarks/first_day.py --sessions 400
 
-A scratch home with generated transcripts of the real form (learn_transcripts), of Claude Code and
-Codex, in four projects, and a copy of this checkout as the marketplace. The real clients run
+A scratch home with generated transcripts of the real form (past_sessions.transcripts), of Claude
+Code and Codex, in four projects, and a copy of this checkout as the marketplace. The real clients run
 against loopback stubs of their APIs; packages come from the package index, as for a new user. Needs
 what scripts/prepare installs for the end-to-end tests.
 """

@@ -31,8 +31,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from harm_sets import CASES, Case
-from histories_hooks import Hooks
-from histories_told import block_parts, memories_of
+from replays.hooks import Hooks
+from replays.told import block_parts, memories_of
 
 NOTES_PER_TURN = 5
 MARK_OF_CONFLICT, MARK_OF_REPLACED = "contradicts this prompt", "superseded"

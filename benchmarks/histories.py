@@ -5,7 +5,7 @@
     python3 benchmarks/histories.py --data FILE --out DIR --notes NOTES     with his notes
     python3 benchmarks/histories.py --out DIR --verdicts VERDICTS [--points POINTS] [--notes NOTES]
 
-The forms of FILE and NOTES are in histories_replay.py. A note may hold `{id:words}`: the id that a
+The forms of FILE and NOTES are in replays/replay.py. A note may hold `{id:words}`: the id that a
 hook told last on a line with these words; if none did, the run fails and names the line. Notes that
 were written from packets of another run may name ids that this one never told: with `--lenient`
 such a field, or `Dropped:` line, is left out and printed.
@@ -36,12 +36,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from histories_figures import print_figures
-from histories_hooks import ROOT, installed_clock
-from histories_items import Items, dump, sampled, write_lines
-from histories_packets import Packets
-from histories_replay import Notes, Replay, Session, picked, read_lines, read_notes
-from histories_told import Unresolved
+from replays.figures import print_figures
+from replays.hooks import ROOT, installed_clock
+from replays.items import Items, dump, sampled, write_lines
+from replays.packets import Packets
+from replays.replay import Notes, Replay, Session, picked, read_lines, read_notes
+from replays.told import Unresolved
 
 Key = tuple[str, str, int]
 

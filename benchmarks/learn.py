@@ -4,8 +4,8 @@
     .venv/bin/python benchmarks/learn.py --sessions 1000 --prompts 20
 
 A new user's machine in a scratch home: generated transcripts of the real form in four projects
-(learn_transcripts), then `memory-fabric learn`, `learn --run`, and a question about what was
-settled a month ago in each project. While it runs, another process writes to one of the projects
+(past_sessions.transcripts), then `memory-fabric learn`, `learn --run`, and a question about what
+was settled a month ago in each project. While it runs, another process writes to one of the projects
 like a prompt's hook, which waits 150 ms for other writers at most. Needs the packages of the
 command line.
 """
@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
-from learn_transcripts import PROJECTS, TOPICS, make  # noqa: E402
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.deadline import Deadline, running  # noqa: E402
 from memory_fabric.errors import FabricError  # noqa: E402
 from memory_fabric.models import Provenance  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
+from past_sessions.transcripts import PROJECTS, TOPICS, make  # noqa: E402
 from processes import quantile  # noqa: E402
 
 ENTRY = "import sys; from memory_fabric.cli.main import main; sys.exit(main())"

@@ -36,12 +36,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
-from histories_figures import Share
-from histories_hooks import ROOT, Hooks, installed_clock
-from histories_replay import memory_md, rows, with_lines
-from histories_told import Ids, Unresolved, covered, folded, words_of
 from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.text import stem
+from replays.figures import Share
+from replays.hooks import ROOT, Hooks, installed_clock
+from replays.replay import memory_md, rows, with_lines
+from replays.told import Ids, Unresolved, covered, folded, words_of
 
 # A record's line besides its sentence: type, date, id.
 LINE_CHARS = 40

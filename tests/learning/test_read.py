@@ -29,7 +29,7 @@ from thorough import IS_THOROUGH
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from learn_transcripts import make
+from past_sessions.transcripts import make
 
 ASKED = "Please add an index to the orders table of the shop."
 DONE = "The orders table has an index now, and the report takes two seconds instead of forty."

@@ -26,7 +26,7 @@ from e2e.harness.terminal import KEY, accept, type_in
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
-from learn_transcripts import PROJECTS, TOPICS, make
+from past_sessions.transcripts import PROJECTS, TOPICS, make
 
 PATIENCE_S = 180
 PROJECT = PROJECTS[0]

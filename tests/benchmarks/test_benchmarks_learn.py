@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import learn
-from learn_transcripts import PROJECTS
+from past_sessions.transcripts import PROJECTS
 
 
 def test_all_is_read_while_a_live_session_writes_and_last_month_is_known(tmp_path: Path) -> None:

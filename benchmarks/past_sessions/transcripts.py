@@ -1,6 +1,6 @@
 """Transcripts of the real form, generated: as Claude Code 2.1 writes them, with its bookkeeping.
 
-`learn_rollouts` has the same sessions in Codex's form. The form is that of
+`past_sessions.rollouts` has the same sessions in Codex's form. The form is that of
 tests/events/transcript.jsonl: one block of a message in each entry, results of
 tools twice (for the model and for the client), attachments and the state of requests between them.
 Prompts, answers and the number of tools are as long and as many as in real coding conversations
@@ -69,7 +69,7 @@ def make(
     about `prompts` prompts, a tool's result about `tool_bytes` bytes. With `codex`, a CODEX_HOME,
     every fifth one is Codex's.
     """
-    from learn_rollouts import Rollout  # late: it has the same sessions
+    from past_sessions.rollouts import Rollout  # late: it has the same sessions
 
     dice = random.Random(seed)
     paths, size = [], 0

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from histories_items import APART
-from histories_replay import read_lines
-from histories_told import block_parts, covered, cues_of, folded, words_of
+from replays.items import APART
+from replays.replay import read_lines
+from replays.told import block_parts, covered, cues_of, folded, words_of
 from scoring import mean, wilson
 
 STORED = ("useful", "harmless", "junk", "misleading")

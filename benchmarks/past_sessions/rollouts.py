@@ -1,4 +1,4 @@
-"""The sessions of learn_transcripts in Codex's form: rollouts as release 0.169 writes them.
+"""The sessions of past_sessions.transcripts in Codex's form: rollouts as release 0.169 writes them.
 
 The form is that of tests/clients/events/codex/rollout.jsonl: what the user typed and what the
 assistant said stand twice, as an item for the model and as an event, between records of the tokens.
@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from learn_transcripts import Session
+from past_sessions.transcripts import Session
 
 
 class Rollout(Session):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from histories_told import Ids, Unresolved, block_parts, cues_of, memories_of
+from replays.told import Ids, Unresolved, block_parts, cues_of, memories_of
 
 NPM, YARN = "0198a1b2-0000-7000-8000-00001630ad9a", "0198a1b2-0000-7000-8000-0000277bd2e0"
 CUE = "On record: [1630ad9a] use npm. If this changes it, note Instead of: 1630ad9a."

@@ -17,8 +17,8 @@ import json
 import os
 import threading
 
-from histories_replay import CHARS_PER_TOKEN, Given, Replay, Session, spoken
-from histories_told import PROTOCOL
+from replays.replay import CHARS_PER_TOKEN, Given, Replay, Session, spoken
+from replays.told import PROTOCOL
 
 README = """\
 Each folder is one session of a real conversation with a coding assistant; each file in it is one

@@ -19,8 +19,8 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from histories_hooks import Block, Hooks, Told
-from histories_told import Ids, Unresolved
+from replays.hooks import Block, Hooks, Told
+from replays.told import Ids, Unresolved
 
 COMPACTED = "This session is being continued from a previous conversation"
 # The client's own entries, which no hook of a prompt is called for.

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from histories_replay import Replay, Session, middle_cut, read_lines, rows, session_id, spoken
-from histories_told import (
+from replays.replay import Replay, Session, middle_cut, read_lines, rows, session_id, spoken
+from replays.told import (
     Ids,
     block_parts,
     covered,

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
-from histories_items import cut_around  # noqa: E402
+from replays.items import cut_around  # noqa: E402
 
 PROJECT = "ines/boats"
 MONDAY, TUESDAY = "monday.md", "tuesday.md"

@@ -1,0 +1,1 @@
+"""Made transcripts of past sessions, in the form of each client."""
