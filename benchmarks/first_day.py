@@ -6,7 +6,8 @@
 A scratch home with generated transcripts of the real form (past_sessions.transcripts), of Claude
 Code and Codex, in four projects, and a copy of this checkout as the marketplace. The real clients
 run against loopback stubs of their APIs; packages come from the package index, as for a new user.
-Needs what scripts/prepare installs for the end-to-end tests."""
+Needs what scripts/prepare installs for the end-to-end tests.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ A new user's machine in a scratch home: generated transcripts of the real form i
 (past_sessions.transcripts), then `memory-fabric learn`, `learn --run`, and a question about what
 was settled a month ago in each project. While it runs, another process writes to one of the
 projects like a prompt's hook, which waits 150 ms for other writers at most. Needs the packages of
-the command line."""
+the command line.
+"""
 
 from __future__ import annotations
 
