@@ -84,6 +84,17 @@ def test_another_project_of_the_home_is_shown_with_its_search_and_graph(
     page.click("#projects a:has-text('billing')")
 
     expect(page.locator("#records .what")).to_have_text(["Use Stripe for the invoices"])
+    page.click("#records [data-act$=Pin]")
+    expect(page.locator("#records .pin")).to_be_visible()
+    changed = run_here(("history", "--limit", "1"), shell.environ, folder, "").out
+    assert "pinned" in changed and "Stripe" in changed
+    assert "pinned" not in shell.run("history", "--limit", "1").out
+    page.click("#project")
+    page.click("#projects a:has-text('shop')")
+    expect(page.locator("#records .card")).to_have_count(2)
+    expect(page.locator("#outcome")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("#records .what")).to_have_text(["Use Stripe for the invoices"])
     page.fill("#find", "invoicing")
     page.press("#find", "Enter")
     expect(page.locator(".hit").first).to_contain_text("Use Stripe for the invoices")

@@ -136,6 +136,19 @@ def test_a_server_of_an_isolated_domain_shows_that_domain_of_others_only(home: H
     assert (old.status, old.code) == (503, "unavailable")
 
 
+def test_a_server_that_other_machines_reach_shows_its_own_project_only(home: Home) -> None:
+    key = home.run("serve", "--new-key").out.strip()
+    with serving(home, "--host", "0.0.0.0") as server:
+        port = f"localhost:{server.port}"
+        listed = server.get("/api/projects", key=key, Host=port).json
+        own = server.get(f"/api/picture?project={listed['served']}", key=key, Host=port)
+        other = server.get(f"/api/picture?project={id_of(home, 'billing')}", key=key, Host=port)
+
+    assert listed["projects"] == []
+    assert own.json["project"]["name"] == "shop"
+    assert (other.status, other.code) == (404, "not_found")
+
+
 def test_a_project_whose_folder_is_gone_is_shown_all_the_same(tmp_path: Path) -> None:
     home = Home(tmp_path)
     gone = home.project_at("gone", "Use tabs in the Makefile")

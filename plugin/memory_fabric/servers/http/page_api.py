@@ -58,8 +58,12 @@ class PageApi:
         return await self._stores.answer(request, lambda: _status)
 
     async def projects(self, _request: Request) -> Response:
-        """Return the projects of this home; of a confined server those with its domain."""
-        return await query_params.answer(self._stores.served, lambda: _projects)
+        """Return the projects of this home; of a confined server those with its domain.
+
+        A server that other machines reach names its own project only.
+        """
+        job = _no_projects if self._stores.only_served else _projects
+        return await query_params.answer(self._stores.served, lambda: job)
 
 
 def _picture(memory: Memory) -> dict[str, Any]:
@@ -93,6 +97,10 @@ def _status(memory: Memory) -> dict[str, Any]:
     from memory_fabric.store.health import status as health
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
+
+
+def _no_projects(memory: Memory) -> dict[str, Any]:
+    return {"projects": [], "served": memory.project.id if memory.project else ""}
 
 
 def _projects(memory: Memory) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory_fabric.errors import NotFound
 from memory_fabric.servers.http import query_params
 from memory_fabric.servers.http.responses import of_error
 from memory_fabric.servers.store_thread import StoreThread
@@ -35,10 +36,15 @@ MAX_OPEN = 4
 
 
 class ProjectStores:
-    """The store of the served project, and those of others that requests named."""
+    """The store of the served project, and those of others that requests named.
 
-    def __init__(self, served: StoreThread, settings: Settings) -> None:
-        self.served, self._settings = served, settings
+    With `only_served` there are no others: the server can be reached from other machines.
+    """
+
+    def __init__(
+        self, served: StoreThread, settings: Settings, *, only_served: bool = False
+    ) -> None:
+        self.served, self._settings, self.only_served = served, settings, only_served
         self._others: dict[str, StoreThread] = {}
 
     async def answer(
@@ -60,9 +66,15 @@ class ProjectStores:
             self._others.popitem()[1].close(timeout_s)
 
     async def _store_of(self, project_id: str) -> StoreThread:
-        """Return the store of a project. Raises NotFound if this home has none of the id."""
+        """Return the store of a project. Raises NotFound if none of the id is shown here."""
         if not project_id or project_id == await self.served.ask(_project_id):
             return self.served
+        if self.only_served:
+            raise NotFound(
+                PROJECT,
+                "This server can be reached from other machines and shows one project only.",
+                remedy="Start memory-fabric serve without --host to see the others.",
+            )
         store = self._others.pop(project_id, None) or self._opened(project_id)
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:

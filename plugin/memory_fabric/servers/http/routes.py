@@ -41,10 +41,16 @@ CLOSE_GRACE_S = 0.5
 
 
 def application(
-    store: StoreThread, settings: Settings, keys: Keys, writer: BatchedWriter, worker: WorkerChild
+    store: StoreThread,
+    settings: Settings,
+    keys: Keys,
+    writer: BatchedWriter,
+    worker: WorkerChild,
+    *,
+    only_served: bool = False,
 ) -> Starlette:
-    """Build the application with all endpoints."""
-    stores = ProjectStores(store, settings)
+    """Build the application with all endpoints; `only_served` as in ProjectStores."""
+    stores = ProjectStores(store, settings, only_served=only_served)
     html = page({"live": True}, live=True)
 
     async def front(_request: Request) -> Response:

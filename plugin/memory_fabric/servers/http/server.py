@@ -88,7 +88,14 @@ class Server:
             worker.start,
             check=check,
         )
-        app = application(self._store, settings, self._keys, self._writer, worker)
+        app = application(
+            self._store,
+            settings,
+            self._keys,
+            self._writer,
+            worker,
+            only_served=not self.is_local,
+        )
         rate = Rate(settings.serve_rate)
         guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
         self._server = uvicorn.Server(config_for(guard, ConnectionPool()))
