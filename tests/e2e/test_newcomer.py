@@ -57,6 +57,7 @@ WALK = (
     ("memory-fabric setup", 2, "--force"),
     ("memory-fabric setup --client codex", 2, "needs a confirmation"),
     ("memory-fabric learn", 0, "essions"),
+    ("memory-fabric import", 0, "import"),
 )
 # What the walk begins and ends with, and 100 MB that tests/cli/test_semantic.py installs.
 LINK, LEAVE = "memory-fabric setup --shell", "memory-fabric uninstall"
