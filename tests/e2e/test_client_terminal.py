@@ -98,4 +98,4 @@ def test_a_prompt_that_is_a_command_to_memory_shows_what_was_done(typed: Typed) 
 
 
 def test_the_status_line_is_below_the_prompt(typed: Typed) -> None:
-    assert "memory project: nothing yet" in typed.screen.replace("\x1b[1C", " ")
+    assert "memory project: " in typed.screen.replace("\x1b[1C", " ")

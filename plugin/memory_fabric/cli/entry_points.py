@@ -30,7 +30,7 @@ def statusline() -> int:
     """Print one line for the client's status bar: records known, told this session, to review.
 
     It reads the client's JSON object from standard input, or takes the current folder in a
-    terminal. It writes nothing, never fails and ends within half a second: with an empty line if
+    terminal. It writes nothing, never fails and ends within two seconds: with an empty line if
     the input is unusable. `setup --statusline` enters it into Claude Code's settings.
     """
     from memory_fabric.session import status_line

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.health.quick_counts import Counts
 
 # The longest that it may take, by the clock.
-MAX_S = 0.5
+MAX_S = 1.5
 MAX_NAME_CHARS = 40
 NAME = "memory"
 
