@@ -161,3 +161,19 @@ def holding(shell: Shell, word: str) -> list[str]:
 def test_without_sessions_that_is_said(shell: Shell) -> None:
     assert "No sessions" in shell.run("learn").out
     assert "transcript" not in shell.run("status").out
+
+
+def test_undo_takes_one_change_or_the_projects_run_and_says_so(
+    shell: Shell, machine: Machine
+) -> None:
+    shell.run("learn", "--run")
+    made = shell.run("history", "--json").json
+    first = next(one["id"] for one in made if one["what"].startswith("stored session"))
+
+    alone = shell.run("undo", first).out
+    whole = shell.run("undo", "--last").out
+
+    assert alone.count("Undone: ") == 1 and "stored session" in alone
+    assert "Undone: read past sessions in. Its turns are deleted." in whole
+    assert "learn --undo is for all projects" in whole
+    assert shell.run("learn", "--json").json["to_read"] == 2
