@@ -8,6 +8,7 @@ import pytest
 
 from cli.shell import Shell
 from cli.terminal import finish, start
+from command_line import run_here
 from learning.past import Machine, fixed
 
 ASKED = "Please add an index to the orders table of the shop."
@@ -115,6 +116,27 @@ def test_condensed_sessions_say_their_price_first(shell: Shell, machine: Machine
     assert "- asked: Now the customers table." in told
     assert ASKED in "".join(told)
     assert shell.run("learn", "--condensed", "--json").json["sessions"] == 2
+
+
+def test_condensed_sessions_are_those_that_the_folder_may_see(
+    shell: Shell, machine: Machine
+) -> None:
+    legal = shell.project / "legal"
+    legal.mkdir()
+    machine.session(legal, "Write the contract with Acme.", "Done.")
+    shell.memory.mkdir(parents=True, exist_ok=True)
+    (shell.memory / "config.toml").write_text(
+        f"[domains.legal]\npaths = ['{legal}']\nisolate = true\n", "utf-8"
+    )
+    shell.run("learn", "--run")
+
+    here = shell.run("learn", "--condensed")
+    there = run_here(("learn", "--condensed"), shell.environ, legal)
+
+    assert ASKED in here.out and "Acme" not in here.out
+    assert "Acme" in there.out and ASKED not in there.out
+    limited = shell.run("learn", "--condensed", MEMORY_FABRIC_DOMAIN="legal")
+    assert "Acme" in limited.out and ASKED not in limited.out
 
 
 def test_status_says_up_to_when_memory_has_the_transcripts(shell: Shell, machine: Machine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,56 @@ def test_looking_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None
 
     path.write_bytes(b"no database" * 1000)
     assert [one.state for one in machine.found()] == [plan.NEW]
+
+
+def test_a_deleted_project_is_not_filed_under_a_repository_around_it(machine: Machine) -> None:
+    around = machine.project("")
+    known, secret = around / "known", around / "secret"
+    machine.session(around, "Hello", "Hi.", days_ago=9)
+    (known / ".git").mkdir(parents=True)
+    machine.session(known, "Good day", "Hi.", days_ago=8)
+    machine.learn()
+    machine.session(known, "Good day again", "Hi.", days_ago=2)
+    machine.session(secret / "src", "A secret plan", "Hi.", days_ago=2)
+    machine.session(around / ".claude" / "worktrees" / "one", "Fix it", "Done.", days_ago=2)
+    shutil.rmtree(known)
+
+    left = {one.place.root: one.state for one in machine.found() if one.state != plan.READ}
+
+    assert left == {
+        str(around): plan.NEW,  # the worktree that the client made in it
+        str(known): plan.GONE,
+        str(secret / "src"): plan.GONE,
+    }
+    runs.note_moved(machine.settings.home, {str(secret): str(around)})
+    stated = [one.place.root for one in machine.found() if one.state == plan.NEW]
+    assert stated == [str(around)] * 2
+
+
+def test_a_session_that_memory_has_is_not_left_out_when_its_folder_is_deleted(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    inside = shop / "src"
+    inside.mkdir()
+    path = machine.session(inside, "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    inside.rmdir()
+
+    assert [one.state for one in machine.found()] == [plan.READ]
+
+    with path.open("ab") as file:
+        file.write(path.read_bytes().replace(b"-000", b"-9"))
+    rest(path)
+    assert [(one.place.name, one.state) for one in machine.found()] == [("shop", plan.REST)]
+
+
+def test_runs_that_are_noted_at_the_same_time_are_all_kept(machine: Machine) -> None:
+    home = machine.settings.home
+    names = {f"import-{number}" for number in range(12)}
+
+    with ThreadPoolExecutor(12) as pool:
+        made = [runs.Run(name, "2026-01-01T00:00:00.000Z", {}, state="done") for name in names]
+        list(pool.map(lambda run: runs.save(home, run, "import.json"), made))
+
+    assert {run.batch for run in runs.load(home, "import.json")} == names

@@ -25,6 +25,7 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store.history import changes, deliveries
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity
 from thorough import IS_THOROUGH
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -262,6 +263,36 @@ def test_what_an_interrupted_run_had_not_finished_is_finished_by_the_next(machin
 
     assert [(one.name, one.sessions, one.candidates) for one in again.projects] == [("shop", 0, 1)]
     assert runs.unfinished(machine.settings.home) is None
+
+
+def test_an_interrupted_run_whose_folder_was_deleted_is_finished_in_its_own_project(
+    machine: Machine,
+) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    for days_ago in (9, 7):
+        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+    machine.session(atlas, ASKED, DONE, days_ago=2)
+    done = machine.learn()
+    memory = opened(machine, shop)
+    said = [row[0] for row in machine.rows("SELECT id FROM records WHERE status = 'candidate'")]
+    memory.write("forget", {"ids": said, "bury": False}, Provenance("cli"), store="project")
+    memory.close()
+    known = sorted(identity.project_ids(machine.settings.home))
+    # Folders that do not find their projects: one of another name, one whose project is no more.
+    nowhere = str(machine.folder / "nothere")
+    folders = {**dict.fromkeys(done.run.folders, nowhere), "gone-0a1b2c3d": nowhere}
+    run = done.run._replace(state="open", finished=(), folders=folders)
+    runs.save(machine.settings.home, run)
+
+    again = machine.learn()
+
+    assert {one.name: one.candidates for one in again.projects} == {"shop": 1, "atlas": 0}
+    assert sorted(identity.project_ids(machine.settings.home)) == known
+    assert runs.unfinished(machine.settings.home) is None
+    taken = undo(machine.settings, again.run, environment.provenance())
+    assert sorted(one.name for one in taken) == ["atlas", "shop"]
+    assert machine.learned() == {"episodes": [], "records": [], "sessions": []}
+    assert sorted(identity.project_ids(machine.settings.home)) == known
 
 
 def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Machine) -> None:

@@ -275,7 +275,7 @@ def words_of(command: str) -> list[str]:
 def test_the_commands_of_a_page_in_a_file_do_what_they_say(
     shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
-    odd = "Don't use `$HOME` or \"x\"; it's --unsafe"
+    odd = "Don't use `$HOME` or \"x\"; it's --unsafe: a\\'; touch x # \\\\d"
     shell.remember(odd)
     target = tmp_path / "memory.html"
     shell.run("viz", "--out", str(target), "--no-open")
@@ -296,6 +296,8 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
         expect(dialog).to_be_hidden()
         assert focused(page) == name
         assert text.startswith("memory-fabric ")
+        quoted = [part for part in re.findall(r"\\.|'[^']*'", text) if part[0] == "'"]
+        assert not any("\\" in part for part in quoted)  # fish has escapes within quotes
         return words_of(text)
 
     def runs(name: str, row: str) -> str:

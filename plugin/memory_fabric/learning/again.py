@@ -1,4 +1,4 @@
-"""What the user said again over past sessions, as candidates: the rule of live sessions."""
+"""Sentences that the user said again over past sessions, as candidates: the rule of live ones."""
 
 from __future__ import annotations
 

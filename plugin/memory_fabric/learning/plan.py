@@ -15,6 +15,7 @@ from memory_fabric.clients.transcripts import DAY_S, Transcript
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.learning import runs
+from memory_fabric.models import Registry
 from memory_fabric.store import files, switches
 from memory_fabric.store.conversations import sessions as sessions_stored
 from memory_fabric.store.database import open_to_look
@@ -27,6 +28,8 @@ NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", 
 TO_READ = (NEW, REST)
 # A transcript that changed within so many seconds belongs to a running session.
 RUNNING_S = 600
+# The folder of a repository in which Claude Code makes worktrees.
+CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
 # A longer line is passed over by the next run.
 MAX_LINE_BYTES = 2 << 20
 # What the client deletes within so many days is told.
@@ -36,7 +39,8 @@ SOON_DAYS = 7
 class Place(Value):
     """The project of a folder: its id ('' if memory does not know it), root and name.
 
-    `gone` means that the folder was deleted and that its project is unknown.
+    `gone` means that the folder was deleted and that its project is unknown, or only that of a
+    repository around it, to which it need not have belonged.
     """
 
     id: str
@@ -46,7 +50,7 @@ class Place(Value):
 
     @property
     def key(self) -> str:
-        """What tells it from other projects."""
+        """The id or root, which tells it from other projects."""
         return self.id or self.root
 
 
@@ -97,10 +101,14 @@ def make(
         if place.gone and (there := _moved_to(one.head.folder, new_places)):
             one = one._replace(head=one.head._replace(folder=there))
             place = _known(places, registry, there)
+            # A person states the repository, which need not have all folders of then.
+            place = place._replace(gone=place.gone and not os.path.isdir(place.root))
         if place.id not in offsets:
             offsets[place.id] = _offsets(settings.home, place.id) if place.id else {}
         known = offsets[place.id].get(one.head.session, -1)
         state = _state(settings, one, place, known, now_s)
+        if state == GONE:
+            place = Place("", one.head.folder, os.path.basename(one.head.folder), gone=True)
         found.append(Session(one, place, state, max(0, min(known, one.size))))
     return sorted(found, key=lambda one: (one.transcript.head.began_at, one.transcript.path))
 
@@ -190,8 +198,29 @@ def _place(registry: Any, folder: str) -> Place:
     real = os.path.realpath(folder)
     found = identity.identify(real)
     id_ = identity.place_owner(registry, found)
-    is_in_git = any(key.startswith("git:") for key in found.own)
-    return Place(id_, found.root, found.name, not (id_ or is_in_git or os.path.isdir(real)))
+    if os.path.isdir(real):
+        return Place(id_, found.root, found.name)
+    top = identity.worktree_of(real)
+    is_known = bool(id_) if top == real else _belongs(registry, real, top, id_)
+    return Place(id_, found.root, found.name, gone=not is_known)
+
+
+def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
+    """Return True if a deleted folder was of the project of the worktree in which its place is.
+
+    It was if it is below the worktrees that the client makes in a repository, or if the registry
+    says so of it or of the nearest folder above it: a repository may also be around other projects,
+    as one of a whole home is.
+    """
+    if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
+        return True
+    while folder != top:
+        keys = (f"worktree:{folder}", f"folder:{folder}", f"git:{os.path.join(folder, '.git')}")
+        owners = {registry.keys[key] for key in keys if key in registry.keys}
+        if owners:
+            return owners == {id_}
+        folder = os.path.dirname(folder)
+    return False
 
 
 def _known(places: dict[str, Place], registry: Any, folder: str) -> Place:
@@ -227,7 +256,7 @@ def _state(
 ) -> str:
     if known >= transcript.size or (known > 0 and _is_torn(transcript.path, known)):
         return READ
-    if place.gone:
+    if place.gone and known < 0:
         return GONE
     is_off = place.id and not switches.state(settings.home, place.id)["write"]
     unwanted = not transcript.head.is_attended and settings.capture_unattended == "off"

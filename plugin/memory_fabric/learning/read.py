@@ -14,6 +14,7 @@ from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
+from memory_fabric.errors import NotFound
 from memory_fabric.learning import runs
 from memory_fabric.learning.again import keep_said_again
 from memory_fabric.learning.plan import Session
@@ -25,6 +26,7 @@ from memory_fabric.session.session_record import conclude
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.domains.scoped_memory import within, without
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import home_projects
 from memory_fabric.values import Value
 
 # One step: what others wait for at most is its longest transaction.
@@ -34,7 +36,7 @@ MAX_OPEN = 8
 
 
 class Done(Value):
-    """What a run made in one project."""
+    """The counts of what a run made in one project."""
 
     name: str
     sessions: int = 0
@@ -80,12 +82,31 @@ class Reading:
                 if last[key] is one:
                     made.append(self._finish(memory, count[key], self._bad.get(key, 0)))
             rest = [id_ for id_ in self.run.folders if id_ not in self.run.finished]
-            made += [self._finish(self._opened(self.run.folders[id_]), 0, 0) for id_ in rest]
+            made += [done for id_ in rest if (done := self._rest(id_)) is not None]
         finally:
             for memory in self._memories.values():
                 memory.close()
         self._note(self.run._replace(state="done"))
         return Result(self.run, made, self.failures)
+
+    def _rest(self, id_: str) -> Done | None:
+        """Finish a project that an interrupted run left; None if this home no longer has it.
+
+        Its folder may have been deleted since, so it is opened by its id.
+        """
+        client = client_of(CLAUDE_CODE.key)
+        settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
+        try:
+            memory = home_projects.memory_of(settings, id_)
+        except NotFound:
+            return None
+        try:
+            memory.batch = self.run.batch
+            memory.session_database()  # opened to write, before views of it are
+            _begin(memory, self.run.batch)
+            return self._finish(memory, 0, 0)
+        finally:
+            memory.close()
 
     def _session(self, one: Session) -> Memory:
         """Read one session to its end; return the memory of its project."""

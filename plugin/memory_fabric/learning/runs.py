@@ -72,8 +72,9 @@ def last(home: str, file: str = FILE) -> Run | None:
 
 def save(home: str, run: Run, file: str = FILE) -> None:
     """Write a run, which replaces the one of the same name. Raises OSError."""
-    known = [one for one in load(home, file) if one.batch != run.batch]
-    _write(home, [*known, run], moved(home, file), file)
+    with _locked(home, file):
+        known = [one for one in load(home, file) if one.batch != run.batch]
+        _write(home, [*known, run], moved(home, file), file)
 
 
 def load(home: str, file: str = FILE) -> list[Run]:
@@ -91,7 +92,13 @@ def moved(home: str, file: str = FILE) -> dict[str, str]:
 def note_moved(home: str, places: Mapping[str, str]) -> None:
     """Remember new places of moved folders. Raises OSError."""
     if places:
-        _write(home, load(home), moved(home) | dict(places), FILE)
+        with _locked(home, FILE):
+            _write(home, load(home), moved(home) | dict(places), FILE)
+
+
+def _locked(home: str, file: str) -> files.Locked:
+    """Return the lock under which a file is read, changed and written."""
+    return files.Locked(os.path.join(home, f"{file}.lock"))
 
 
 def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str) -> None:

@@ -19,10 +19,8 @@ from memory_fabric.store.database import (
     is_suspect,
     mark_suspect,
     open_database,
-    translated,
 )
 from memory_fabric.store.projects import identity
-from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -332,14 +330,7 @@ class Memory:
         """
         from memory_fabric.store import records  # few prompts need whole records
 
-        found = []
-        for database in self.databases():
-            try:
-                found += records.find(database.connection, where, values, limit)
-            except sqlite3.Error as error:
-                raise translated(database.path, error) from error
-        found.sort(key=lambda pair: pair[0].created_at, reverse=True)
-        return [record for record, _ in found[:limit]]
+        return records.find_in(self.databases(), where, values, limit)
 
     def refresh(self) -> None:
         """Import changes that others made to the mirrored graph file, if there is one.

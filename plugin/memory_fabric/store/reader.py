@@ -107,13 +107,20 @@ class DatabaseReader:
     def turns_by_session(
         self, groups: Groups, filters: Filters
     ) -> dict[str, list[tuple[int, float]]]:
-        """Return matching turns as (row, bm25) by session; see `search.turns_by_session`."""
-        match = selective_query(self._database, "episodes_fts", groups, search.SCANNED_TURNS)
-        return search.turns_by_session(self._database, match, filters)
+        """Return matching turns as (row, bm25) by session; see `session_ranking`."""
+        # late: few queries rank whole sessions
+        from memory_fabric.store.conversations import session_ranking
+
+        most = session_ranking.SCANNED_TURNS
+        match = selective_query(self._database, "episodes_fts", groups, most)
+        return session_ranking.turns_by_session(self._database, match, filters)
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Return the texts of sessions, the oldest first; see `search.session_texts`."""
-        return search.session_texts(self._database, sessions, filters)
+        """Return the texts of sessions, the oldest first; see `session_ranking`."""
+        # late: few queries rank whole sessions
+        from memory_fabric.store.conversations import session_ranking
+
+        return session_ranking.session_texts(self._database, sessions, filters)
 
     def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> list[Candidate]:
         """Return the turns in these rows; see `search.turns_at`."""

@@ -6,12 +6,13 @@ from memory_fabric import jsontext
 from memory_fabric.cache import Memo
 from memory_fabric.ids import checksum
 from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
+from memory_fabric.store.database import translated
 from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping, Sequence
     from typing import Any
 
@@ -133,6 +134,23 @@ def find(
         (*values, limit),
     ).fetchall()
     return [_of_row(row) for row in rows]
+
+
+def find_in(
+    databases: Sequence[Database], where: str, values: tuple[Any, ...], limit: int
+) -> list[Record]:
+    """Return records of these databases that meet the condition, newest first.
+
+    Raises StoreUnavailable.
+    """
+    found = []
+    for database in databases:
+        try:
+            found += find(database.connection, where, values, limit)
+        except sqlite3.Error as error:
+            raise translated(database.path, error) from error
+    found.sort(key=lambda pair: pair[0].created_at, reverse=True)
+    return [record for record, _ in found[:limit]]
 
 
 def about(

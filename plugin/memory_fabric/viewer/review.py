@@ -1,4 +1,4 @@
-"""What is due for review, for the page: candidates whole, others by the ids of their records."""
+"""Items due for review, for the page: candidates whole, others by the ids of their records."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from memory_fabric.learning.plan import Group, Session
 from memory_fabric.learning.read import Reading, Result
 from memory_fabric.learning.undo import undo
 from memory_fabric.recall.agent_domains import visible_to_process
+from memory_fabric.recall.request_context import visible_to
 from memory_fabric.store import switches
 from memory_fabric.text import first_of, many
 
@@ -219,7 +220,8 @@ def _about(found: Sequence[Session], settings: Settings, now_s: float) -> list[s
 
 def _condensed(budget: int, before: str, as_json: bool) -> int:
     with environment.open_memory() as whole:
-        memory = visible_to_process(whole)
+        # Notes of it go into the domain of this folder, so it tells nothing that is isolated there.
+        memory = visible_to(visible_to_process(whole).whole, "")
         found = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"
         failures = list(memory.failures)

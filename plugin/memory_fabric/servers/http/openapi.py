@@ -79,7 +79,7 @@ class NotReady(BaseModel):
 
 
 class ChangeAnswer(BaseModel):
-    """What was done, or the preview of it."""
+    """The change that was made, or the preview of it."""
 
     done: str = Field("", description="`changed`, `remembered`, `forgotten`, `pinned`, …")
     said: str = Field("", description="The same as a sentence.")

@@ -13,7 +13,7 @@ const LASTING_SCOPES = table({
   global: "global: every project, without names",
 });
 
-/** How this page changes the memory: by its server, by commands, or ("") not at all. */
+/** The way in which this page changes the memory: by its server, by commands, or ("") none. */
 function changeMode() {
   if (memory.picture.takes_changes) return SERVED;
   return memory.live ? "" : FILE;
@@ -87,7 +87,7 @@ function actButtonOf(item, word, name, click, kind = "") {
   return el("button", { ...attributes, "aria-label": label, on: { click } }, word);
 }
 
-/** Whether the words of a record are the reader's to change. */
+/** True if the words of a record are the reader's to change. */
 function isEditable(record) {
   const isOthers = record.source === "journal";
   return !record.superseded_by && !record.valid_to && record.type !== "session" && !isOthers;
@@ -162,7 +162,7 @@ async function showAgain(item) {
   focusFirst(wanted, item, number);
 }
 
-/** Which of the item's buttons was used: the same one is used next. */
+/** The number of the item's button that was used: the same one is used next. */
 function buttonNumber(item) {
   const group = groupOf(item);
   const used = document.activeElement?.dataset?.act ?? "";

@@ -42,7 +42,7 @@ function editValues(record) {
   return { text: what ?? "", why: why ?? "", type, scope, when: place ?? "" };
 }
 
-/** What the fields hold, as the browser has it: the measure of what was changed in them. */
+/** The values of the fields, as the browser has them: the measure of what was changed in them. */
 function valuesOf(fields) {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value]));
 }

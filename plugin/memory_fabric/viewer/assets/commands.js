@@ -1,12 +1,17 @@
-// Commands of the shell for what a page in a file cannot do itself, quoted for sh, bash and zsh.
+// Commands of the shell for what a page in a file cannot do itself, quoted for sh, bash, zsh and
+// fish.
 
 const PLAIN_WORD = /^[A-Za-z0-9_.,:@/+-]+$/;
 
-/** A word as a shell reads it back; null for what cannot be typed or pasted safely. */
+/**
+ * A word as a shell reads it back; null for what cannot be typed or pasted safely.
+ *
+ * Quotes and backslashes stand outside the quotes: fish reads `\\` and `\'` as escapes within them.
+ */
 function quoted(word) {
   const text = String(word);
   if (text.search(UNSEEN) >= 0) return null;
-  return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return PLAIN_WORD.test(text) ? text : `'${text.replace(/['\\]/g, "'\\$&'")}'`;
 }
 
 /** `memory-fabric` with these words; names that look like options come behind `--`. */

@@ -28,7 +28,7 @@ const graph = {
   state: { hovered: -1, selected: -1, wanted: new Set(), width: 0, height: 0 },
 };
 
-/** What the view shows, for its address: `records=off`, `alone=on`, `as=list`. */
+/** The choices of the view, for its address: `records=off`, `alone=on`, `as=list`. */
 function displayParams() {
   const { records, alone, list } = graph.shows;
   return [
@@ -182,7 +182,7 @@ function coreGroups(scene) {
   return parts.filter((part) => part.length).sort((a, b) => b.length - a.length);
 }
 
-/** How many steps of the forces come before the first frame: all, half or none. */
+/** The number of the forces' steps before the first frame: all, half or none. */
 function ticksBefore(entities, ticks) {
   if (entities <= FEW || matchMedia("(prefers-reduced-motion: reduce)").matches) return ticks;
   return entities <= SMALL ? Math.round(ticks / 2) : 0;

@@ -74,7 +74,7 @@ function groupGravity(strength, ratio) {
   return force;
 }
 
-/** What nothing connects: rows below the rest, so that it covers nothing of it. */
+/** Place what nothing connects in rows below the rest, so that it covers nothing of it. */
 function placeAlone(rest, alone) {
   const [left, right] = rest.length ? spread(rest.map((s) => s.x)) : [0, 0];
   const [, bottom] = rest.length ? spread(rest.map((s) => s.y)) : [0, -ALONE_GAP];

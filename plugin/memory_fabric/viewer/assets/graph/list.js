@@ -72,7 +72,7 @@ function listRow(node) {
   return el("li", {}, link, type, p("quiet small", connections(node)));
 }
 
-/** What a node is connected with, in a line. */
+/** The names of what a node is connected with, in a line. */
 function connections(node) {
   const told = node.record
     ? node.links.map(({ to }) => nameOf(to))
