@@ -36,10 +36,12 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     opened.close()
 
 
-def opened_in(folder: Path, client: str) -> Memory:
-    """The memory of the project, as the hooks of a client open it."""
+def opened_in(folder: Path, client: str, domain: str = "") -> Memory:
+    """The memory of the project, as the hooks of a client open it; a domain is isolated."""
     settings = read_settings({"HOME": str(folder / "home"), "USER": "ann"}, {})
-    return Memory.open(settings._replace(project_dir=str(folder / "shop"), client=CLIENTS[client]))
+    settings = settings._replace(project_dir=str(folder / "shop"), client=CLIENTS[client])
+    domains = settings.domains._replace(isolated=frozenset({"legal"}))
+    return Memory.open(settings._replace(domain=domain, domains=domains))
 
 
 def bring_in(memory: Memory, path: Path, batch: str = "import-1") -> None:
@@ -215,3 +217,84 @@ def test_nothing_of_a_file_enters_memory_md(memory: Memory) -> None:
 
     found = list(Path(memory.settings.config_dir).rglob("MEMORY.md"))
     assert all("tabs" not in path.read_text("utf-8") for path in found)
+
+
+@pytest.mark.parametrize("followed, other", [("legal", ""), ("", "legal")])
+def test_a_file_stays_in_its_domain_whichever_session_sees_its_change(
+    tmp_path: Path, followed: str, other: str
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / "CLAUDE.md").write_text(RULES)
+    first = opened_in(tmp_path, "claude-code", followed)
+    bring_in(first, tmp_path / "shop" / "CLAUDE.md")
+    first.close()
+    second = opened_in(tmp_path, "claude-code", other)
+    write(second, RULES.replace("Mondays", "Tuesdays") + "- A secret of the case\n")
+
+    follow_instructions.at_start(second)
+
+    now = current(second)
+    assert {"Deploy on Tuesdays", "A secret of the case"} <= set(now)
+    assert "Deploy on Mondays" not in now
+    assert {record.domain for record in now.values()} == {followed or "general"}
+    second.close()
+
+
+def test_a_rule_that_the_user_replaced_does_not_come_back(memory: Memory) -> None:
+    old = current(memory)["Deploy on Mondays"]
+    memory.remember(Record("constraint", "Deploy through the CI", confidence=0.9), USER, [old.id])
+    for text in ("spaces, not tabs", "tabs only"):
+        write(memory, RULES.replace("tabs, not spaces", text))
+        bring_in(memory, Path(memory.settings.project_dir) / "CLAUDE.md", f"import-{text[:3]}")
+        write(memory, RULES.replace("tabs, not spaces", f"{text} please"))
+        follow_instructions.at_start(memory)
+
+    assert "Deploy on Mondays" not in current(memory)
+    assert "Use tabs only please" in current(memory)
+
+
+def test_records_of_a_file_that_returns_are_the_same_ones(memory: Memory) -> None:
+    known = {what: record.id for what, record in current(memory).items()}
+    other = "- Use tabs, not spaces\n- Run pytest -q before each commit\n"
+    for text in (other, RULES, other):
+        write(memory, text)
+        follow_instructions.at_start(memory)
+    path = Path(memory.settings.project_dir) / "CLAUDE.md"
+    path.unlink()
+    follow_instructions.at_start(memory)
+    path.write_text(RULES)
+    follow_instructions.at_start(memory)
+
+    assert {what: record.id for what, record in current(memory).items()} == known
+    assert len(memory.find_records("1", (), 100)) == len(known) + 1
+
+
+def test_a_large_import_is_read_by_no_start_and_a_huge_one_is_told(memory: Memory) -> None:
+    write(memory, "- A rule of a large file\n" * 5000, "docs/large.md")
+    write(memory, RULES + "@docs/large.md\n- One more rule\n")
+
+    follow_instructions.at_start(memory)
+    assert "One more rule" not in current(memory)
+    follow_instructions.at_stop(memory)
+    assert {"One more rule", "A rule of a large file"} <= set(current(memory))
+
+    write(memory, "- A rule of a huge file\n" * 20_000, "docs/large.md")
+    follow_instructions.at_stop(memory)
+
+    assert "A rule of a huge file" not in current(memory)
+    assert "docs/large.md" in memory.failures[-1]
+    assert "memory-fabric import docs/large.md" in memory.failures[-1]
+    assert instruction_files.changed(memory) == {}
+
+
+def test_many_new_rules_are_stored_over_several_events(memory: Memory) -> None:
+    many = "".join(f"- Rule number {number} holds\n" for number in range(450))
+    write(memory, "- Deploy on Tuesdays\n" + many)
+
+    counts = []
+    while instruction_files.changed(memory):
+        follow_instructions.at_start(memory)
+        counts.append(len(current(memory)))
+
+    assert counts == [200, 400, 451]
+    assert len(memory.find_records("1", (), 1000)) == 451 + 3

@@ -11,7 +11,7 @@ import pytest
 
 from importing.foreign import NOTE, OLD_SCHEMA, TOPIC, ClaudeMem, codex_main
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import items
+from memory_fabric.importing import instructions, items
 from memory_fabric.importing.items import Here, Reading
 from memory_fabric.importing.recognise import recognise
 
@@ -207,6 +207,67 @@ def test_memories_of_codex_are_taken_by_their_folder(tmp_path: Path, here: Here)
     assert (one.at, one.line) == ("2026-02-12T10:30:00.000Z", 8)
     assert left(reading)[items.ELSEWHERE] == 1
     assert left(reading)[items.UNSTATED] == 1
+
+
+def test_a_title_below_a_frontmatter_begins_no_other_block(tmp_path: Path, here: Here) -> None:
+    folder = tmp_path / "memories"
+    (folder / "rollout_summaries").mkdir(parents=True)
+    text = codex_main(tmp_path / "shop").replace("\n- Stripe", "\n# Payments\n\n- Stripe")
+    (folder / "MEMORY.md").write_text(text, "utf-8")
+
+    (one,) = read(folder, here).items
+
+    assert one.what.startswith("Stripe answers 429")
+
+
+def test_a_folder_below_means_this_project_unless_it_is_another(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    for name in ("alpha/.git", "docs", "shop/.git", "shop/api/src", "shop/vendor/.git"):
+        (work / name).mkdir(parents=True)
+    plain, git = Here("work", (str(work),)), Here("shop", (str(work / "shop"),))
+
+    assert plain.is_stated(str(work))
+    assert not any(plain.is_stated(str(work / name)) for name in ("alpha", "docs", "gone"))
+    assert all(git.is_stated(str(work / "shop" / name)) for name in ("", "api", "api/src"))
+    assert not any(git.is_stated(str(work / "shop" / name)) for name in ("vendor", "gone"))
+
+
+def test_examples_of_what_is_left_out_show_no_secret() -> None:
+    token = "ghp_" + "aB3dE6gH9jK2" * 3
+    counted = items.Left()
+    counted.add("prose", f"The token of the robot, which nobody may know, is {token} since May.")
+    counted.add("prose", "x" * (items.MAX_EXAMPLE_CHARS - 20) + f" {token}")
+
+    (one,) = counted.all
+
+    assert one.number == 2
+    assert not any(token[:12] in example for example in one.examples)
+
+
+def test_instructions_import_nothing_that_is_private(tmp_path: Path, here: Here) -> None:
+    shop, config = tmp_path / "shop", Path(here.config_dir)
+    private = tmp_path / "home" / "private"
+    other = config / "projects" / "-other" / "memory" / "acme.md"
+    for path in (private / "diary.md", other, config / "own.md", config / "CLAUDE.md"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("- Never tell the secret of ACME\n")
+    (shop / ".claude").mkdir()
+    (shop / ".claude" / "rules").symlink_to(private)
+    (shop / "CLAUDE.md").write_text(f"- Use tabs\n\n@{other} @{config / 'own.md'}\n")
+    (config / "own.md").write_text("- Answer in English\n")
+    (config / "CLAUDE.md").write_text(f"- Be brief\n\n@own.md @{other}\n")
+
+    project = [read(shop, here), read(shop / "CLAUDE.md", here)]
+    linked = instructions.read(str(shop / ".claude" / "rules" / "diary.md"), here)
+    own = read(config / "CLAUDE.md", here)
+
+    assert [[i.what for i in reading.items] for reading in project] == [["Use tabs"]] * 2
+    assert linked.items == ()
+    assert [(i.what, i.scope) for i in own.items] == [
+        ("Be brief", "user"),
+        ("Answer in English", "user"),
+    ]
+    assert left(project[0])["links out of the folder"] == 1
 
 
 def test_raw_memories_of_codex_are_read_where_there_is_nothing_else(

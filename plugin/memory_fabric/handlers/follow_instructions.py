@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from memory_fabric.errors import FabricError
+from memory_fabric import deadline
+from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store import instruction_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
-# Bytes of changed files that a start reads; the next Stop reads larger ones.
-MAX_BYTES = 64 << 10
+# Bytes that a start reads of changed files and of those that they import; the next Stop reads more.
+MAX_BYTES, MAX_STOP_BYTES = 64 << 10, 256 << 10
+# New records of one event; the next ones store the rest.
+MAX_RECORDS = 200
 
 
 def at_start(memory: Memory) -> None:
     """Read changed files unless they are large: the session is told what they say now."""
     names = instruction_files.changed(memory)
     if names and sum(names.values()) <= MAX_BYTES:
-        _update(memory, names)
+        _update(memory, names, MAX_BYTES, is_last=False)
 
 
 def at_stop(memory: Memory) -> None:
@@ -27,12 +30,14 @@ def at_stop(memory: Memory) -> None:
     try:
         names = instruction_files.changed(memory)
         if names:
-            _update(memory, names)
+            _update(memory, names, MAX_STOP_BYTES, is_last=True)
+    except DeadlinePassed:  # the next Stop reads the rest
+        deadline.current().postpone("instruction files")
     except (FabricError, OSError) as error:
         memory.fail(f"instruction files: {error}")
 
 
-def _update(memory: Memory, names: dict[str, int]) -> None:
+def _update(memory: Memory, names: dict[str, int], most: int, *, is_last: bool) -> None:
     from memory_fabric.importing import follow  # late: such files seldom change
 
-    follow.update(memory, names)
+    follow.update(memory, names, follow.Limits(most, MAX_RECORDS, is_last))

@@ -17,6 +17,7 @@ from memory_fabric.importing.items import (
     Reading,
 )
 from memory_fabric.models import IMPORTED, INSTRUCTIONS, LINE, PLACE, Provenance, Record, Relation
+from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import graph, records
 from memory_fabric.store.memory import USER_SCOPES, Memory
@@ -84,8 +85,11 @@ def _unknown(memory: Memory, relations: Sequence[Relation]) -> tuple[Relation, .
     return tuple(relation for relation in relations if relation not in known)
 
 
-def record_of(item: Item, source: str, memory: Memory, now: str) -> Record:
-    """Return the record of a statement as it would be stored: redacted, with its source."""
+def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> Record:
+    """Return the record of a statement as it would be stored: redacted, with its source.
+
+    Its domain is that of this folder unless another is given.
+    """
     what = cut(without_controls(without_secrets(item.what)), MAX_WHAT_CHARS).strip()
     # Instructions are told with the name of their file.
     program = item.place if source == INSTRUCTIONS and item.place else source
@@ -105,7 +109,7 @@ def record_of(item: Item, source: str, memory: Memory, now: str) -> Record:
         trust=TRUST,
         source=SOURCE,
         scope=item.scope if memory.project else "user",
-        domain=memory.settings.domain or "general",
+        domain=domain or domain_for(memory.settings).name,
         project=memory.project.name if memory.project and item.scope == "team" else "",
         created_at=at,
         valid_from=at,
@@ -177,6 +181,6 @@ def store_of(record: Record) -> str:
     return "user" if record.scope in USER_SCOPES else "project"
 
 
-def provenance(memory: Memory) -> Provenance:
+def provenance(memory: Memory, domain: str = "") -> Provenance:
     """Return who says what is imported: another program, whose words nobody confirmed."""
-    return Provenance(SOURCE, trust=TRUST, domain=memory.settings.domain or "general")
+    return Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)

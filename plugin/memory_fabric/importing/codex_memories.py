@@ -106,7 +106,7 @@ def _groups(text: str) -> Iterator[tuple[_Source, str, int]]:
 
 
 def _starts(lines: list[str]) -> list[int]:
-    found, inside = [], False
+    found, inside, headed = [], False, False
     for at, line in enumerate(lines):
         if line.rstrip() == "---":
             if not inside and any(
@@ -116,9 +116,12 @@ def _starts(lines: list[str]) -> list[int]:
                 found.append(at)
                 inside = True
             else:
-                inside = False
-        elif line.startswith("# ") and not inside:
+                # The heading right behind a frontmatter is the title of the same block.
+                headed, inside = inside, False
+        elif line.startswith("# ") and not inside and not headed:
             found.append(at)
+        if line.strip() and line.rstrip() != "---":
+            headed = False
     return found or [0]
 
 

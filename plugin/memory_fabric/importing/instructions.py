@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric import deadline
 from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.statement import stated_type
 from memory_fabric.clients.table import INSTRUCTION_FILES
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
+# Files of one reading together, and the bytes that each counts for at least.
+MAX_FILES, LEAST_COST_BYTES = 500, 512
 # Whole folders of such files, each as (folder, endings).
 FOLDERS = (
     (os.path.join(".cursor", "rules"), (".mdc", ".md")),
@@ -36,6 +39,7 @@ NAMES = frozenset(os.path.basename(name) for name in INSTRUCTION_FILES if "*" no
 PROSE = "paragraphs that state no rule"
 POINTERS = "lines that only point to a file"
 OUTSIDE = "files outside the project that it imports"
+TOO_MANY = f"files beyond the first {MAX_FILES} that it imports"
 RULE_TYPES = ("constraint", "preference", "decision")
 # Verbs that open an instruction; in other languages the words of `stated_type` tell it.
 _OPENING = frozenset(
@@ -49,13 +53,14 @@ _OPENING = frozenset(
 
 class File(Value):
     """An instruction file: its real path, its name as evidence, the names of the files that import
-    it, its statements.
+    it, its statements, its bytes.
     """
 
     path: str
     place: str
     via: tuple[str, ...]
     items: tuple[Item, ...]
+    size: int = 0
 
 
 def is_instructions(path: str) -> bool:
@@ -92,12 +97,39 @@ def read(path: str, here: Here) -> Reading:
     return Reading(tuple(items), left=left.all, files=tuple(one.path for one in found))
 
 
-def read_files(path: str, here: Here, left: Left) -> list[File]:
-    """Return the instruction files at a path, each with those that it imports."""
-    found: dict[str, File] = {}
+class Budget:
+    """A limit for one reading: bytes and number of files; each costs some, however small it is."""
+
+    def __init__(self, most: float = float("inf")) -> None:
+        self.left, self.files = most, MAX_FILES
+
+    def takes(self, size: int) -> bool:
+        """Take a file; return False if it is one too many. Raises TooLarge, DeadlinePassed."""
+        deadline.current().check("all instruction files were read")
+        self.left -= max(size, LEAST_COST_BYTES)
+        if self.left < 0:
+            raise TooLarge
+        self.files -= 1
+        return self.files >= 0
+
+
+class TooLarge(Exception):
+    """The files have more bytes than the budget of this reading."""
+
+
+def read_files(path: str, here: Here, left: Left, budget: Budget | None = None) -> list[File]:
+    """Return the instruction files at a path, each with those that it imports.
+
+    Raises TooLarge beyond the budget.
+    """
+    reading = _Reading(here, left, budget or Budget())
+    is_folder = os.path.isdir(path)
     for one in files_of(path):
-        _read_with_imports(one, here, left, found, ())
-    return list(found.values())
+        if _leaves(one, path if is_folder else "", here):
+            left.add(folders.OUTSIDE, place_of(one, here) if is_folder else one)
+        else:
+            reading.read(one, ())
+    return list(reading.found.values())
 
 
 def statements(text: str, place: str, changed_at: str, scope: str, left: Left) -> list[Item]:
@@ -141,38 +173,45 @@ def scope_of(place: str) -> str:
     return "user" if place.startswith("~") else "team"
 
 
-def _read_with_imports(
-    path: str, here: Here, left: Left, found: dict[str, File], via: tuple[str, ...]
-) -> None:
-    real = os.path.realpath(path)
-    if real in found or len(via) > MAX_HOPS:
-        return
-    place = place_of(path, here)
-    if not via and os.path.islink(path) and not _is_near(real, here):
-        left.add(folders.OUTSIDE, path)
-        return
-    try:
-        text = folders.decoded(real)
-        changed_at = timestamp(os.stat(real).st_mtime)
-    except files.Refused as error:
-        left.add("files that cannot be read", str(error))
-        return
-    except OSError as error:
-        left.add("files that cannot be read", f"{place}: {error.strerror or error}")
-        return
-    if text is None:
-        left.add(folders.NOT_TEXT, place)
-        return
-    said = statements(text, place, changed_at, scope_of(place), left)
-    found[real] = File(real, place, via, tuple(said))
-    for named in imports(text):
-        target = os.path.join(os.path.dirname(real), os.path.expanduser(named))
-        if not os.path.isfile(target):
-            continue
-        if _is_near(os.path.realpath(target), here):
-            _read_with_imports(target, here, left, found, (*via, place))
-        else:
-            left.add(OUTSIDE, named)
+class _Reading:
+    """The files that were read so far by their real paths, with their imports."""
+
+    def __init__(self, here: Here, left: Left, budget: Budget) -> None:
+        self._here, self._left, self._budget = here, left, budget
+        self.found: dict[str, File] = {}
+
+    def read(self, path: str, via: tuple[str, ...]) -> None:
+        """Read a file and those that it imports, which `via` leads to."""
+        real, here, left = os.path.realpath(path), self._here, self._left
+        if real in self.found or len(via) > MAX_HOPS:
+            return
+        place = place_of(path, here)
+        try:
+            status = os.stat(real)
+            if not self._budget.takes(status.st_size):
+                left.add(TOO_MANY, place)
+                return
+            text = folders.decoded(real)
+        except files.Refused as error:
+            left.add("files that cannot be read", str(error))
+            return
+        except OSError as error:
+            left.add("files that cannot be read", f"{place}: {error.strerror or error}")
+            return
+        if text is None:
+            left.add(folders.NOT_TEXT, place)
+            return
+        changed_at = timestamp(status.st_mtime)
+        said = statements(text, place, changed_at, scope_of(place), left)
+        self.found[real] = File(real, place, via, tuple(said), status.st_size)
+        for named in dict.fromkeys(imports(text)):
+            target = os.path.join(os.path.dirname(real), os.path.expanduser(named))
+            if not os.path.isfile(target):
+                continue
+            if may_import(real, os.path.realpath(target), here):
+                self.read(target, (*via, place))
+            else:
+                left.add(OUTSIDE, named)
 
 
 def imports(text: str) -> list[str]:
@@ -191,10 +230,40 @@ def imports(text: str) -> list[str]:
     return found
 
 
-def _is_near(real: str, here: Here) -> bool:
-    places = [*here.roots, here.config_dir, here.codex_home]
-    places += [os.path.join(here.user_home, name) for name in (".gemini", ".qwen", ".cursor")]
-    return any(place and real.startswith(os.path.realpath(place) + os.sep) for place in places)
+def may_import(real: str, target: str, here: Here) -> bool:
+    """Return True if a file may import another: within the project, or within the folder of the
+    user's client that both are in; never what that client keeps of projects.
+    """
+    kept = os.path.join(os.path.realpath(here.config_dir), "projects") if here.config_dir else ""
+    if kept and _is_in(target, kept):
+        return False
+    if any(_is_in(real, root) for root in here.roots):
+        return any(_is_in(target, root) for root in here.roots)
+    return any(_is_in(real, own) and _is_in(target, own) for own in _client_folders(here))
+
+
+def _leaves(path: str, folder: str, here: Here) -> bool:
+    """Return True if a link leads a file out of the folder that it was found in, or out of the
+    project.
+    """
+    real = os.path.realpath(path)
+    roots = [*here.roots, *([os.path.realpath(folder)] if folder else [])]
+    if any(_is_in(real, root) for root in roots):
+        return False
+    if folder or any(_is_in(os.path.abspath(path), root) for root in roots):
+        return True
+    return os.path.islink(path) and not any(_is_in(real, own) for own in _client_folders(here))
+
+
+def _client_folders(here: Here) -> list[str]:
+    places = [here.config_dir, here.codex_home]
+    if here.user_home:
+        places += [os.path.join(here.user_home, name) for name in (".gemini", ".qwen", ".cursor")]
+    return [os.path.realpath(place) for place in places if place]
+
+
+def _is_in(real: str, folder: str) -> bool:
+    return real.startswith(os.path.join(folder, ""))
 
 
 def _without_block(text: str) -> str:

@@ -6,6 +6,8 @@ import os
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.models import Entity, Relation
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -80,9 +82,10 @@ class Left:
         """Count one or several statements that are left out."""
         known = self._found.get(reason) or LeftOut(reason)
         examples = known.examples
-        shown = " ".join(example.split())[:MAX_EXAMPLE_CHARS]
-        if shown and shown not in examples and len(examples) < MAX_EXAMPLES:
-            examples = (*examples, shown)
+        if example and len(examples) < MAX_EXAMPLES:
+            # Before it is cut: half a secret has no sign by which it is known.
+            shown = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
+            examples = tuple(dict.fromkeys((*examples, *filter(None, [shown]))))
         self._found[reason] = LeftOut(reason, known.number + number, examples)
 
     def extend(self, others: tuple[LeftOut, ...]) -> None:
@@ -117,7 +120,9 @@ class Here(Value):
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            return any(real == root or real.startswith(root + os.sep) for root in self.roots)
+            # A folder with a repository of its own, or of a project without one, is another's.
+            is_known = real in self.roots or os.path.isdir(real)
+            return is_known and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
         # A worktree is named `project/worktree`.
         return bool({project.casefold(), project.casefold().split("/")[0]} & (names - {""}))

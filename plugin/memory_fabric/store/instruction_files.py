@@ -15,6 +15,7 @@ from memory_fabric.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
@@ -22,15 +23,22 @@ if TYPE_CHECKING:
 KEY = "instructions"
 # The size of a file that does not exist.
 GONE = -1
+EARLIER_FIELDS = 4
 
 
 class Followed(Value):
-    """A file as it was read last: bytes, time (ns), its records, and the files that import it."""
+    """A file as it was read last: bytes, time (ns), its records, and the files that import it.
+
+    `domain` is that of its records; '' if none was stated yet. `closed` are the records that were
+    closed because their line went, and that hold again if it returns.
+    """
 
     size: int
     mtime_ns: int
     ids: tuple[str, ...]
     via: tuple[str, ...] = ()
+    domain: str = ""
+    closed: tuple[str, ...] = ()
 
 
 def load(database: Database) -> dict[str, Followed]:
@@ -39,8 +47,10 @@ def load(database: Database) -> dict[str, Followed]:
     if row is None:
         return {}
     return {
-        str(name): Followed(int(size), int(mtime_ns), tuple(ids), tuple(via))
-        for name, (size, mtime_ns, ids, via) in jsontext.loads(row[0]).items()
+        str(name): Followed(int(size), int(mtime_ns), tuple(ids), tuple(via), domain, tuple(closed))
+        for name, (size, mtime_ns, ids, via, domain, closed) in map(
+            _complete, jsontext.loads(row[0]).items()
+        )
     }
 
 
@@ -51,6 +61,12 @@ def save(database: Database, followed: Mapping[str, Followed]) -> None:
         if followed:
             value = jsontext.dumps(dict(followed), ensure_ascii=False)
             c.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (KEY, value))
+
+
+def _complete(pair: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
+    """Return a row with the fields that an earlier release did not write."""
+    name, row = pair
+    return name, [*row, "", []] if len(row) == EARLIER_FIELDS else row
 
 
 def kind_of(name: str) -> str:
