@@ -22,7 +22,7 @@ let isReady = false;
 let depth = 0;
 let readings = 0;
 
-/** What tests and measurements may read of the page. */
+/** Values of the page that tests and measurements may read. */
 Object.defineProperty(window, "memoryFabric", {
   value: Object.freeze({
     get ready() {
@@ -46,7 +46,7 @@ Object.defineProperty(window, "memoryFabric", {
     get zoom() {
       return graph.force?.zoom() ?? 0;
     },
-    /** Where an entity of the scene stands in the window, or null. */
+    /** The place of an entity of the scene in the window, or null. */
     spot(name) {
       const spot = graph.scene?.spots.find(
         (s) => memory.nodes[s.i].name === name && s.x !== undefined,

@@ -132,7 +132,7 @@ function openFilters(open) {
   return byId("filters").querySelector("button")?.focus();
 }
 
-/** What stands where filters leave nothing. */
+/** The text where filters leave nothing. */
 function nothingLeft(what) {
   return el(
     "div",

@@ -111,17 +111,17 @@ function heldUntil(record, byRecord) {
   return record.superseded_by ? (byRecord.get(record.superseded_by)?.at ?? record.at) : "";
 }
 
-/** Whether a record held at a moment. */
+/** True if a record held at a moment. */
 function heldAt(record, at) {
   return (record.valid_from || record.at) <= at && (!record.held_until || record.held_until > at);
 }
 
-/** What stands before a reason: a lesson says itself what it is. */
+/** The word before a reason: a lesson says itself what it is. */
 function leadOf(why) {
   return why.startsWith(INSTEAD) ? "" : "because ";
 }
 
-/** Whether a newer record has taken its place, or its time is over. */
+/** True if a newer record has taken its place, or its time is over. */
 function isOver(record) {
   return (
     Boolean(record.superseded_by) ||
@@ -190,7 +190,7 @@ function month(at) {
   return Number.isNaN(time) ? "Without a date" : monthFormat.format(time);
 }
 
-/** How long ago, in words, seen from when the picture was made. */
+/** The time since then in words, seen from when the picture was made. */
 function ago(at) {
   const days = (memory.made - Date.parse(at)) / DAY_MS;
   if (Number.isNaN(days)) return "at an unknown time";

@@ -47,7 +47,7 @@ function hashWith(view, name, question) {
   return `#/${view}${name === "" ? "" : "/" + encodeURIComponent(name)}${text ? "?" + text : ""}`;
 }
 
-/** What names an entity in a hash: its name, or ~number where the name is too long or no text. */
+/** The name of an entity in a hash, or ~number where the name is too long or no text. */
 function keyOf(entity) {
   const fits = entity.name && entity.name.length <= LONGEST_PATH && !/\p{Cs}/u.test(entity.name);
   return fits && !entity.name.startsWith("~") ? entity.name : `~${entity.i}`;
@@ -59,7 +59,7 @@ function entityOf(key) {
   return memory.entities.find((e) => e.name === key) ?? memory.byName.get(folded(key)) ?? null;
 }
 
-/** What names a node of the graph in a hash: an entity as everywhere, a record by its id. */
+/** The name of a node of the graph in a hash: an entity as everywhere, a record by its id. */
 function nodeKey(node) {
   return node.record ? `~record-${node.record.short_id}` : keyOf(node);
 }

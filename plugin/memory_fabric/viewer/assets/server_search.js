@@ -87,7 +87,7 @@ function recalledHit(result, words) {
   );
 }
 
-/** What of this page a result is about: its entities, where it leads, whether filters keep it. */
+/** Parts of this page for a result: its entities, where it leads, whether filters keep it. */
 function meant(result, meta) {
   const named = (result.entities ?? []).map((name) => memory.byName.get(folded(name)));
   const entities = named.filter(Boolean);

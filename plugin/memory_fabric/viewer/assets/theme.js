@@ -3,7 +3,7 @@
 const THEME_KEY = "memory-fabric-theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** What was chosen here before; pages opened as files may not be allowed to remember. */
+/** The choice made here before; pages opened as files may not be allowed to remember. */
 function chosenTheme() {
   try {
     return localStorage.getItem(THEME_KEY);

@@ -180,7 +180,7 @@ function cards(some, before, asOf) {
   return made;
 }
 
-/** How long ago a day was, seen from the day on which the picture was made. */
+/** The time since a day in words, seen from the day on which the picture was made. */
 function dayAgo(at) {
   const days = Math.floor(memory.made / DAY_MS) - Math.floor(Date.parse(at) / DAY_MS);
   return { 0: "today", 1: "yesterday" }[days] ?? ago(at);
@@ -218,7 +218,7 @@ function recordHead(record, over) {
   );
 }
 
-/** What a record replaced and what replaced it, as links. */
+/** Links to what a record replaced and to what replaced it. */
 function chain(record) {
   const successor = memory.byRecord.get(record.superseded_by);
   const shortly = (other) => short(other.what, 140);

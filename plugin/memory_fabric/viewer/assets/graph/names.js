@@ -59,7 +59,7 @@ function paintName(ctx, spot, strong, taken, forced) {
   return true;
 }
 
-/** Where a name may stand, best first: below, above, to the right, to the left. */
+/** Places where a name may stand, best first: below, above, to the right, to the left. */
 function namePlaces({ sx, sy, r }, width) {
   const gap = r + 4;
   return [
@@ -70,7 +70,7 @@ function namePlaces({ sx, sy, r }, width) {
   ];
 }
 
-/** What no name may cover: every entity where there are few, else the most important ones. */
+/** Spots that no name may cover: every entity where there are few, else the most important. */
 function obstacles(spots) {
   return spots
     .slice(0, spots.length <= 200 ? 200 : 40)

@@ -33,7 +33,7 @@ function overviewScene() {
   };
 }
 
-/** Whether a spot is drawn: it passes the filters, and single nodes are shown or it is none. */
+/** True if a spot is drawn: it passes the filters, and single nodes are shown or it is none. */
 function isDrawn(scene, spot) {
   if (spot.i === scene.of || (spot.alone && spot.i === graph.state.selected)) return true;
   return kept.entity[spot.i] && (!spot.alone || graph.shows.alone);
