@@ -16,8 +16,9 @@ def test_pages_are_written_read_back_and_taken_back(shell: Shell) -> None:
     same = shell.run("import", "pages/shop.md", "pages/user.md")
     page = shell.project / "pages" / "shop.md"
     page.write_text(page.read_text("utf-8").replace("tabs, not spaces", "two spaces"), "utf-8")
-    before = shell.run("import", "pages/shop.md", "--dry-run")
-    shell.run("import", "pages/shop.md")
+    before = shell.run("import", "pages/shop.md", "--dry-run", "--mine")
+    unasked = shell.run("import", "pages/shop.md")
+    shell.run("import", "pages/shop.md", "--mine")
     edited = shell.run("recall", "spaces").out
     shell.run("import", "--undo")
 
@@ -30,6 +31,8 @@ def test_pages_are_written_read_back_and_taken_back(shell: Shell) -> None:
     assert "Nothing new in it" in same.out
     assert "0 restored, 1 edited, 0 added" in before.out
     assert "Use two spaces" in edited
+    assert "--mine takes them" in unasked.out
+    assert "nothing was changed" in unasked.out
     assert "Use tabs, not spaces" in shell.run("recall", "spaces").out
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.config import read_settings
+from memory_fabric.errors import BadInput
 from memory_fabric.importing import page, page_restore, page_write
 from memory_fabric.importing.page import Item
 from memory_fabric.models import HAS_OTHERS, RECORD_TYPES, Entity, Provenance, Record, Relation
@@ -249,7 +250,7 @@ def test_an_edit_an_addition_and_a_removal_are_read_from_a_page(
     item = path.read_text("utf-8").split("- We use MySQL")[1].split("-->")[0]
     edit(path, lambda text: text.replace(f"- We use MySQL{item}-->", ""))
 
-    found = brought(memory, path)
+    found = brought(memory, path, mine=True)
 
     assert (found.edited, found.added, found.restored) == (2, 1, 0)
     assert {left.reason: left.number for left in found.left}[page_restore.REMOVED] == 1
@@ -279,6 +280,66 @@ def test_a_page_of_another_home_states_nobodys_trust(memory: Memory, tmp_path: P
     other.close()
 
 
+def test_words_that_another_wrote_into_a_page_have_no_trust(memory: Memory, tmp_path: Path) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    known = {record.what: record for record in memory.find_records("1", (), 10)}
+    edit(path, lambda text: text.replace("- We use Postgres", "- We use Oracle"))
+    edit(path, lambda text: text.replace("- Use tabs\n", "- Never push\n\n- Use spaces\n"))
+    edit(path, lambda text: text.replace("listens on 80", "listens on 8080"))
+
+    gone = {"ids": [known["We use Postgres"].id], "bury": False}
+    memory.write("forget", gone, USER)
+    found = brought(memory, path)
+
+    reasons = {left.reason: left.number for left in found.left}
+    assert (reasons[page_restore.NOT_OURS], found.had_trust, found.added) == (2, 1, 1)
+    now = {record.what: record.trust for record in memory.find_records("1", (), 10)}
+    assert now == {
+        "Use tabs": "user",
+        "We use MySQL": "user",
+        "We use Oracle": "tool",
+        "Never push": "tool",
+    }
+    assert [said[1] for said in content(memory)["project"]["observations"]] == ["listens on 80"]
+
+
+def test_a_page_of_another_project_is_refused(memory: Memory, tmp_path: Path) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    (tmp_path / "blog" / ".git").mkdir(parents=True)
+    blog = Memory.open(memory.settings._replace(project_dir=str(tmp_path / "blog")))
+    no_project = Memory.open(memory.settings._replace(project_dir=""))
+
+    for other in (blog, no_project):
+        with pytest.raises(BadInput, match="of the project shop, not of") as error:
+            page_restore.plan(other, str(path), mine=True)
+        assert "--here" in error.value.remedy
+    assert page_restore.plan(blog, str(path), mine=False, anyway=True).restored == 3
+    # The name decides where neither page nor home knows the id.
+    edit(
+        path, lambda text: "\n".join(r for r in text.split("\n") if not r.startswith('{"project"'))
+    )
+    assert page_restore.plan(memory, str(path), mine=False).left
+    with pytest.raises(BadInput):
+        page_restore.plan(blog, str(path), mine=False)
+    blog.close()
+    no_project.close()
+
+
+def test_an_item_that_is_added_gets_the_domain_of_the_folder(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    edit(path, lambda text: text.replace("- Use tabs\n", "- Ask the lawyer\n\n- Use tabs\n"))
+    domains = memory.settings.domains._replace(paths={".": "legal"}, isolated=frozenset({"legal"}))
+    legal = Memory.open(memory.settings._replace(domains=domains))
+
+    brought(legal, path)
+
+    (added,) = legal.find_records("what = 'Ask the lawyer'", (), 1)
+    assert added.domain == "legal"
+    legal.close()
+
+
 def test_edits_in_a_page_whose_data_was_changed_are_not_taken(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -304,7 +365,7 @@ def test_what_was_forgotten_or_changed_meanwhile_stays_so(memory: Memory, tmp_pa
     memory.write("put_record", payload, USER)
     edit(path, lambda text: text.replace("- Use tabs\n", "- Use four spaces\n"))
 
-    found = brought(memory, path)
+    found = brought(memory, path, mine=True)
 
     reasons = {left.reason for left in found.left}
     assert {page_restore.CHANGED_BOTH, "forgotten earlier"} <= reasons

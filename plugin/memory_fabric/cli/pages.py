@@ -55,12 +55,12 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
     return 0
 
 
-def restore(paths: Sequence[str], *, mine: bool, dry_run: bool, as_json: bool) -> int:
-    """Say what pages bring, and bring it unless `dry_run`."""
+def restore(paths: Sequence[str], *, mine: bool, anyway: bool, dry_run: bool, as_json: bool) -> int:
+    """Say what pages bring, and bring it unless `dry_run`; `anyway` takes another project's."""
     batch = new_batch()
     rows = []
     with environment.open_memory() as memory:
-        found = [_planned(memory, path, mine) for path in paths]
+        found = [_planned(memory, path, mine, anyway) for path in paths]
         for path, one in zip(paths, found, strict=True):
             rows.append(_as_json(path, one))
             if not as_json:
@@ -87,9 +87,9 @@ def restore(paths: Sequence[str], *, mine: bool, dry_run: bool, as_json: bool) -
     return 0
 
 
-def _planned(memory: Any, path: str, mine: bool) -> Restoring:
+def _planned(memory: Any, path: str, mine: bool, anyway: bool) -> Restoring:
     try:
-        return page_restore.plan(memory, path, mine=mine)
+        return page_restore.plan(memory, path, mine=mine, anyway=anyway)
     except OSError as error:
         raise BadInput(
             "PATH",
@@ -113,8 +113,8 @@ def _show(path: str, one: Restoring) -> None:
         show.line(f"  of the graph: {graph}")
     if one.had_trust:
         show.line(
-            f"  {one.had_trust} state your trust, but this home did not write the page as it is: "
-            "they come without it. If it is your own, use --mine."
+            f"  {one.had_trust} state your trust, but this home did not write them as they are: "
+            "they come without it. If they are your own words, use --mine."
         )
     for left in one.left:
         shown = "; ".join(f"“{one_line(text)}”" for text in left.examples)

@@ -125,7 +125,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         at += 1
         if line.startswith("## "):
             heading = line[3:].strip()
-        if not line.lstrip(" ").startswith("- "):
+        if not _begins_item(line.lstrip(" ")):
             continue
         indent = " " * (len(line) - len(line.lstrip(" ")))
         within = indent + "  "
@@ -142,7 +142,8 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             if _ends_item(line, indent):
                 break
             at += 1
-            if inner.startswith(WHY) and held is what:
+            # An editor strips the space behind it where the reason begins with an empty line.
+            if f"{inner} ".startswith(WHY) and held is what:
                 why = [inner[len(WHY) :]]
                 held = why
             else:
@@ -152,12 +153,17 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         yield Item(heading, _plain(what), _plain(why), id_)
 
 
+def _begins_item(bare: str) -> bool:
+    """Return True for the first line of an item; an editor strips the space of an empty one."""
+    return bare == "-" or bare.startswith("- ")
+
+
 def _ends_item(line: str, indent: str) -> bool:
     """Return True for a line behind an item that has no line of its own at its end."""
     if line.startswith(("# ", "## ")):
         return True
     bare = line.lstrip(" ")
-    return bare.startswith("- ") or (bool(bare) and len(line) - len(bare) <= len(indent))
+    return _begins_item(bare) or (bool(bare) and len(line) - len(bare) <= len(indent))
 
 
 def _id_in(line: str) -> str:

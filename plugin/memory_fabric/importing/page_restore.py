@@ -1,7 +1,7 @@
 """A memory page read back: what is missing is restored, what was edited is changed.
 
-A page that another home wrote, or whose data was changed, states nobody's trust here, unless the
-person says that it is their own.
+Only a text that this home signed and nobody changed keeps its trust. What was edited or added may
+be anybody's words, unless the person says that they are their own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from memory_fabric.importing import page
 from memory_fabric.importing.choose import SOURCE, TRUST
 from memory_fabric.importing.items import FORGOTTEN, KNOWN, UNREADABLE, Left, LeftOut
 from memory_fabric.importing.page import Found, Item
-from memory_fabric.importing.page_write import USER_PAGE
+from memory_fabric.importing.page_write import USER_PAGE, page_name
 from memory_fabric.models import IMPORTED, Provenance, Record, text_with_reason
+from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.store import files, records, signing, write
 from memory_fabric.store.operations import rows, tombstones
 from memory_fabric.store.operations.record_effects import is_forgotten
+from memory_fabric.store.projects import identity
 from memory_fabric.text import encodable
 from memory_fabric.values import Value
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 << 20
 REMOVED = "removed from the page (kept where memory has them)"
 CHANGED_BOTH = "changed in the page and in memory (kept as in memory)"
-NOT_OURS = "edits in a page that this home did not write as it is (--mine takes them)"
+NOT_OURS = "edits, which another may have made (--mine takes them)"
 NAME = "a memory page"
 KEYS = ("record", "entities", "observations", "relations")
 OBSERVATION = "o"
@@ -47,7 +49,7 @@ OBSERVATION = "o"
 class Restoring(Value):
     """What a page brings: records to put with their sessions, rows of the graph, and counts.
 
-    `is_own` is True if its memories keep their trust; `had_trust` counts those that would lose the
+    `is_own` is True if unchanged memories keep their trust; `had_trust` counts those that lose the
     user's. `removed` are observations whose text was edited.
     """
 
@@ -64,8 +66,11 @@ class Restoring(Value):
     left: tuple[LeftOut, ...] = ()
 
 
-def plan(memory: Memory, path: str, *, mine: bool) -> Restoring:
-    """Read a page and compare it with memory; nothing is written. Raises BadInput, OSError."""
+def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
+    """Read a page and compare it with memory; nothing is written.
+
+    `anyway` takes a page of another project. Raises BadInput, also for such a page, and OSError.
+    """
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
         found = page.read(data.decode("utf-8-sig"))
@@ -76,25 +81,41 @@ def plan(memory: Memory, path: str, *, mine: bool) -> Restoring:
     if not found.data and not found.items:
         raise BadInput("PATH", f"{path} is an empty page.", remedy="Export it again.")
     name = found.head.removeprefix("of ")
-    is_user = name == USER_PAGE or memory.project is None
-    own = mine or _is_signed(memory, found)
-    return _Comparison(memory, found, "user" if is_user else "project", own).result(name)
+    stated = next((row["project"] for row in found.data if "project" in row), None)
+    is_user = name == USER_PAGE if stated is None else not stated
+    if not is_user and not anyway and not _is_of_here(memory, str(stated or ""), name):
+        here = memory.project.name if memory.project else "this folder"
+        raise BadInput(
+            "PATH",
+            f"{path} is a page of the project {name}, not of {here}.",
+            remedy=f"Import it in the folder of {name}, or with --here into this project.",
+        )
+    store = "user" if is_user or memory.project is None else "project"
+    return _Comparison(memory, found, store, _is_signed(memory, found), mine).result(name)
+
+
+def _is_of_here(memory: Memory, stated: str, name: str) -> bool:
+    """Return True for a page of this project, by its id, or name if the id is unknown."""
+    if memory.project is None:
+        return False
+    if stated == memory.project.id:
+        return True
+    is_known = stated in identity.project_ids(memory.settings.home)
+    return not is_known and name == page_name(memory.project.name)
 
 
 def store(memory: Memory, found: Restoring, batch: str) -> None:
     """Apply what a page brings, in one transaction. Raises StoreUnavailable."""
-    by = Provenance(
-        SOURCE,
-        trust="user" if found.is_own else TRUST,
-        domain=memory.settings.domain or "general",
-    )
+    domain = domain_for(memory.settings).name
+    by = Provenance(SOURCE, trust="user" if found.is_own else TRUST, domain=domain)
     kind = found.store if memory.project else "user"
     made: list[Operation] = []
     for record, seen in found.records:
         payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": list(seen)}
         if record.id in found.rows.get("of", ()):
             payload["rows"] = rows.nothing()
-        made.append(memory.operation("put_record", {**payload, "batch": batch}, by, kind))
+        said = by if record.trust == "user" else by._replace(trust=TRUST)
+        made.append(memory.operation("put_record", {**payload, "batch": batch}, said, kind))
     for entity, text in found.removed:
         gone = {"deletions": [{"entityName": entity, "observations": [text]}], "batch": batch}
         made.append(memory.operation("delete_observations", gone, by, kind))
@@ -117,13 +138,15 @@ def _is_signed(memory: Memory, found: Found) -> bool:
 class _Comparison:
     """A page beside the database that it belongs to."""
 
-    def __init__(self, memory: Memory, found: Found, store: str, own: bool) -> None:
-        self._memory, self._found, self._store, self._own = memory, found, store, own
+    def __init__(self, memory: Memory, found: Found, store: str, signed: bool, mine: bool) -> None:
+        self._memory, self._found, self._store = memory, found, store
+        self._own, self._mine = signed or mine, mine
         self._database: Database | None = memory.database(store, create=False)
         self._left = Left()
         self._items = {item.id: item for item in found.items if item.id}
         self._records: dict[str, tuple[Record, tuple[str, ...]]] = {}
         self._texts: dict[str, str] = {}
+        self._doubted: set[str] = set()
         self._restored = self._edited = self._had_trust = 0
         self._removed: list[tuple[str, str]] = []
 
@@ -170,14 +193,15 @@ class _Comparison:
         is_edited = [page.digest(item.what), page.digest(item.why)] != sums
         live = self._live(id_)
         if live is not None:
-            self._texts[id_] = text_with_reason(record)
-            self._compare(live, record, sums, is_edited)
+            is_taken = self._compare(live, record, sums, is_edited)
+            self._texts[id_] = text_with_reason(record if is_taken else live[0])
             return
         if self._is_forgotten(record):
             self._left.add(FORGOTTEN)
             return
         self._texts[id_] = text_with_reason(record)
-        if not self._own:
+        if not (self._mine or (self._own and not is_edited)):
+            self._doubted.add(id_)
             self._had_trust += record.trust == "user"
             record = _without_trust(record)
         seen = row.get("seen_in")
@@ -191,20 +215,22 @@ class _Comparison:
         record: Record,
         sums: Sequence[Any],
         is_edited: bool,
-    ) -> None:
+    ) -> bool:
+        """Take the edit of a record that memory has; return False if it stays as it is."""
         known, seen = live
         if not is_edited or (known.what, known.why) == (record.what, record.why):
             self._left.add(KNOWN, record.what)
-            return
+            return False
         if [page.digest(known.what), page.digest(known.why)] != list(sums):
             self._left.add(CHANGED_BOTH, record.what)
-            return
-        if not self._own:
+            return False
+        if not self._mine:
             self._left.add(NOT_OURS, record.what)
-            return
+            return False
         changed = known._replace(what=record.what, why=record.why)
         self._records[record.id] = (changed, tuple(seen))
         self._edited += 1
+        return True
 
     def _graph(self) -> dict[str, list[Row]]:
         """Return the rows of the graph that the page has and memory lacks."""
@@ -220,13 +246,19 @@ class _Comparison:
                 if text is None:
                     continue
                 one["text"] = text
-            if not self._own and table == "observations":
+            if table == "observations" and not self._is_trusted(one, row):
                 one |= {"trust": TRUST, "source": SOURCE}
             if not _is_row(table, one):
                 self._left.add(UNREADABLE, str(one))
             elif not self._has(table, one):
                 graph[table].append(one)
         return graph
+
+    def _is_trusted(self, one: Row, row: Row) -> bool:
+        """Return True for an observation whose text stands as this home signed it."""
+        is_edited = "of" in row and str(row["of"]) in self._doubted
+        is_edited |= "sums" in row and [page.digest(str(one["text"]))] != row["sums"]
+        return self._mine or (self._own and not is_edited)
 
     def _observation(self, one: dict[str, Any], row: Row) -> str | None:
         """Return the text of an observation as the page shows it; None if it is not there."""
@@ -238,7 +270,7 @@ class _Comparison:
             return None
         if [page.digest(item.what)] != row.get("sums"):
             before = self._before(str(one.get("entity") or ""), row.get("sums"))
-            if before is not None and not self._own:
+            if before is not None and not self._mine:
                 self._left.add(NOT_OURS, item.what)
                 return None
             self._removed += [(str(one.get("entity")), before)] if before is not None else []
@@ -281,16 +313,16 @@ class _Comparison:
             why=item.why.strip(),
             confidence=PURPOSE,
             id=ids.id_for(f"page\n{item.heading}\n{item.what.strip()}"),
-            trust="user" if self._own else TRUST,
+            trust="user" if self._mine else TRUST,
             source=SOURCE,
             scope="user" if self._store == "user" else "team",
-            domain=settings.domain or "general",
+            domain=domain_for(settings).name,
             project=project.name if project and self._store == "project" else "",
             author=settings.author,
             origin=settings.origin,
             created_at=now,
             valid_from=now,
-            evidence={} if self._own else {IMPORTED: NAME},
+            evidence={} if self._mine else {IMPORTED: NAME},
         )
 
     def _live(self, id_: str) -> tuple[Record, list[str]] | None:

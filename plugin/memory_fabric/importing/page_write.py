@@ -42,6 +42,11 @@ def pages(memory: Memory) -> list[Written]:
     return [_page(memory, database) for database in memory.databases()]
 
 
+def page_name(name: str) -> str:
+    """Return the name of a project as the head of a page can state it."""
+    return name.replace("--", "- -")
+
+
 def _page(memory: Memory, database: Database) -> Written:
     is_project = database.kind == "project" and memory.project is not None
     name = memory.project.name if is_project and memory.project else USER_PAGE
@@ -49,7 +54,7 @@ def _page(memory: Memory, database: Database) -> Written:
     graph = _graph(database)
     title = f"Memories of {name}" if is_project else "Memories for all projects"
     lines = [
-        f"{page.MARK}of {name.replace('--', '- -')} -->",
+        f"{page.MARK}of {page_name(name)} -->",
         f"# {page.inline(title)}",
         "",
         f"Written on {timestamp()[:10]}. `memory-fabric import` reads it back: a text that you "
@@ -63,7 +68,8 @@ def _page(memory: Memory, database: Database) -> Written:
             lines += ["", *page.item_lines(record.what, record.why, _about(record), record.id)]
     direct = {row["id"] for row in graph["observations"] if not row["record"]}
     lines += _entities(graph, direct) + _relations(graph)
-    data = [_data_of(record, seen) for record, seen in found]
+    data: list[Row] = [{"project": memory.project.id if is_project and memory.project else ""}]
+    data += [_data_of(record, seen) for record, seen in found]
     texts = {record.id: text_with_reason(record) for record, _ in found}
     data += [_row_data(table, row, direct, texts) for table, some in graph.items() for row in some]
     signature = signing.signature({"lines": data}, signing.key_of(memory.settings.home))

@@ -49,9 +49,13 @@ def import_file(
         bool,
         typer.Option(
             "--mine",
-            help="A memory page (export --markdown) that was written elsewhere is your own: its "
-            "memories keep their trust.",
+            help="A memory page (export --markdown) that was edited, or written elsewhere, is your "
+            "own: edits are taken, and its memories have your trust.",
         ),
+    ] = False,
+    anyway: Annotated[
+        bool,
+        typer.Option("--here", help="Import a memory page of another project into this one."),
     ] = False,
     take_back: Annotated[
         bool, typer.Option("--undo", help="Take the last import back, in all projects.")
@@ -81,7 +85,7 @@ def import_file(
         memory-fabric import memory.jsonl
     """
     if take_back:
-        if sources or dry_run or every or mine:
+        if sources or dry_run or every or mine or anyway:
             raise BadInput("--undo", "--undo takes no path.", remedy="Use it alone.")
         return import_sources.undo_last(as_json)
     if not sources:
@@ -89,7 +93,7 @@ def import_file(
     if sources == [STREAM]:
         return _import_graph(STREAM, dry_run, as_json)
     if all(is_page(source) for source in sources):
-        return pages.restore(sources, mine=mine, dry_run=dry_run, as_json=as_json)
+        return pages.restore(sources, mine=mine, anyway=anyway, dry_run=dry_run, as_json=as_json)
     known = [recognise(source) for source in sources]
     if known == [(None, sources[0])]:
         return _import_graph(sources[0], dry_run, as_json)
