@@ -28,7 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MAX_BYTES = 256 << 20
+# Some 100,000 memories.
+MAX_BYTES = 32 << 20
 LISTS = ("results", "memories")
 TEXTS = ("memory", "text", "content", "data")
 # Keys of `metadata` that name a project.
