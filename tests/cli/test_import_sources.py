@@ -38,6 +38,25 @@ def first(shell: Shell, words: str) -> str:
     return str(shell.run("recall", words, "--json").json["results"][0]["id"])[-8:]
 
 
+def worked_in(shell: Shell, folder: Path) -> Path:
+    """A repository in which Claude Code has had a session."""
+    (folder / ".git").mkdir(parents=True)
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(folder))
+    past = shell.user_home / ".claude" / "projects" / slug / "s.jsonl"
+    past.parent.mkdir(parents=True)
+    entry = {
+        "type": "user",
+        "uuid": "u",
+        "sessionId": "s",
+        "timestamp": "2025-11-02T10:00:00.000Z",
+        "cwd": str(folder),
+        "message": {"role": "user", "content": "Which tool builds it?"},
+    }
+    past.write_text(json.dumps(entry) + "\n")
+    os.utime(past, (1_762_077_600, 1_762_077_600))
+    return folder
+
+
 def test_an_import_says_first_what_it_leaves_out_and_can_be_taken_back(
     shell: Shell, database: Path
 ) -> None:
@@ -105,21 +124,7 @@ def test_nothing_on_the_machine_is_said_so(shell: Shell) -> None:
 
 
 def test_all_takes_other_projects_into_their_own_memories(shell: Shell, database: Path) -> None:
-    blog = shell.project.parent / "blog"
-    (blog / ".git").mkdir(parents=True)
-    slug = re.sub(r"[^A-Za-z0-9]", "-", str(blog))
-    past = shell.user_home / ".claude" / "projects" / slug / "s.jsonl"
-    past.parent.mkdir(parents=True)
-    entry = {
-        "type": "user",
-        "uuid": "u",
-        "sessionId": "s",
-        "timestamp": "2025-11-02T10:00:00.000Z",
-        "cwd": str(blog),
-        "message": {"role": "user", "content": "Which tool builds the blog?"},
-    }
-    past.write_text(json.dumps(entry) + "\n")
-    os.utime(past, (1_762_077_600, 1_762_077_600))
+    blog = worked_in(shell, shell.project.parent / "blog")
 
     one = imported(shell.run("import", str(database), "--all", "--json"))
     here = shell.run("recall", "Hugo").out
@@ -130,6 +135,21 @@ def test_all_takes_other_projects_into_their_own_memories(shell: Shell, database
     assert "Hugo" not in here
     assert "Hugo builds the blog" in there.out
     assert "blog: 1 change taken back." in back
+
+
+def test_a_name_that_two_projects_have_is_asked_for(shell: Shell, database: Path) -> None:
+    other = worked_in(shell, shell.project.parent / "b" / "shop")
+
+    looked = shell.run("import", str(database), "--dry-run")
+    done = shell.run("import", str(database))
+    empty = shell.run("recall", "queue").out
+    asked = shell.run("import", str(database), "--yes", "--json")
+
+    assert str(other) in looked.err
+    assert done.status == 2
+    assert "--yes" in done.err
+    assert "Redis" not in empty
+    assert imported(asked)["stored"]["records"] == 2
 
 
 def test_an_import_of_instructions_names_file_and_line(shell: Shell) -> None:

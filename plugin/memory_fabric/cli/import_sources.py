@@ -59,9 +59,17 @@ def show_places(as_json: bool) -> int:
 
 
 def import_found(
-    found: Sequence[tuple[Source, str]], *, every: bool, dry_run: bool, as_json: bool
+    found: Sequence[tuple[Source, str]],
+    *,
+    every: bool,
+    dry_run: bool,
+    as_json: bool,
+    yes: bool = False,
 ) -> int:
-    """Say what is new in these sources and what is left out, and store it unless `dry_run`."""
+    """Say what is new in these sources and what is left out, and store it unless `dry_run`.
+
+    Raises BadInput without `yes` if another project has the name by which a source states this one.
+    """
     with environment.open_memory() as memory:
         _expect_writing(memory.settings, dry_run)
         here = here_of(memory, _codex_home())
@@ -71,6 +79,9 @@ def import_found(
         if not as_json:
             for one in plans:
                 _show_plan(one)
+        twins = run.namesakes(memory, here, plans, transcript_roots(os.environ))
+        if twins and not dry_run and not yes:
+            raise _ambiguous(here, twins)
         stored: list[Stored] = []
         if not dry_run and any(one.new or _relations(one) for one in plans):
             with progress.bar("Importing", quiet=as_json) as tell:
@@ -86,8 +97,11 @@ def import_found(
             _plan_as_json(plan) | {"stored": made[number] if made else None}
             for number, plan in enumerate(plans)
         ]
-        show.json_out({"imports": rows, "followed": followed._asdict(), "failures": failures})
+        answer = {"imports": rows, "followed": followed._asdict(), "failures": failures}
+        show.json_out({**answer, "same_name": twins})
         return 0
+    if twins and dry_run:
+        show.warn(str(_ambiguous(here, twins)))
     if any(followed):
         show.line(
             f"Of instruction files that have changed: {followed.new} new, {followed.replaced} "
@@ -97,6 +111,16 @@ def import_found(
     for failure in failures:
         show.warn(failure)
     return 0
+
+
+def _ambiguous(here: Here, twins: Sequence[str]) -> BadInput:
+    also = ", ".join(twins[:MAX_EXAMPLES])
+    return BadInput(
+        "PATH",
+        f"The source names projects without their folder, and {also} may be meant as well as "
+        f"{here.name}.",
+        remedy="Look with --dry-run; --yes imports all of that name into this project.",
+    )
 
 
 def _follow(memory: Memory) -> Followings:

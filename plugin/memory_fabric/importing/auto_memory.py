@@ -52,12 +52,7 @@ def is_folder(path: str) -> bool:
 def read(path: str, here: Here) -> Reading:
     """Read the folder, or one topic file. Raises OSError."""
     left = Left()
-    if os.path.isdir(path):
-        root, texts = path, folders.read_all(path, ENDINGS, left)
-    else:
-        root, name = os.path.split(os.path.realpath(path))
-        one = folders.read_one(root, name, left)
-        texts = [one] if one else []
+    root, texts = folders.read_at(path, ENDINGS, left)
     items: list[Item] = []
     for text in texts:
         items += _index(text, left) if text.name == MAIN else _topic(text)

@@ -60,12 +60,7 @@ def is_folder(path: str) -> bool:
 def read(path: str, here: Here) -> Reading:
     """Read a folder, or one note. Raises OSError."""
     left = Left()
-    if os.path.isdir(path):
-        root, texts = path, folders.read_all(path, ENDINGS, left)
-    else:
-        root, name = os.path.split(os.path.realpath(path))
-        one = folders.read_one(root, name, left)
-        texts = [one] if one else []
+    root, texts = folders.read_at(path, ENDINGS, left)
     items: list[Item] = []
     relations: list[Relation] = []
     for text in texts:

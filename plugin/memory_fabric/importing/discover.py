@@ -1,4 +1,4 @@
-"""What there is to import on this machine for a project; nothing is changed."""
+"""Sources to import on this machine for a project; nothing is changed."""
 
 from __future__ import annotations
 

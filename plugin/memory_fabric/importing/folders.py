@@ -39,6 +39,15 @@ def read_all(folder: str, endings: tuple[str, ...], left: Left) -> list[Text]:
     return found
 
 
+def read_at(path: str, endings: tuple[str, ...], left: Left) -> tuple[str, list[Text]]:
+    """Return the folder and its text files, or a file's folder and this file. Raises OSError."""
+    if os.path.isdir(path):
+        return path, read_all(path, endings, left)
+    root, name = os.path.split(os.path.realpath(path))
+    one = read_one(root, name, left)
+    return root, [one] if one else []
+
+
 def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
     """Return the relative paths of files with these endings below a folder, sorted; none of hidden
     folders.

@@ -13,7 +13,7 @@ from memory_fabric.importing import choose, instructions
 from memory_fabric.importing.items import Here, Left, here_of
 from memory_fabric.models import INSTRUCTIONS, LINE, PLACE
 from memory_fabric.recall.agent_domains import domain_for
-from memory_fabric.store import instruction_files, records, write
+from memory_fabric.store import instruction_files, notices, records, write
 from memory_fabric.store.instruction_files import Followed
 from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.operations.supersede_effects import OPEN
@@ -165,14 +165,21 @@ class _Update:
                 size, mtime_ns = instruction_files.stamp(path)
                 followed[name] = known._replace(size=size, mtime_ns=mtime_ns)
                 instruction_files.save(database, followed)
-                self._memory.fail(
-                    f"instruction files: {name} and the files that it imports have more than "
-                    f"{int(self._bytes) >> 10} KB, so their change was not read. Run "
-                    f"memory-fabric import {name}"
-                )
+                self._tell(name)
             return None
         self._bytes = budget.left
         return found
+
+    def _tell(self, name: str) -> None:
+        """Leave a notice that a file is too large to be followed."""
+        text = (
+            f"{name} and the files that it imports have more than {int(self._bytes) >> 10} KB, so "
+            f"their change was not read; run memory-fabric import {name}"
+        )
+        try:
+            notices.add(self._memory.settings.home, text)
+        except (OSError, TimeoutError) as error:
+            self._memory.fail(f"notices: {error}")
 
     def _one(self, database: Database, name: str, one: File | None) -> bool:
         """Bring the records of one file up to date; return False if some are left."""

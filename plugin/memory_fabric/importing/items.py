@@ -1,4 +1,4 @@
-"""What a reader returns: statements of another program's memory, and what it left out and why."""
+"""Results of readers: statements of another program's memory, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LeftOut(Value):
 
 
 class Reading(Value):
-    """What was read of a source: statements in the order of the source, and relations of its own.
+    """The content of a source: statements in the order of the source, and relations of its own.
 
     `files` are the files that it was read from; `notes` are sentences for the person.
     """
@@ -97,7 +97,7 @@ class Left:
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
-        """What was left out, in the order in which the reasons were met."""
+        """All that was left out, in the order in which the reasons were met."""
         return tuple(self._found.values())
 
 

@@ -47,7 +47,7 @@ OBSERVATION = "o"
 
 
 class Restoring(Value):
-    """What a page brings: records to put with their sessions, rows of the graph, and counts.
+    """The content of a page: records to put with their sessions, rows of the graph, and counts.
 
     `is_own` is True if unchanged memories keep their trust; `had_trust` counts those that lose the
     user's. `removed` are observations whose text was edited.

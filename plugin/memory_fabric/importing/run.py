@@ -30,7 +30,7 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(Value):
-    """What an import stores in one project: the folder that it is opened by, its name."""
+    """The statements for one project: the folder that it is opened by, its name."""
 
     folder: str
     name: str
@@ -38,7 +38,10 @@ class Part(Value):
 
 
 class Plan(Value):
-    """What was found in a source: its parts by project, and all that is left out."""
+    """The statements of a source by project, and all that is left out.
+
+    `names` are those by which the source names this project, where it states no folder.
+    """
 
     source: Source
     path: str
@@ -46,6 +49,7 @@ class Plan(Value):
     parts: tuple[Part, ...]
     left: tuple[LeftOut, ...]
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def new(self) -> int:
@@ -78,7 +82,9 @@ def plan(
         parts.append(_part(memory, source, some, folder, now))
         left.extend(parts[-1].choice.left)
     found = len(reading.items) + sum(one.number for one in reading.left)
-    return Plan(source, path, found, tuple(parts), left.all, reading.notes)
+    here_ = [item.project for item in groups[""] if item.project]
+    names = tuple(dict.fromkeys(name for name in here_ if not os.path.isabs(name)))
+    return Plan(source, path, found, tuple(parts), left.all, reading.notes, names)
 
 
 def store(
@@ -127,6 +133,27 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
             if one.place.root not in some:
                 some.append(one.place.root)
     return found or {"": []}
+
+
+def namesakes(
+    memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]
+) -> list[str]:
+    """Return the folders of other projects that a source would name as it names this one.
+
+    `roots` are the folders of clients' transcripts, which know these projects.
+    """
+    stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
+    if not stated:
+        return []
+    own = memory.project.id if memory.project else ""
+    found = set()
+    for one in past_sessions(memory.settings, roots, time.time()):
+        place = one.place
+        is_other = not place.gone and place.root not in here.roots and (not own or place.id != own)
+        names = {place.name.casefold(), os.path.basename(place.root).casefold()}
+        if is_other and names & stated and os.path.isdir(place.root):
+            found.add(place.root)
+    return sorted(found)
 
 
 def _of_here(reading: Reading, here: Here, left: Left) -> list[Item]:

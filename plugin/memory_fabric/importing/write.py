@@ -22,7 +22,7 @@ BATCH = 400
 
 
 class Stored(Value):
-    """What was stored: records, entities with relations that the source states, and the batch."""
+    """The numbers of stored records and of relations between entities, and the batch."""
 
     records: int = 0
     relations: int = 0

@@ -57,6 +57,14 @@ def import_file(
         bool,
         typer.Option("--here", help="Import a memory page of another project into this one."),
     ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            help="Import statements by the name of the project also where another project on this "
+            "machine has the same name.",
+        ),
+    ] = False,
     take_back: Annotated[
         bool, typer.Option("--undo", help="Take the last import back, in all projects.")
     ] = False,
@@ -105,7 +113,9 @@ def import_file(
                 remedy="Import it alone; it is read as a graph file.",
             )
     found = [(kind, path) for kind, path in known if kind is not None]
-    return import_sources.import_found(found, every=every, dry_run=dry_run, as_json=as_json)
+    return import_sources.import_found(
+        found, every=every, dry_run=dry_run, as_json=as_json, yes=yes
+    )
 
 
 def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
