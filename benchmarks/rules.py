@@ -36,12 +36,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
-from memory_fabric.recall.session_block import SESSION_CHARS
-from memory_fabric.text import stem
 from replays.figures import Share
 from replays.hooks import ROOT, Hooks, installed_clock
 from replays.replay import memory_md, rows, with_lines
 from replays.told import Ids, Unresolved, covered, folded, words_of
+
+sys.path.insert(0, os.path.join(ROOT, "plugin"))
+from memory_fabric.recall.session_block import SESSION_CHARS
+from memory_fabric.text import stem
 
 # A record's line besides its sentence: type, date, id.
 LINE_CHARS = 40

@@ -38,6 +38,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "hook": ("--help",),
     "serve": ("--help",),
     "demo": ("--help",),
+    "statusline": ("--help",),
 }
 NAMES = [command.name for command in COMMANDS]
 # One of each way to work: the same code stands before all of them.

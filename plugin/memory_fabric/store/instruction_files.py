@@ -127,7 +127,7 @@ def _databases(memory: Memory) -> list[Database]:
         try:
             database = memory.database(kind, create=False)
         except (StoreUnavailable, DeadlinePassed) as error:
-            memory.fail(f"instruction files: {error}")
+            memory.fail(f"graph ({kind}): {error}")
             continue
         if database is not None and database not in found:
             found.append(database)
