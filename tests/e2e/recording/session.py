@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pexpect
@@ -82,10 +83,20 @@ class Recorder:
         """Keep the screen as a frame."""
         self.frames.append(Frame(seconds, self.title, self.screen.snapshot()))
 
+    def leave(self) -> None:
+        """End the client as a person does: one that was killed starts otherwise the next time."""
+        with suppress(pexpect.EOF):
+            for _ in range(2):
+                self.terminal.sendcontrol("c")
+                self._read_until_quiet()
+            self.terminal.expect(pexpect.EOF)
+        self.close()
+
     def close(self) -> None:
         """End the client as closing its terminal does."""
-        os.kill(self.terminal.pid, signal.SIGKILL)  # a question on the screen keeps others off
-        self.terminal.wait()
+        if self.terminal.isalive():
+            os.kill(self.terminal.pid, signal.SIGKILL)  # a question on the screen keeps others off
+            self.terminal.wait()
         self.terminal.close()
         if self.screen.unknown:
             raise SystemExit(f"not understood of the terminal's output: {self.screen.unknown}")
@@ -123,7 +134,7 @@ def _monday(home: Home) -> list[Frame]:
         recorder.wait("memory-fabric remembered rule")
         recorder.type(DECISION)
         recorder.wait("memory-fabric remembered decision")
-        recorder.close()
+        recorder.leave()
     return recorder.frames
 
 
