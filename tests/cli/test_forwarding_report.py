@@ -12,7 +12,8 @@ import pytest
 from cli.shell import Shell
 from memory_fabric.forward_target import ingest_address
 from memory_fabric.forwarding.sender import LOCK
-from memory_fabric.store import files, spool
+from memory_fabric.store import files
+from memory_fabric.store.queues import spool
 from receiver import Receiver, Says
 
 NOWHERE = "http://127.0.0.1:9/v1/memory/ingest"

@@ -13,9 +13,9 @@ from cli.terminal import finish, start
 from memory_fabric.config import read_settings
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import ingest_queue
-from memory_fabric.store.ingest_queue import Accepted
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Accepted
 
 SUMMARY = "We decided to use Redis for sessions because Postgres was too slow."
 

@@ -14,7 +14,7 @@ from e2e.harness.result import blocks
 from e2e.harness.script import Script
 from e2e.harness.tiers import rows
 from launchers.support import until
-from memory_fabric.store import spool
+from memory_fabric.store.queues import spool
 
 pytestmark = pytest.mark.e2e
 

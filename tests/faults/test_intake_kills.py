@@ -12,8 +12,9 @@ import pytest
 
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph, ingest_queue
+from memory_fabric.store import graph
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue
 from store.support import World, database
 from thorough import first_and_stride
 
@@ -41,7 +42,7 @@ import time
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
 from memory_fabric.ingest.worker import Worker
-from memory_fabric.store import ingest_queue as intake
+from memory_fabric.store.queues import ingest_queue as intake
 from memory_fabric.store.memory import Memory
 settings = read_settings(os.environ, {})
 """

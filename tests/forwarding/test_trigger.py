@@ -10,7 +10,7 @@ import pytest
 
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import trigger
-from memory_fabric.store import spool
+from memory_fabric.store.queues import spool
 
 KEY = "-".join(("a", "plain", "key"))
 URL = "http://127.0.0.1:9/v1/memory/ingest"

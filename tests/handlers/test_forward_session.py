@@ -14,8 +14,9 @@ import pytest
 from memory_fabric.clients.claude_code import transcript
 from memory_fabric.forwarding import sender
 from memory_fabric.handlers.forward_session import BETWEEN
-from memory_fabric.store import files, spool
+from memory_fabric.store import files
 from memory_fabric.store.forget import purge
+from memory_fabric.store.queues import spool
 from simulated_client import SimulatedClient
 
 URL = "http://127.0.0.1:9/v1/memory/ingest"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.ingest import parts
 from memory_fabric.ingest_protocol import MAX_DECISION_CHARS, MAX_DECISIONS, Ingest
-from memory_fabric.store.ingest_queue import Claimed
+from memory_fabric.store.queues.ingest_queue import Claimed
 
 CAME = "2026-03-01T12:00:00.000Z"
 SUMMARY = "We decided to use Redis for sessions because Postgres was too slow."

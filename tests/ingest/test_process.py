@@ -14,10 +14,10 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ingest.process import process_text, try_once
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import ingest_queue
 from memory_fabric.store.history import changes, undo
-from memory_fabric.store.ingest_queue import Accepted
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Accepted
 from memory_fabric.store.tiers import sync
 from simulated_client import SimulatedClient
 from store.support import USER, World, database

@@ -21,9 +21,9 @@ from memory_fabric.ingest import parts, worker
 from memory_fabric.ingest.worker import TooLong, Worker, limited
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import ingest_queue
-from memory_fabric.store.ingest_queue import Accepted
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Accepted
 from store.support import World, database
 
 BY = Provenance("ingest", trust="tool")

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import ingest_queue
-from memory_fabric.store.ingest_queue import Accepted
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Accepted
 from store.support import World
 from thorough import examples
 

@@ -11,8 +11,8 @@ import pytest
 
 from launchers.support import until
 from memory_fabric.forwarding.sender import LOCK
-from memory_fabric.store import spool
 from memory_fabric.store.files import Locked
+from memory_fabric.store.queues import spool
 from receiver import Receiver, Request, Says
 from replay.hook_runner import TESTS, HookRunner, recordings
 

@@ -9,7 +9,7 @@ import pytest
 
 from cli.shell import Shell
 from launchers.support import until
-from memory_fabric.store import spool
+from memory_fabric.store.queues import spool
 from replay.hook_runner import TESTS, HookRunner
 from servers.http.http_server import Serving, serving
 

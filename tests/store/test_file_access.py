@@ -31,7 +31,7 @@ ALLOWED = {
     "store/notices.py": MADE_NEW,
     "store/launch_marks.py": MADE_NEW,
     "store/health/alerts.py": MADE_NEW,
-    "store/spool.py": "the folder itself, to make a rename durable",
+    "store/queues/spool.py": "the folder itself, to make a rename durable",
     "store/health/filesystem.py": SYSTEM,
     "store/sharing/claims_read.py": "looks at kind and size itself, and takes no link",
     "servers/mcp/stdio.py": "/dev/null, in the place of stdout",

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from memory_fabric.config import Settings
-from memory_fabric.store import spool
-from memory_fabric.store.spool import Backlog
+from memory_fabric.store.queues import spool
+from memory_fabric.store.queues.spool import Backlog
 from memory_fabric.text import many
 
 LOCKED = "Nothing was sent: another process is sending or will retry within seconds."

@@ -20,9 +20,10 @@ from typing import Any
 from memory_fabric import ids
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.forwarding.http_client import REFUSED, Answer, Post, over_network
-from memory_fabric.store import files, log, spool, switches
+from memory_fabric.store import files, log, switches
+from memory_fabric.store.queues import spool
+from memory_fabric.store.queues.spool import Item
 from memory_fabric.store.settings_file import settings_of
-from memory_fabric.store.spool import Item
 from memory_fabric.values import Value
 
 LOCK = "sending.lock"

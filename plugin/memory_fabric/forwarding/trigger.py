@@ -12,7 +12,8 @@ import time
 
 from memory_fabric import detached, ids
 from memory_fabric.config import captures
-from memory_fabric.store import notices, spool
+from memory_fabric.store import notices
+from memory_fabric.store.queues import spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

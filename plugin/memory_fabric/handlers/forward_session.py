@@ -12,8 +12,9 @@ from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
-from memory_fabric.store import notices, spool
-from memory_fabric.store.spool import SpoolFull
+from memory_fabric.store import notices
+from memory_fabric.store.queues import spool
+from memory_fabric.store.queues.spool import SpoolFull
 from memory_fabric.text import cut, without_controls, without_injected
 
 TYPE_CHECKING = False

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from memory_fabric.notes.grammar import Note
-    from memory_fabric.store.ingest_queue import Claimed
+    from memory_fabric.store.queues.ingest_queue import Claimed
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10

@@ -10,15 +10,16 @@ from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.ingest import parts
-from memory_fabric.store import ingest_queue, records
+from memory_fabric.store import records
+from memory_fabric.store.queues import ingest_queue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from memory_fabric.store.ingest_queue import Claimed
     from memory_fabric.store.memory import Memory
+    from memory_fabric.store.queues.ingest_queue import Claimed
 
 
 def process_text(

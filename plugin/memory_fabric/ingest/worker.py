@@ -18,10 +18,11 @@ from memory_fabric import ids, processes
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.ingest.process import try_once
-from memory_fabric.store import ingest_queue, log
+from memory_fabric.store import log
 from memory_fabric.store.database import Database
-from memory_fabric.store.ingest_queue import Claimed
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.timeout import again, time_limit
 

@@ -16,10 +16,10 @@ from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.servers.http import batching as group
 from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store import ingest_queue as queue
 from memory_fabric.store.database import Database
-from memory_fabric.store.ingest_queue import Accepted, IdempotencyConflict
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue as queue
+from memory_fabric.store.queues.ingest_queue import Accepted, IdempotencyConflict
 from servers.mcp_clients import settings
 
 WAIT_S = 20

@@ -13,12 +13,13 @@ from memory_fabric.ids import timestamp
 from memory_fabric.ingest.process import try_once
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import backup, ingest_queue, write
+from memory_fabric.store import backup, write
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, describe, undo
-from memory_fabric.store.ingest_queue import Accepted, Claimed, IdempotencyConflict
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import copy_project
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, IdempotencyConflict
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, database, entity
 
@@ -326,7 +327,7 @@ ACCEPT_AND_DIE = """
 import os, signal
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.store import ingest_queue as intake
+from memory_fabric.store.queues import ingest_queue as intake
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.forget import purge as purging
 memory = Memory.open(read_settings(os.environ, {}))

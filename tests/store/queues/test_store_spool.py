@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.store import spool
-from memory_fabric.store.spool import SpoolFull
+from memory_fabric.store.queues import spool
+from memory_fabric.store.queues.spool import SpoolFull
 
 HERE, THERE = "http://127.0.0.1:9/v1/memory/ingest", "https://other.example/v1/memory/ingest"
 NOW_S = 1_800_000_000.0

@@ -19,13 +19,13 @@ from memory_fabric.config import transcript_roots
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.learning import plan
 from memory_fabric.learning.plan import Session
-from memory_fabric.store import ingest_queue
 from memory_fabric.store.health import status as health
 from memory_fabric.store.health import unreadable_counts
-from memory_fabric.store.ingest_queue import Backlog
 from memory_fabric.store.log import late_events
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import Backlog
 from memory_fabric.store.sharing import location, remote_records
 from memory_fabric.text import many
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric.cli import forwarding_report
 from memory_fabric.cli.doctor.finding import OK, WARNING, Check, Sight
 from memory_fabric.forwarding import trigger
-from memory_fabric.store import spool
+from memory_fabric.store.queues import spool
 
 
 def receiver(sight: Sight) -> Check:

@@ -16,14 +16,20 @@ from memory_fabric.models import Provenance
 from memory_fabric.servers import refresh
 from memory_fabric.servers.http import responses
 from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store import files, ingest_queue, switches
+from memory_fabric.store import files, switches
+from memory_fabric.store.queues import ingest_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory_fabric.ingest_protocol import Ingest
-    from memory_fabric.store.ingest_queue import Accepted, Backlog, IdempotencyConflict, QueuedText
     from memory_fabric.store.memory import Memory
+    from memory_fabric.store.queues.ingest_queue import (
+        Accepted,
+        Backlog,
+        IdempotencyConflict,
+        QueuedText,
+    )
 
     Outcome = Accepted | IdempotencyConflict
     Waiting = tuple[Ingest, asyncio.Future[Outcome]]

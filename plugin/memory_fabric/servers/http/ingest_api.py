@@ -13,7 +13,7 @@ from starlette.responses import Response
 from memory_fabric.servers.http.bodies import whole_body
 from memory_fabric.servers.http.ingest_body import ingest_in
 from memory_fabric.servers.http.responses import Refused, of_error, refusal
-from memory_fabric.store.ingest_queue import IdempotencyConflict
+from memory_fabric.store.queues.ingest_queue import IdempotencyConflict
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -22,7 +22,8 @@ from memory_fabric.models import Provenance
 from memory_fabric.servers.team import keys
 from memory_fabric.servers.team.errors import of_database
 from memory_fabric.store import write
-from memory_fabric.store.ingest_queue import (
+from memory_fabric.store.operations.ingest_effects import digest
+from memory_fabric.store.queues.ingest_queue import (
     FIRST_RETRY_S,
     MAX_ATTEMPTS,
     MAX_ERROR_CHARS,
@@ -32,7 +33,6 @@ from memory_fabric.store.ingest_queue import (
     IdempotencyConflict,
     QueuedText,
 )
-from memory_fabric.store.operations.ingest_effects import digest
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from memory_fabric.servers.team.access import Busy
 from memory_fabric.servers.team.errors import NoMember, Unauthorized
 from memory_fabric.servers.team.guard import DIGEST
 from memory_fabric.servers.team.mcp_server import McpServer
-from memory_fabric.store.ingest_queue import IdempotencyConflict
+from memory_fabric.store.queues.ingest_queue import IdempotencyConflict
 from memory_fabric.viewer.page import page
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from memory_fabric import models
 from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.store import ingest_queue
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.migrations import MIGRATIONS
 from memory_fabric.store.operations.shapes import SHAPES
+from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.tiers import memory_md
 
 # Words without a constant: fields of lines in files and of session notes, and the joint between a

@@ -21,7 +21,7 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import backup, files, journal, spool
+from memory_fabric.store import backup, files, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, purge_steps
 from memory_fabric.store.forget import plan as forget_plan
@@ -30,6 +30,7 @@ from memory_fabric.store.forget.purge_plan import Plan, asked, planned, target_i
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.history import resolve, trace
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
 from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.text import first_of, one_line

@@ -19,7 +19,7 @@ from memory_fabric.store.forget import purge_team, scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.health import repair
-from memory_fabric.store.ingest_queue import PURGED
+from memory_fabric.store.queues.ingest_queue import PURGED
 from memory_fabric.store.sqlite import as_address
 from memory_fabric.text import index_extra
 

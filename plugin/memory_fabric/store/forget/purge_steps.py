@@ -12,7 +12,7 @@ from dataclasses import replace
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
-from memory_fabric.store import backup, files, journal, launch_marks, records, signing, spool, write
+from memory_fabric.store import backup, files, journal, launch_marks, records, signing, write
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.domains import callers
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
@@ -21,6 +21,7 @@ from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.graph_file import exchange, sync_state
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
 from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.text import many

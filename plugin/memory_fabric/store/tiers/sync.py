@@ -186,7 +186,7 @@ def expire_episodes(memory: Memory, before: str) -> None:
 
 def expire_texts(memory: Memory, before: str) -> None:
     """Erase the words of ingested texts processed before that time; their rows and records stay."""
-    from memory_fabric.store import ingest_queue  # once a day, and no hook waits for it
+    from memory_fabric.store.queues import ingest_queue  # once a day, and no hook waits for it
 
     for database in memory.databases():
         with database.transaction() as c:

@@ -15,8 +15,8 @@ from memory_fabric.text import cut, encodable, many, one_line
 
 if TYPE_CHECKING:
     from memory_fabric.ingest_protocol import Ingest
-    from memory_fabric.store.ingest_queue import Backlog, QueuedText
     from memory_fabric.store.memory import Memory
+    from memory_fabric.store.queues.ingest_queue import Backlog, QueuedText
 
 LIMIT, MAX_LIMIT = 50, 1_000_000
 # No system has a larger one.
@@ -125,7 +125,7 @@ def _work(worker: str, parent: int, *, once: bool, as_json: bool) -> int:
 
 
 def _list(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int:
-    from memory_fabric.store import ingest_queue
+    from memory_fabric.store.queues import ingest_queue
 
     if done:
         found = ingest_queue.newest_done(memory, limit)
@@ -143,7 +143,7 @@ def _list(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int:
 
 def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[QueuedText]:
     """Return the texts with these ids, or all dead ones. Raises NotFound or BadInput."""
-    from memory_fabric.store import ingest_queue
+    from memory_fabric.store.queues import ingest_queue
 
     if not everything:
         return list(dict.fromkeys(ingest_queue.find_by_short_id(memory, text) for text in named))
@@ -156,7 +156,7 @@ def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[Queue
 
 
 def _show(memory: Memory, one: QueuedText, as_json: bool) -> int:
-    from memory_fabric.store import ingest_queue
+    from memory_fabric.store.queues import ingest_queue
 
     kept = ingest_queue.ingest_of(memory, one.id)
     if kept is None:
@@ -190,7 +190,7 @@ def _show(memory: Memory, one: QueuedText, as_json: bool) -> int:
 def _retry(memory: Memory, chosen: list[QueuedText], as_json: bool) -> int:
     import time
 
-    from memory_fabric.store import ingest_queue
+    from memory_fabric.store.queues import ingest_queue
 
     number = ingest_queue.retry(memory, [one.id for one in chosen], time.time())
     if as_json:
@@ -207,7 +207,7 @@ def _retry(memory: Memory, chosen: list[QueuedText], as_json: bool) -> int:
 
 
 def _drop(memory: Memory, chosen: list[QueuedText], yes: bool, as_json: bool) -> int:
-    from memory_fabric.store import ingest_queue
+    from memory_fabric.store.queues import ingest_queue
 
     if as_json and not yes:
         show.json_out({"dropped": 0, "would_drop": [_as_json(one) for one in chosen]})
