@@ -8,14 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from e2e.harness.others import Call, Machine, Session
+from e2e.harness.others import NOTE, QUESTION, RULE, STYLE, Call, Machine, Session
 
 pytestmark = pytest.mark.e2e
 
-RULE = "The analytics service must use PostgreSQL because it handles our query load"
-NOTE = f'Done.\n\nNoted rule: {RULE}. From: "{RULE}"'
-QUESTION = "Which database should the analytics service talk to?"
-STYLE = "Handlers in src/api return problem+json"
 OWN_HOOKS = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}\n'
 PATCH = "*** Begin Patch\n*** Add File: src/api/users.py\n+x = 1\n*** End Patch\n"
 

@@ -9,21 +9,24 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from e2e.harness.home import ATTENDED, REPOSITORY, passed_on, path_without_our_own_venv
+from e2e.harness.loopback import Handler, Loopback
 
 PACKAGES = REPOSITORY / "tests/e2e/other-clients/node_modules"
 CODEX = PACKAGES / "@openai/codex/bin/codex.js"
 QWEN = PACKAGES / "@qwen-code/qwen-code/cli-entry.js"
 PROGRAM = REPOSITORY / "bin/memory-fabric"
 PATIENCE_S = 60
+# A rule that is said and noted in one session, a question about it, and a rule about files.
+RULE = "The analytics service must use PostgreSQL because it handles our query load"
+NOTE = f'Done.\n\nNoted rule: {RULE}. From: "{RULE}"'
+QUESTION = "Which database should the analytics service talk to?"
+STYLE = "Handlers in src/api return problem+json"
 _NUMBERS = itertools.count(1)
 # A model of the client's own list: only these are offered its tool for patches.
 CODEX_MODEL = "gpt-5.5"
@@ -212,19 +215,13 @@ def _completion_chunks(turn: Turn) -> bytes:
     return "".join(f"data: {json.dumps(c)}\n\n" for c in chunks).encode() + b"data: [DONE]\n\n"
 
 
-class Stub:
+class Stub(Loopback):
     """Answers each request that offers tools with the next turn, as a stream; a context manager."""
 
     def __init__(self, encode: Callable[[Turn], bytes], turns: Sequence[Turn]) -> None:
+        super().__init__(_Handler)
         self.requests: list[Json] = []
-        self._encode, self._turns, self._lock = encode, list(turns), threading.Lock()
-        self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    @property
-    def url(self) -> str:
-        """The address of the server."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        self._encode, self._turns = encode, list(turns)
 
     def take(self, body: Json) -> bytes:
         """Record a request, and return the stream that answers it."""
@@ -234,45 +231,11 @@ class Stub:
             self.requests.append(body)
             return self._encode(self._turns.pop(0) if self._turns else "OK.")
 
-    def __enter__(self) -> Stub:
-        self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, stub: Stub) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.stub = stub
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: requests are kept, not printed."""
-
+class _Handler(Handler):
     def do_GET(self) -> None:
-        self._reply(b'{"data": [], "models": []}', "application/json")
+        self.reply(b'{"data": [], "models": []}')
 
     def do_POST(self) -> None:
         body: Json = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
-        self._reply(cast(_Server, self.server).stub.take(body), "text/event-stream")
-
-    def _reply(self, payload: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
+        self.reply(self.stub.take(body), "text/event-stream")

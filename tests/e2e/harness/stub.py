@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import cast
 
+from e2e.harness.loopback import Handler, Loopback
 from e2e.harness.script import Script
 from e2e.harness.wire import Cue, Json, answer, classify, request_text, stream_events
 
@@ -33,21 +30,14 @@ class Request:
         return tuple(tool["name"] for tool in self.body.get("tools", []) if "name" in tool)
 
 
-class StubAPI:
+class StubAPI(Loopback):
     """Answers as the script says, on a free loopback port; a context manager."""
 
     def __init__(self, script: Script) -> None:
+        super().__init__(_Handler)
         self.requests: list[Request] = []
         self.summary = script.summary
         self._queues = {"main": list(script.main), "subagent": list(script.subagent)}
-        self._lock = threading.Lock()
-        self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    @property
-    def url(self) -> str:
-        """The value for ANTHROPIC_BASE_URL."""
-        return f"http://127.0.0.1:{self._server.server_port}"
 
     def queue(self, *turns: Cue) -> None:
         """Append turns to the main loop's queue."""
@@ -72,64 +62,27 @@ class StubAPI:
         queue = self._queues[kind]
         return queue.pop(0) if queue else "OK."
 
-    def __enter__(self) -> StubAPI:
-        self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, stub: StubAPI) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.stub = stub
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that hangs up half-way is none of a test's business."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: requests are kept, not printed."""
-
+class _Handler(Handler):
     def do_GET(self) -> None:
-        self._reply(b'{"data": [], "has_more": false}')
+        self.reply(b'{"data": [], "has_more": false}')
 
     def do_HEAD(self) -> None:
-        self._reply(b"")
+        self.reply(b"")
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.partition("?")[0]
         if path.endswith("/count_tokens"):
-            return self._reply(json.dumps({"input_tokens": max(1, len(raw) // 4)}).encode())
+            return self.reply(json.dumps({"input_tokens": max(1, len(raw) // 4)}).encode())
         if not path.endswith("/v1/messages"):
-            return self._reply(b"{}")
+            return self.reply(b"{}")
         body: Json = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        message = cast(_Server, self.server).stub.take(body, headers)
+        message = self.stub.take(body, headers)
         if body.get("stream"):
             return self._stream(message)
-        return self._reply(json.dumps(message).encode())
-
-    def _reply(self, payload: bytes) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
+        return self.reply(json.dumps(message).encode())
 
     def _stream(self, message: Json) -> None:
         self.send_response(200)
