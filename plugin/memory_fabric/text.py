@@ -48,6 +48,7 @@ _LETTERS = _Letters()
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 # Only ASCII: other scripts have no CamelCase.
 _KINDS = _Kinds()
+_ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
@@ -170,6 +171,8 @@ def _without_possessives(text: str) -> str:
 def camel_parts(text: str) -> list[str]:
     """Return the parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
     parts: list[str] = []
+    if text.isascii() and not _may_be_camel(text.encode().translate(_ASCII_KINDS)):
+        return parts
     for word in runs(text):
         # A fast path: most words are lower case after their first letter, and have one part.
         if word[1:].islower():
@@ -179,6 +182,10 @@ def camel_parts(text: str) -> list[str]:
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
+
+
+def _may_be_camel(kinds: bytes) -> bool:
+    return b"aA" in kinds or b"0A" in kinds or b"AAa" in kinds
 
 
 def _parts(word: str, kinds: str) -> list[str]:

@@ -43,12 +43,10 @@ def may_hold_secret(text: str) -> bool:
 
 
 def _may_hold(text: str) -> bool:
-    if _is_id(text):
+    signs = possible(text)
+    if not signs or _is_id(text):
         return False
     text = text.replace(CLOSE_FENCE, "")  # our own mark, which would look like one of those
-    signs = possible(text)
-    if not signs:
-        return False
     folded = text.casefold()
     return any(signs >> place & 1 and sign(text, folded) for place, sign in enumerate(SIGNS))
 
@@ -134,11 +132,25 @@ def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
 
 def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
     """The same JSON object as `redacted_object` leaves it."""
-    if not _is_doubtful(value):
-        return dict(value)
-    from memory_fabric.redaction.redact import redacted_object
+    if any(_NAMED[str(key)] for key in value):
+        from memory_fabric.redaction.redact import redacted_object  # late: such keys are rare
 
-    return redacted_object(value, without_secrets)  # most texts were looked at before
+        return redacted_object(value, without_secrets)
+    return {without_secrets(str(key)): _value_without(part) for key, part in value.items()}
+
+
+def _value_without(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, dict):
+        return object_without_secrets(value)
+    if is_command_line(value) and may_hold_secret(" ".join(value)):
+        from memory_fabric.redaction.redact import redacted  # late: such lists are rare
+
+        return redacted(value)
+    if isinstance(value, list | tuple):
+        return [_value_without(part) for part in value]
+    return value
 
 
 def _may_name_secret(key: str) -> bool:
@@ -148,14 +160,3 @@ def _may_name_secret(key: str) -> bool:
 
 # The keys of what is written are few.
 _NAMED = Memo(_may_name_secret, 256)
-
-
-def _is_doubtful(value: Any) -> bool:
-    if isinstance(value, str):
-        return may_hold_secret(value)
-    if isinstance(value, dict):
-        named = any(_NAMED[str(key)] for key in value)
-        return named or any(_is_doubtful(part) for pair in value.items() for part in pair)
-    if is_command_line(value) and may_hold_secret(" ".join(value)):
-        return True
-    return isinstance(value, list | tuple) and any(map(_is_doubtful, value))

@@ -15,7 +15,9 @@ from bisect import bisect_left
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.redaction.redact import redact
+from memory_fabric.redaction.secret_signs import is_command_line
 from memory_fabric.store import bulk_load, files, graph, write
 from memory_fabric.store.bulk_load import Loaded, entity_object, relation_object
 from memory_fabric.values import Value
@@ -147,8 +149,16 @@ def content_of(lines: Iterable[bytes]) -> bytes:
 def cleaned(item: Item) -> Item:
     """Return the item as it would be stored: redacted."""
     if isinstance(item, Entity):
+        texts = item.observations
+        if not is_command_line(texts) and not any(map(_is_suspect, (*item[:2], *texts))):
+            return item
         return _entity(write.cleaned(entity_object(item)))
     return _relation(write.cleaned(relation_object(item)))
+
+
+def _is_suspect(text: str) -> bool:
+    """True if storing may change a text that was read: by redaction, or a tag of ours in it."""
+    return "<" in text or may_hold_secret(text)
 
 
 def import_file(

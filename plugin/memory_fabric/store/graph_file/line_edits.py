@@ -68,12 +68,10 @@ class _Touched:
         self.relations: dict[Relation, bool] = {}
         self.is_plain = True
 
-    @property
-    def all(self) -> dict[str | Relation, bool]:
-        """Names and relations in the order of lines."""
-        parts: dict[str | Relation, bool] = dict(self.names)
-        parts.update(self.relations)
-        return parts
+    def all(self) -> Iterator[tuple[str | Relation, bool]]:
+        """Yield names and relations in the order of lines."""
+        yield from self.names.items()
+        yield from self.relations.items()
 
     def __len__(self) -> int:
         return len(self.names) + len(self.relations)
@@ -123,7 +121,7 @@ def edits_since(db: Database, state: State, agreed: Agreed) -> Found | None:
     now = _lines_now(db, touched)
     added: list[bytes] = []
     replaced: dict[bytes, bytes] = {}
-    for part, is_new in touched.all.items():
+    for part, is_new in touched.all():
         old = [] if is_new else agreed.lines_of(part)
         if len(old) > 1:
             return None

@@ -74,7 +74,8 @@ def _removed_since(
 
     If both sides have changed a type since, the file wins.
     """
-    both = own_writes.parts_of(were) & own_writes.parts_of(stated)
+    removed = own_writes.parts_of(were)
+    both = removed & own_writes.parts_of(stated) if removed else set()
     if not both:
         return frozenset()
     held: set[str] = set()
