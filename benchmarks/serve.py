@@ -29,7 +29,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from driver import Ours, with_packages
-from server import Graph
+from server_graph import Graph
 from serving import Load, Serving
 
 OBSERVATIONS = 10_000
