@@ -27,9 +27,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from processes import Sample, interpreter, quantile, timed
+
+if TYPE_CHECKING:
+    from memory_fabric.store.memory import Memory
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLUGIN = os.path.join(ROOT, "plugin")
@@ -145,8 +148,13 @@ def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], li
     # A child of its own: what it needed for building would count as the memory of every hook.
     command = [sys.executable, os.path.abspath(__file__), "--build", folder]
     subprocess.run([*command, "--sizes", str(size), "--user", str(user)], check=True)
+    return measure_built(folder, size, runs)
+
+
+def measure_built(folder: str, size: int, runs: int) -> tuple[list[Row], list[Sample]]:
+    """The rows for a memory that is there, and the bare starts between them."""
     bare_command = [interpreter(), "-I", "-S", "-c", "pass"]
-    environ = _environ(folder)
+    environ = environ_of(folder)
     bare: list[Sample] = []
     samples: dict[str, tuple[Step, list[tuple[int, Sample]]]] = {}
     for run in range(-1, runs):  # run -1 warms caches and counts for nothing
@@ -266,7 +274,7 @@ def bind(folder: str, on: bool) -> None:
     from memory_fabric.models import WHEN, Provenance, Record
     from memory_fabric.store.memory import Memory
 
-    memory = Memory.open(read_settings(_environ(folder), {}))
+    memory = Memory.open(read_settings(environ_of(folder), {}))
     found = memory.find_records("json_extract(body, '$.evidence.when') IS NOT NULL")
     if on and not found:
         by = Provenance("cli", trust="user")
@@ -280,18 +288,9 @@ def bind(folder: str, on: bool) -> None:
 
 def build(folder: str, size: int, user: int) -> None:
     """A world in `folder` whose project remembers `size` observations, and its user `user`."""
-    sys.path.insert(0, PLUGIN)
-    from memory_fabric.config import read_settings
-    from memory_fabric.models import Entity, Provenance, Record
-    from memory_fabric.store.launch_marks import note_place
-    from memory_fabric.store.memory import Memory
+    memory = opened(folder)
+    from memory_fabric.models import Provenance
 
-    for name in ("home", "project", NO_FIXES, "data"):
-        os.makedirs(os.path.join(folder, name), exist_ok=True)
-    _look_installed(os.path.join(folder, "data"))
-    with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
-        file.write(interpreter() + "\n")
-    memory = Memory.open(read_settings(_environ(folder), {}))
     for store, observations in (("project", size), ("user", user)):
         for batch in batches(store, observations):
             result = memory.write(
@@ -299,6 +298,30 @@ def build(folder: str, size: int, user: int) -> None:
             )
             if result.get("queued"):
                 raise SystemExit(f"the store could not be built: {result}")
+    add_records(memory)
+    memory.close()
+    note_elsewhere(folder)
+
+
+def opened(folder: str) -> Memory:
+    """The memory of a world, whose folders are made here if they are not there."""
+    sys.path.insert(0, PLUGIN)
+    from memory_fabric.config import read_settings
+    from memory_fabric.store.memory import Memory
+
+    if not os.path.isdir(os.path.join(folder, "data")):
+        for name in ("home", "project", NO_FIXES, "data"):
+            os.makedirs(os.path.join(folder, name))
+        _look_installed(os.path.join(folder, "data"))
+        with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
+            file.write(interpreter() + "\n")
+    return Memory.open(read_settings(environ_of(folder), {}))
+
+
+def add_records(memory: Memory) -> None:
+    """Add what a session's hooks tell: standing records, records that prompts ask for, fixes."""
+    from memory_fabric.models import Entity, Provenance, Record
+
     for number in range(RECORDS):
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
@@ -310,10 +333,16 @@ def build(folder: str, size: int, user: int) -> None:
     for number in range(FIXES):
         said = f'make check says "{_error(number)}" after a restart; run ledgerctl heal {number}'
         memory.remember(Record("solution", said), Provenance("assistant"))
-    memory.close()
-    # As the start of a session notes it.
+
+
+def note_elsewhere(folder: str) -> None:
+    """Note the project without fixes, as the start of a session notes it."""
+    from memory_fabric.config import read_settings
+    from memory_fabric.store.launch_marks import note_place
+    from memory_fabric.store.memory import Memory
+
     elsewhere = os.path.join(folder, NO_FIXES)
-    environ = {**_environ(folder), "CLAUDE_PROJECT_DIR": elsewhere}
+    environ = {**environ_of(folder), "CLAUDE_PROJECT_DIR": elsewhere}
     memory = Memory.open(read_settings(environ, {}))
     assert memory.project is not None
     note_place(memory.settings.home, elsewhere, memory.project.id)
@@ -400,7 +429,8 @@ def _report(
     }
 
 
-def _environ(folder: str) -> dict[str, str]:
+def environ_of(folder: str) -> dict[str, str]:
+    """The variables of a hook or command in that world."""
     return {
         "PATH": os.environ.get("PATH", ""),
         "HOME": os.path.join(folder, "home"),
