@@ -199,7 +199,7 @@ def _heard(text: str) -> Heard:
 
 
 def _share(found: Mix, what: str) -> float:
-    return sum(getattr(one, what) for one in found.heard) / len(found.heard)
+    return sum(bool(getattr(one, what)) for one in found.heard) / len(found.heard)
 
 
 def _late(folder: str) -> int:
