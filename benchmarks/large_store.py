@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import hooks
+import hooks_store
 from docstrings import PLACES, Prose, read_prose
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ KINDS = "decision constraint antipattern solution pattern problem".split()
 def build(folder: str, size: int) -> None:
     """Make a world in `folder` whose project remembers `size` observations."""
     prose = read_prose()
-    memory = hooks.opened(folder)
+    memory = hooks_store.opened(folder)
     memory.refresh()
     for store, observations in (("project", size), ("user", USER_OBSERVATIONS)):
         add_graph(memory, prose, store, observations)
@@ -44,12 +44,12 @@ def build(folder: str, size: int) -> None:
         from memory_fabric.models import Provenance
 
         memory.remember(record, Provenance("assistant"))
-    hooks.add_records(memory)
+    hooks_store.add_records(memory)
     memory.flush()
     memory.close()
     if memory.failures:
         raise SystemExit(f"the store could not be built: {memory.failures}")
-    hooks.note_elsewhere(folder)
+    hooks_store.note_elsewhere(folder)
 
 
 def add_graph(memory: Memory, prose: Prose, store: str, observations: int) -> None:
