@@ -9,9 +9,12 @@ import os
 import random
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from processes import interpreter
+
+if TYPE_CHECKING:
+    from memory_fabric.store.memory import Memory
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLUGIN = os.path.join(ROOT, "plugin")
@@ -62,18 +65,9 @@ def bind(folder: str, on: bool) -> None:
 
 def build(folder: str, size: int, user: int) -> None:
     """A world in `folder` whose project remembers `size` observations, and its user `user`."""
-    sys.path.insert(0, PLUGIN)
-    from memory_fabric.config import read_settings
-    from memory_fabric.models import Entity, Provenance, Record
-    from memory_fabric.store.launch_marks import note_place
-    from memory_fabric.store.memory import Memory
+    memory = opened(folder)
+    from memory_fabric.models import Provenance
 
-    for name in ("home", "project", NO_FIXES, "data"):
-        os.makedirs(os.path.join(folder, name), exist_ok=True)
-    _look_installed(os.path.join(folder, "data"))
-    with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
-        file.write(interpreter() + "\n")
-    memory = Memory.open(read_settings(environ_of(folder), {}))
     for store, observations in (("project", size), ("user", user)):
         for batch in batches(store, observations):
             result = memory.write(
@@ -81,6 +75,30 @@ def build(folder: str, size: int, user: int) -> None:
             )
             if result.get("queued"):
                 raise SystemExit(f"the store could not be built: {result}")
+    add_records(memory)
+    memory.close()
+    note_elsewhere(folder)
+
+
+def opened(folder: str) -> Memory:
+    """The memory of a world, whose folders are made here if they are not there."""
+    sys.path.insert(0, PLUGIN)
+    from memory_fabric.config import read_settings
+    from memory_fabric.store.memory import Memory
+
+    if not os.path.isdir(os.path.join(folder, "data")):
+        for name in ("home", "project", NO_FIXES, "data"):
+            os.makedirs(os.path.join(folder, name))
+        _look_installed(os.path.join(folder, "data"))
+        with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
+            file.write(interpreter() + "\n")
+    return Memory.open(read_settings(environ_of(folder), {}))
+
+
+def add_records(memory: Memory) -> None:
+    """Add what a session's hooks tell: standing records, records that prompts ask for, fixes."""
+    from memory_fabric.models import Entity, Provenance, Record
+
     for number in range(RECORDS):
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
@@ -92,8 +110,14 @@ def build(folder: str, size: int, user: int) -> None:
     for number in range(FIXES):
         said = f'make check says "{error_of(number)}" after a restart; run ledgerctl heal {number}'
         memory.remember(Record("solution", said), Provenance("assistant"))
-    memory.close()
-    # As the start of a session notes it.
+
+
+def note_elsewhere(folder: str) -> None:
+    """Note the project without fixes, as the start of a session notes it."""
+    from memory_fabric.config import read_settings
+    from memory_fabric.store.launch_marks import note_place
+    from memory_fabric.store.memory import Memory
+
     elsewhere = os.path.join(folder, NO_FIXES)
     environ = {**environ_of(folder), "CLAUDE_PROJECT_DIR": elsewhere}
     memory = Memory.open(read_settings(environ, {}))
@@ -120,6 +144,7 @@ def batches(store: str, observations: int) -> Iterator[list[dict[str, Any]]]:
 
 
 def environ_of(folder: str) -> dict[str, str]:
+    """The variables of a hook or command in that world."""
     return {
         "PATH": os.environ.get("PATH", ""),
         "HOME": os.path.join(folder, "home"),

@@ -50,6 +50,7 @@ _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(
 _KINDS = _Kinds()
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
+_ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
 _CJK_FROM, _CJK_RANGES = (
     "⺀",
@@ -109,7 +110,7 @@ def runs(text: str) -> list[str]:
 
 def composed(text: str) -> str:
     """Join accents to their letters, as the full-text index does."""
-    if text.isascii() or not any("\u0300" <= c <= "\u036f" for c in text):
+    if text.isascii() or _ACCENTS.isdisjoint(text):
         return text
     import unicodedata  # late: only for separate accents, as in file names of macOS
 
