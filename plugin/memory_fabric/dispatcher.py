@@ -187,7 +187,7 @@ def main() -> None:
     gc.disable()  # the process ends before a reference cycle could matter
     try:
         _serve(os.environ)
-        patterns = sys.modules.get("memory_fabric.language.patterns")
+        patterns = sys.modules.get("memory_fabric.patterns")
         if patterns is not None:  # an event whose text was searched
             patterns.keep()
     finally:  # skips the interpreter's shutdown, which costs half a bare start and could still fail
