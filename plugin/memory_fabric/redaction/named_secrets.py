@@ -23,6 +23,7 @@ from memory_fabric.redaction.secret_values import is_known_form, is_words_of_phr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 _LINE_PARTS = tuple(
     {*secret_signs.NAME_PARTS, *secret_signs.VARIABLE_PARTS, *secret_signs.DUMPED_PARTS}
@@ -48,6 +49,11 @@ _NO_SECRET = frozenset(
 )
 
 
+# One of NAMES begins so, in small letters.
+_HEADS = (
+    "pass secret token api access private client auth credential encryption signing account shared "
+    "storage master license service deploy webhook pwd _auth"
+).split()
 # What follows a value is looked at to tell code and prose from a secret.
 _FOLLOWER_CHARS = 40
 
@@ -68,14 +74,43 @@ def _without_named(line: str) -> str:
         return line
     if is_style(line) or is_definition(line):
         return line
-    line = _named_secret().sub(_hide_named, line)
-    line = _variable().sub(_hide_variable, line)
+    line = _without_values(line, folded)
+    has_sign = "=" in line or ":" in line
+    if has_sign:
+        line = _variable().sub(_hide_variable, line)
     if "=" in line:
         line = _dumped().sub(_hide_dumped, line)
     if '"' in line or "'" in line:
-        line = _connected().sub(_hide_connected, line)
-        line = _called().sub(_hide_called, line)
-    return _spoken_secret().sub(_hide_spoken, line)
+        if "(" in line:
+            line = _connected().sub(_hide_connected, line)
+        if has_sign or "(" in line or "," in line:
+            line = _called().sub(_hide_called, line)
+    folded = line.casefold()
+    if "pass" in folded or " as " in folded or not line.isascii():
+        line = _spoken_secret().sub(_hide_spoken, line)
+    return line
+
+
+def _without_values(line: str, folded: str) -> str:
+    """The line without values that stand behind a name and a sign."""
+    if not line.isascii():
+        return _named_secret().sub(_hide_named, line)
+    # As `sub` does, but only where one of the names begins.
+    places = sorted(at for head in _HEADS for at in _places(folded, head))
+    parts, done = [], 0
+    for place in places:
+        match = _named_secret().match(line, place) if place >= done else None
+        if match is not None:
+            parts += [line[done:place], _hide_named(match)]
+            done = match.end()
+    return "".join([*parts, line[done:]])
+
+
+def _places(folded: str, head: str) -> Iterator[int]:
+    at = folded.find(head)
+    while at >= 0:
+        yield at
+        at = folded.find(head, at + 1)
 
 
 @cached

@@ -29,6 +29,7 @@ from memory_fabric.redaction.secret_values import without
 from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
 from memory_fabric.redaction.secret_words import SEEDS
 from memory_fabric.redaction.spoken_secrets import without_stated
+from memory_fabric.redaction.word_signs import possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,10 +64,12 @@ def redact(text: str) -> str:
 
 def _redacted_once(text: str) -> str:
     """The text after one pass; a second one may find what the marks of the first make plain."""
-    folded = text.casefold()
+    before, folded, signs = text, text.casefold(), possible(text)
     harmless: HarmlessParts | None = None
-    for sign, step in STEPS:
-        if not sign(text, folded):
+    for place, (sign, step) in enumerate(STEPS):
+        if text is not before:
+            before, folded, signs = text, text.casefold(), possible(text)
+        if not (signs >> place & 1 and sign(text, folded)):
             continue
         if harmless is None and step not in (_without_private, without_keys):
             harmless = HarmlessParts(text)
@@ -74,7 +77,6 @@ def _redacted_once(text: str) -> str:
         text = step(text)
         if step is _without_tokens and harmless is not None:
             text = _without_random(harmless.hold_named(text))
-        folded = text.casefold()
     if "[redacted: " in text:
         text = _rest().sub(lambda match: match[1], text)
     return text if harmless is None else harmless.put_back(text)
@@ -297,7 +299,7 @@ def _hide_random(match: re.Match[str]) -> str:
     return f"{lead}[redacted: secret]"
 
 
-# Each step with the sign without which it changes nothing.
+# Each step with the sign without which it changes nothing, in the order of `secret_signs.SIGNS`.
 STEPS: tuple[tuple[Callable[[str, str], bool], Callable[[str], str]], ...] = (
     (secret_signs.private, _without_private),
     (secret_signs.key_block, without_keys),

@@ -35,6 +35,16 @@ _ABOUT = frozenset(
     "timeout interval seconds minutes hours days message error status title text placeholder help description prompt scope scopes "
     "issuer".split()
 )
+# One of these is in every definition without a column's type, an equals sign or a digest in front.
+_OF_DEFINITIONS = (
+    "comment on", "create ", "alter table", "drop ", "select", "insert into", "delete from",
+    "update ", "references ", "primary key", "foreign key", "add column", "constraint ", "char",
+    "binary", "integrity", "resolved", "checksum", "shasum", "sha256", "sha512", "md5", "h1:",
+    "--hash", "commit ", "index ", "tree ", "parent ", "merge: ",
+)  # fmt: skip
+_COLUMN_TYPES = tuple(
+    "text uuid bytea blob json timestamp int bigint serial boolean numeric character".split()
+)
 # Words that stand where a secret would, and are none: values of settings, and names of types.
 _PLACEHOLDERS = frozenset(
     "true false none null undefined required optional changeme example secret password "
@@ -182,7 +192,25 @@ def is_markup(line: str) -> bool:
 
 def is_definition(line: str) -> bool:
     """True if a line is a statement of SQL that holds no value, or one of a lock file."""
-    return bool(_definition().search(line))
+    return _may_define(line) and bool(_definition().search(line))
+
+
+def _may_define(line: str) -> bool:
+    """False only for a line that cannot match: most prose has none of its pieces."""
+    if not line.isascii():
+        return True  # expressions ignore the case of more letters than str.lower does
+    folded = line.lower()
+    words = folded.split()
+    return (
+        "=" in folded
+        or any(piece in folded for piece in _OF_DEFINITIONS)
+        or any(word.startswith(_COLUMN_TYPES) for word in words[1:2])
+        or any(7 <= len(word.strip("*|\\/")) <= 12 and _is_hex(word) for word in words)
+    )
+
+
+def _is_hex(word: str) -> bool:
+    return not word.strip("*|\\/0123456789abcdef")
 
 
 def is_identifier(value: str) -> bool:
