@@ -51,7 +51,9 @@ def main() -> None:
         return
     settings, only_served = pickle.loads(given)
     store = StoreThread(
-        lambda: Memory.open(settings), check=lambda: need_folder(settings.project_dir)
+        lambda: Memory.open(settings),
+        check=lambda: need_folder(settings.project_dir),
+        answers_one=True,
     )
     stores = ProjectStores(store, settings, only_served=only_served)
     handlers = read_routes(stores)
