@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import hooks
+import hooks_store
 import large_commands
 from large_commands import Run
 from large_store import USER_OBSERVATIONS
@@ -82,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report["beside"] = [row._asdict() for row in beside]
         if not options.no_hooks:
             with put_back(folder, needed=bool(options.store)):
-                rows, bare = hooks.measure_built(folder, options.size, options.runs)
+                rows, bare = hooks.measure(folder, options.size, options.runs)
             report["hooks"] = [row._asdict() for row in rows]
             if not options.json:
                 hooks.print_table(rows, options.size, USER_OBSERVATIONS, bare)
@@ -150,8 +151,8 @@ def _copy(folder: str, to: str) -> None:
 def measure(folder: str, runs: int, only: Sequence[str] = ()) -> list[Row]:
     """The rows of all commands, or of some, in one world."""
     environ = {
-        **hooks.environ_of(folder),
-        "PYTHONPATH": hooks.PLUGIN,
+        **hooks_store.environ_of(folder),
+        "PYTHONPATH": hooks_store.PLUGIN,
         "USER": "ann",
         "CLAUDE_CONFIG_DIR": os.path.join(folder, "home", ".claude"),
     }

@@ -50,6 +50,7 @@ _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(
 _KINDS = _Kinds()
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
+_ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
 _CJK_FROM, _CJK_RANGES = (
     "⺀",
@@ -109,7 +110,7 @@ def runs(text: str) -> list[str]:
 
 def composed(text: str) -> str:
     """Join accents to their letters, as the full-text index does."""
-    if text.isascii() or not any("\u0300" <= c <= "\u036f" for c in text):
+    if text.isascii() or _ACCENTS.isdisjoint(text):
         return text
     import unicodedata  # late: only for separate accents, as in file names of macOS
 
@@ -304,10 +305,14 @@ def without_injected(text: str) -> str:
     """Remove this plugin's own blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    import re  # late, as it takes a third of a bare start: only if there may be such a tag
+    from memory_fabric.patterns import (
+        DOTALL,
+        IGNORECASE,
+        pattern,
+    )  # late: few texts hold such a tag
 
     block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
-    return re.sub(block, " ", text, flags=re.DOTALL | re.IGNORECASE)
+    return pattern(block, DOTALL | IGNORECASE).sub(" ", text)
 
 
 def neutralised(text: str) -> str:
@@ -329,10 +334,10 @@ def unfenced(text: str) -> str:
     """Make this plugin's own fences harmless, as texts are stored; the rest stays unchanged."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
-    import re  # late, as it takes a third of a bare start: only if there may be such a tag
+    from memory_fabric.patterns import pattern  # late: few texts hold such a tag
 
     tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
-    return re.sub(tag, r"‹\1\2", text, flags=re.IGNORECASE)
+    return pattern(tag).sub(lambda found: f"‹{found[1]}{found[2]}", text)
 
 
 def _may_hold(text: str, tags: Iterable[str]) -> bool:

@@ -43,6 +43,7 @@ ALLOWED = {
     "setup/extras.py": INSTALLER,
     "semantic/weights.py": INSTALLER,
     "compiled_modules.py": "compiled modules of the package itself",
+    "patterns.py": "compiled expressions of the package itself",
     "team/server/migrate.py": "the schema, a part of the package itself",
     "viewer/page.py": "assets of the package itself",
     "cli/doctor/canary.py": DEMONSTRATION,

@@ -6,7 +6,7 @@ from memory_fabric import ids
 from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.importing.choose import Choice, provenance, store_of
 from memory_fabric.store import records, write
-from memory_fabric.store.graph_file.exchange import create_operations
+from memory_fabric.store.bulk_load import create_operations
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

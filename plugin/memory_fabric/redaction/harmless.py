@@ -8,8 +8,12 @@ has pieces (in small letters) without which it cannot match, and is compiled whe
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from memory_fabric.cache import cached
+from memory_fabric.patterns import exact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 _B64 = r"A-Za-z0-9+/_\-"
 # What follows the head of a block, also quoted, indented, numbered or with `\n` for its line ends.
@@ -76,6 +80,11 @@ _ALWAYS: tuple[tuple[str, str], ...] = (
     # Patterns: in what they match nothing is stated.
     ("\\ [^", r"\((?:[\w ?:|\\.=-]{0,60})\)\[\^?[^\]\n]{1,40}\][*+]|\[\^[^\]\n]{1,40}\][*+]"),
 )  # fmt: skip
+# So long is the longest word, at least, of a text that holds a form with these pieces.
+_LEAST_CHARS = {"": 24, "ag": 60, "hq": 60, "ciq cik": 60, "mi mc mf mh": 24}
+_FORMS = tuple(
+    (tuple(pieces.split()) or ("",), _LEAST_CHARS.get(pieces, 0), form) for pieces, form in _ALWAYS
+)
 _ID = (
     r"(?:request|req|trace|span|parent|correlation|transaction|txn|event|message|msg|change|build|job|"
     r"run|deploy(?:ment)?|invocation|operation|activity|revision|order|object|resource|batch|node|pod|"
@@ -115,8 +124,9 @@ class HarmlessParts:
     def hold_always(self) -> str:
         """The text without what is public or encrypted by its form."""
         folded = self.text.casefold()
-        for pieces, form in _ALWAYS:
-            if not pieces or any(piece in folded for piece in pieces.split()):
+        longest = max(map(len, folded.split()), default=0)
+        for pieces, least_chars, form in _FORMS:
+            if longest >= least_chars and any(piece in folded for piece in pieces):
                 self._set(_compiled(form))
         return self.text
 
@@ -151,6 +161,6 @@ class HarmlessParts:
         return text
 
 
-@cache
+@cached
 def _compiled(shape: str) -> re.Pattern[str]:
-    return re.compile(shape)
+    return exact(shape)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from memory_fabric.cache import Memo
 from memory_fabric.redaction.secret_signs import NAME_PARTS, SIGNS, is_command_line, is_uuid
+from memory_fabric.redaction.word_signs import possible
 from memory_fabric.text import CLOSE_FENCE, encodable
 
 TYPE_CHECKING = False
@@ -45,8 +46,11 @@ def _may_hold(text: str) -> bool:
     if _is_id(text):
         return False
     text = text.replace(CLOSE_FENCE, "")  # our own mark, which would look like one of those
+    signs = possible(text)
+    if not signs:
+        return False
     folded = text.casefold()
-    return any(sign(text, folded) for sign in SIGNS)
+    return any(signs >> place & 1 and sign(text, folded) for place, sign in enumerate(SIGNS))
 
 
 def _is_id(text: str) -> bool:

@@ -17,6 +17,7 @@ from memory_fabric.redaction.secret_words import (
     SEEDS,
 )
 from memory_fabric.redaction.secret_words import SHORT_PASSWORDS as SHORT
+from memory_fabric.text import runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ REACH_CHARS, BACK_CHARS = 120, 80
 MIN_SEED_WORDS = 12
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
-_IN_TABLES = (*PASSWORDS, *SHORT, *PAIRS, *KEYS)
+IN_TABLES = (*PASSWORDS, *SHORT, *PAIRS, *KEYS)
 _DIGITS = frozenset("0123456789")
-# The names of issuers, once they were asked for.
+# The names of issuers, and the places of programs by the first word of their name, once they were
+# asked for.
 _PIECES: list[str] = []
-_EVERY_KEY = (*KEYS, *COMMON_KEYS)
+_BY_FIRST_WORD: dict[str, list[int]] = {}
+EVERY_KEY = (*KEYS, *COMMON_KEYS)
 # Options as they stand behind their dash or slash.
-_OPTIONS = tuple(f"{lead}{name}" for lead in ("-", "/") for name in OPTION_NAMES)
+OPTIONS = tuple(f"{lead}{name}" for lead in ("-", "/") for name in OPTION_NAMES)
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
 PROSE = frozenset(
     """the and for are was not but from with has our should because were after been their which
@@ -55,6 +58,10 @@ PROSE = frozenset(
 )
 # Functions that are given a password.
 CALLS = ("mysqli(", "connect", "client(", "getconnection", "login(", "wifi.begin", "pdo(", "fernet")
+# In quotes between or behind other arguments a value of these may stand.
+QUOTED_NAMES = (*NAME_PARTS, "auth", "salt", "key")
+# Of databases, where a line of a file of passwords names them.
+PORTS = (":54", ":64", ":*:", ":26257:")
 # What a number that opens something is called.
 CODES = ("cod", "cód", "kod", "koodi", "код", "コード", "코드")
 _AROUND = ".,;:!?()[]{}<>\"'`*"
@@ -109,7 +116,7 @@ def header(text: str, folded: str) -> bool:
 def command(text: str, folded: str) -> bool:
     """True if a program stands with one of its options that take a secret."""
     if any(sign in text for sign in ("--", " -", "/p", "pass:", "<<<")) and any(
-        option in folded for option in _OPTIONS
+        option in folded for option in OPTIONS
     ):
         return True
     if "--" in text and any(name in folded for name in OPTION_NAMES):
@@ -121,19 +128,31 @@ def command(text: str, folded: str) -> bool:
         return True
     if ("login" in folded and "password" in folded) or "</" in text or "/>" in text:
         return True
-    if any(port in text for port in (":54", ":64", ":*:", ":26257:")):
+    if any(port in text for port in PORTS):
         return True
     return any(True for _ in programs_in(text, folded))
 
 
 def programs_in(text: str, folded: str) -> Iterator[int]:
     """The places in PROGRAMS of those that could be given a secret in this text."""
+    if not _BY_FIRST_WORD:
+        _index_programs()
+    said = _BY_FIRST_WORD.keys() & runs(folded)
+    if not said:
+        return
     opens: dict[str, bool] = {}  # most programs share their options
-    for place, (names, sign, _) in enumerate(PROGRAMS):
+    for place in sorted({place for word in said for place in _BY_FIRST_WORD[word]}):
+        names, sign, _ = PROGRAMS[place]
         if sign not in opens:
             opens[sign] = sign in text and _opens(text, sign)
         if opens[sign] and any(_has_word(folded, name) for name in names):
             yield place
+
+
+def _index_programs() -> None:
+    for place, (names, _, _) in enumerate(PROGRAMS):
+        for name in names:
+            _BY_FIRST_WORD.setdefault(runs(name)[0], []).append(place)
 
 
 def _opens(text: str, sign: str) -> bool:
@@ -157,7 +176,7 @@ def named(text: str, folded: str) -> bool:
     if (
         ("(" in text or "," in text)
         and any(quote in text for quote in "\"'")
-        and any(name in folded for name in (*NAME_PARTS, "auth", "salt", "key"))
+        and any(name in folded for name in QUOTED_NAMES)
     ):
         return True
     if "=" not in text and ":" not in text:
@@ -170,19 +189,19 @@ def named(text: str, folded: str) -> bool:
 def may_state_secret(text: str, folded: str) -> bool:
     """True if a sentence, a table or a list may say a secret, in any language."""
     for name in _names_in(folded, PAIRS):
-        for start, end in _places(folded, name):
+        for start, end in places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
             if any(map(_is_strange, near.split())):
                 return True
     for name in _names_in(folded, PASSWORDS):
-        if any(_may_state(folded, start, end) for start, end in _places(folded, name)):
+        if any(_may_state(folded, start, end) for start, end in places(folded, name)):
             return True
     for name in _names_in(folded, SHORT):
-        for start, end in _places(folded, name, alone=True):
+        for start, end in places(folded, name, alone=True):
             if _may_state(folded, start, end):
                 return True
-    for name in _names_in(folded, _EVERY_KEY):
-        for start, end in _places(folded, name):
+    for name in _names_in(folded, EVERY_KEY):
+        for start, end in places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
             if any(
                 len(word) >= 8 and _is_mixed(word) and not _is_label(word) for word in near.split()
@@ -203,7 +222,7 @@ def is_table(folded: str) -> bool:
     """True if a line with the name of a secret has columns, and lines behind it."""
     if "\n" not in folded:
         return False
-    names = [name for name in _IN_TABLES if name in folded]
+    names = [name for name in IN_TABLES if name in folded]
     return any(
         any(name in line for name in names)
         and any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
@@ -315,7 +334,7 @@ def _names_in(folded: str, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if name in folded]
 
 
-def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[int, int]]:
+def places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[int, int]]:
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
@@ -358,7 +377,7 @@ def _may_state_pair(folded: str) -> bool:
     return any(
         any(sign in ("/", ":", "|") for sign in folded[end : end + 2])
         for name in _names_in(folded, ACCOUNTS)
-        for _, end in _places(folded, name, alone=True)
+        for _, end in places(folded, name, alone=True)
     )
 
 
@@ -377,7 +396,7 @@ _NEAR_CHARS, _FAR_CHARS, _WORDS_BEHIND, _MIN_CHARS = 24, 400, 5, 6
 
 def _is_given(folded: str, part: str) -> bool:
     """True if the name of a secret stands before something that could be its value."""
-    for _, end in _places(folded, part):
+    for _, end in places(folded, part):
         behind = folded[end : end + _NEAR_CHARS]
         if any(sign in behind for sign in _GIVEN):
             return True
@@ -391,7 +410,7 @@ def _is_given(folded: str, part: str) -> bool:
 
 def _is_assigned(folded: str, part: str) -> bool:
     """True if a variable with this part in its name is given a value."""
-    for _, end in _places(folded, part):
+    for _, end in places(folded, part):
         name, sign, _ = folded[end : end + 64].partition("=")
         if sign and not any(c.isspace() for c in name):
             return True
@@ -401,7 +420,7 @@ def _is_assigned(folded: str, part: str) -> bool:
 def _has_sign_near(folded: str, part: str) -> bool:
     return any(
         "=" in folded[end : end + 40] or ":" in folded[end : end + 40]
-        for _, end in _places(folded, part)
+        for _, end in places(folded, part)
     )
 
 

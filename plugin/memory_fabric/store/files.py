@@ -266,18 +266,30 @@ def read_lines(
     """
     objects: list[dict[str, Any]] = []
     bad: list[int] = []
-    for number, line in enumerate(lines_in(path, max_bytes), start=1):
-        text = line.decode("utf-8", "replace")
-        if number == 1:
-            text = text.removeprefix("\ufeff")
-        if not text.strip():
-            continue
-        value = parsed(text)
+    for number, value in _objects_in(path, max_bytes):
         if value is None:
             bad.append(number)
         else:
             objects.append(value)
     return objects, bad
+
+
+def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
+    """Return the numbers (from 1) of lines of a JSONL file without a JSON object.
+
+    Raises as `read_bytes`.
+    """
+    return [number for number, value in _objects_in(path, max_bytes) if value is None]
+
+
+def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield the number (from 1) and the JSON object of each line that is not empty."""
+    for number, line in enumerate(lines_in(path, max_bytes), start=1):
+        text = line.decode("utf-8", "replace")
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        if text.strip():
+            yield number, parsed(text)
 
 
 def parsed(text: str) -> dict[str, Any] | None:

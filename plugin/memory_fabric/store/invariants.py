@@ -29,9 +29,9 @@ def verify(
         _must_exist(c, names, result)
         return _found(variants=_variants(c, [item["name"] for item in result["entities"]]))
     if kind == "create_relations":
-        away = result.get("forgotten", ())
+        away = set(result.get("forgotten", ()))
         both = [(item["from"], item["to"]) for item in payload["relations"]]
-        _must_exist(c, [end for ends in both if not {*ends} & {*away} for end in ends], result)
+        _must_exist(c, [end for ends in both if away.isdisjoint(ends) for end in ends], result)
         return {}
     if kind == "merge":
         _must_exist(c, [payload["into"]], result)
@@ -75,21 +75,20 @@ def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
 
 def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
     """Raise StoreUnavailable if one of the names has no entity, unless it was forgotten."""
-    for name in dict.fromkeys(names):
-        if name not in result.get("forgotten", ()) and rows.entity_id(c, name) is None:
+    known, forgotten = rows.entity_ids(c, names), set(result.get("forgotten", ()))
+    for name in names:
+        if name not in known and name not in forgotten:
             raise StoreUnavailable("", f"The entity {name[:100]!r} could not be read back.")
 
 
 def _variants(c: sqlite3.Connection, names: Sequence[str]) -> dict[str, list[str]]:
     """Return, for each name, the other names that differ only in case, `-`, `_` or spaces."""
     found: dict[str, list[str]] = {}
+    by_key = rows.names_by_key(c, map(name_key, names))
     for name in dict.fromkeys(names):
-        known = c.execute(
-            "SELECT name FROM entities WHERE key = ? AND name <> ? ORDER BY id",
-            (name_key(name), name),
-        ).fetchall()
-        if known:
-            found[name] = [row[0] for row in known]
+        others = [other for other in by_key[name_key(name)] if other != name]
+        if others:
+            found[name] = others
     return found
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Relation
-from memory_fabric.store import graph
+from memory_fabric.store import bulk_load, graph
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, create, entity, names, token
@@ -59,7 +59,12 @@ def test_mem_17_a_file_of_the_reference_server_comes_out_byte_for_byte(world: Wo
 
     told = imported(memory, world.root, REFERENCE)
 
-    assert (told.entities, told.observations, told.relations, told.bad) == (2, 2, 1, ())
+    assert (told.loaded.entities, told.loaded.observations, told.loaded.relations, told.bad) == (
+        2,
+        2,
+        1,
+        (),
+    )
     assert exported(memory) == REFERENCE + b"\n"
 
 
@@ -71,7 +76,7 @@ def test_mem_10_order_is_kept_and_relations_find_ends_that_come_later(world: Wor
     whole = graph.read_all(memory.databases())
     assert names(whole.entities) == ["a", "b"]
     assert whole.relations == (Relation("b", "knows", "a"),)
-    assert told.ends == 0
+    assert told.loaded.ends == 0
 
 
 def test_bad_lines_are_set_aside_and_the_rest_is_imported(world: World) -> None:
@@ -161,8 +166,8 @@ def test_what_exists_is_merged_and_said(world: World) -> None:
 
     whole = graph.read_all(memory.databases())
     assert whole.entities[0] == Entity("api", "service", ("is old", "is new"))
-    assert (told.entities, told.observations) == (1, 2)
-    assert told.variants == {"API": ["api"]}
+    assert (told.loaded.entities, told.loaded.observations) == (1, 2)
+    assert told.loaded.variants == {"API": ["api"]}
     assert names(graph.read_graph(memory.databases()[1]).entities) == ["ann"]
 
 
@@ -172,7 +177,12 @@ def test_a_second_import_brings_nothing_new(world: World) -> None:
 
     told = imported(memory, world.root, REFERENCE)
 
-    assert (told.entities, told.observations, told.relations, told.read) == (0, 0, 0, 3)
+    assert (told.loaded.entities, told.loaded.observations, told.loaded.relations, told.read) == (
+        0,
+        0,
+        0,
+        3,
+    )
 
 
 def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> None:
@@ -182,7 +192,7 @@ def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> No
 
     told = imported(memory, world.root, REFERENCE)
 
-    assert told.forgotten == ('Zoë "Z"',)
+    assert told.loaded.forgotten == ('Zoë "Z"',)
     assert names(graph.read_all(memory.databases()).entities) == ["nul\0\x7f"]
 
 
@@ -197,18 +207,18 @@ def test_a_legacy_file_of_one_object_is_read(world: World, indent: int | None) -
 
     told = imported(memory, world.root, json.dumps(legacy, indent=indent).encode(), "memory.json")
 
-    assert (told.entities, told.relations, told.ends) == (1, 1, 1)
+    assert (told.loaded.entities, told.loaded.relations, told.loaded.ends) == (1, 1, 1)
     assert [bad.number for bad in told.bad] == [2]
 
 
 def test_a_legacy_name_with_lines_in_it_is_read_as_lines(world: World) -> None:
     told = imported(world.memory(), world.root, REFERENCE, "memory.json")
 
-    assert told.entities == 2
+    assert told.loaded.entities == 2
 
 
 def test_progress_rises_to_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "BATCH_LINES", 10)
+    monkeypatch.setattr(bulk_load, "BATCH_ITEMS", 10)
     path = world.root / "memory.jsonl"
     path.write_bytes(b"\n".join(person(f"p{i}", "x") for i in range(50)))
     seen: list[tuple[int, int]] = []

@@ -154,29 +154,30 @@ def _readable(source: str) -> Iterator[str]:
 
 def _as_json(imported: Imported, failures: list[str]) -> dict[str, Any]:
     bad = [{"line": line.number, "because": line.because} for line in imported.bad]
-    return {**imported._asdict(), "bad": bad, "failures": failures}
+    counted = imported._asdict()
+    counted |= counted.pop("loaded")._asdict()
+    return {**counted, "bad": bad, "failures": failures}
 
 
 def _show(imported: Imported) -> None:
-    waiting = " Some changes wait in the queue." if imported.queued else ""
+    loaded = imported.loaded
+    waiting = " Some changes wait in the queue." if loaded.queued else ""
     show.line(
-        f"New: {imported.entities} entities, {imported.observations} observations, "
-        f"{imported.relations} relations, of {imported.read} lines.{waiting}"
+        f"New: {loaded.entities} entities, {loaded.observations} observations, "
+        f"{loaded.relations} relations, of {imported.read} lines.{waiting}"
     )
-    if imported.ends:
-        show.line(
-            f"{imported.ends} ends of relations were not described; they got the type unknown."
-        )
+    if loaded.ends:
+        show.line(f"{loaded.ends} ends of relations were not described; they got the type unknown.")
     if imported.others:
         show.line(
             f"{imported.others} records are neither entity nor relation; they were left out. To "
             "restore "
             "those of decisions.jsonl, run memory-fabric project adopt in its project's folder."
         )
-    for name, others in list(imported.variants.items())[:MAX_SHOWN]:
+    for name, others in list(loaded.variants.items())[:MAX_SHOWN]:
         show.line(f"{name} is spelled almost like {', '.join(others)}; both are kept.")
-    if imported.forgotten:
-        names = ", ".join(imported.forgotten[:MAX_SHOWN])
+    if loaded.forgotten:
+        names = ", ".join(loaded.forgotten[:MAX_SHOWN])
         show.line(f"Left out, because forgotten earlier: {names}.")
     if imported.bad:
         kept = (

@@ -15,7 +15,8 @@ from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.redaction.redact import redact
-from memory_fabric.store import files, graph, write
+from memory_fabric.store import bulk_load, files, graph, write
+from memory_fabric.store.bulk_load import Loaded, entity_object, relation_object
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
-# The limits of one operation: transactions stay short and undo steps small.
+# Lines between two reports of progress, and bytes of bad lines that are held.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
 # A single object is read as a whole; neither people nor that server write larger ones.
 WHOLE_BYTES = 256 << 20
@@ -48,23 +49,15 @@ class BadLine(Value):
 class Imported(Value):
     """The result of an import.
 
-    `variants` are new names next to existing ones that differ only in case, `-`, `_` or spaces;
-    `forgotten` are names that were skipped because the user once forgot them; `ends` counts
-    entities created as the end of a relation. `others` counts records of another kind, which are
+    `read` counts the lines of entities and relations, `others` records of another kind, which are
     skipped. `set_aside` is the file that holds the bad lines; empty if there are none.
     """
 
-    entities: int = 0
-    observations: int = 0
-    relations: int = 0
-    ends: int = 0
+    loaded: Loaded = Loaded()
     read: int = 0
     others: int = 0
-    queued: bool = False
     bad: tuple[BadLine, ...] = ()
     set_aside: str = ""
-    variants: Mapping[str, Sequence[str]] = {}
-    forgotten: tuple[str, ...] = ()
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -107,8 +100,8 @@ def line_of(item: Item) -> bytes:
     writes it.
     """
     if isinstance(item, Entity):
-        return _dumped({"type": "entity"} | _entity_object(item))
-    return _dumped({"type": "relation"} | _relation_object(item))
+        return _dumped({"type": "entity"} | entity_object(item))
+    return _dumped({"type": "relation"} | relation_object(item))
 
 
 def graph_lines(whole: Graph) -> list[bytes]:
@@ -147,17 +140,8 @@ def content_of(lines: Iterable[bytes]) -> bytes:
 def cleaned(item: Item) -> Item:
     """Return the item as it would be stored: redacted."""
     if isinstance(item, Entity):
-        return _entity(write.cleaned(_entity_object(item)))
-    return _relation(write.cleaned(_relation_object(item)))
-
-
-def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield operations (kind, payload) that create these items in order, each of bounded size."""
-    for kind, batch in _batches(items):
-        if kind is Entity:
-            yield "create_entities", {"entities": [_entity_object(e) for e in batch]}
-        else:
-            yield "create_relations", {"relations": [_relation_object(r) for r in batch]}
+        return _entity(write.cleaned(entity_object(item)))
+    return _relation(write.cleaned(relation_object(item)))
 
 
 def import_file(
@@ -174,19 +158,21 @@ def import_file(
     line never stops the import. `called` names the file where its path is not meaningful to people.
     Raises OSError for a file that cannot be read, StoreUnavailable.
     """
-    report = progress or (lambda done, of: None)
     of = 2 * os.path.getsize(path)
-    imported = Imported()
     rest = _FileItems(memory.settings.home, called or os.path.abspath(path))
-    parts: tuple[Callable[[BinaryIO], Iterator[Item]], ...] = (rest.entities, rest.relations)
-    for part, items in enumerate(parts):
-        with files.open_regular(path) as stream:
-            for kind, payload in create_operations(items(stream)):
-                imported = _added(imported, memory.write(kind, payload, provenance))
-                report(part * of // 2 + stream.tell(), of)
-    report(of, of)
+    with files.open_regular(path) as first, files.open_regular(path) as second:
+        loaded = bulk_load.load(
+            memory,
+            rest.entities(first),
+            rest.relations(second),
+            provenance,
+            lambda _: progress and progress(first.tell() + second.tell(), of),
+        )
+    if progress:
+        progress(of, of)
     rest.close()
-    return imported._replace(
+    return Imported(
+        loaded,
         read=rest.read,
         others=rest.others,
         bad=tuple(rest.bad),
@@ -290,40 +276,6 @@ class _FileItems:
         self._bytes += len(line)
 
 
-def _added(imported: Imported, result: Mapping[str, Any]) -> Imported:
-    if result.get("queued"):
-        imported = imported._replace(queued=True)
-    new = result.get("entities", ())
-    said = [*new, *result.get("merged", ())]
-    return imported._replace(
-        entities=imported.entities + len(new),
-        observations=imported.observations + sum(len(e["observations"]) for e in said),
-        relations=imported.relations + len(result.get("relations", ())),
-        ends=imported.ends + len(result.get("created_ends", ())),
-        variants={**imported.variants, **result.get("variants", {})},
-        forgotten=tuple(dict.fromkeys((*imported.forgotten, *result.get("forgotten", ())))),
-    )
-
-
-def _batches(items: Iterable[Item]) -> Iterator[tuple[type[Item], list[Any]]]:
-    """Yield runs of items of one kind, each of bounded size."""
-    batch: list[Item] = []
-    size = 0
-    for item in items:
-        full = len(batch) >= BATCH_LINES or size >= BATCH_BYTES
-        if batch and (full or type(item) is not type(batch[0])):
-            yield type(batch[0]), batch
-            batch, size = [], 0
-        batch.append(item)
-        size += sum(map(len, _texts(item)))
-    if batch:
-        yield type(batch[0]), batch
-
-
-def _texts(item: Item) -> Iterable[str]:
-    return (item.name, *item.observations) if isinstance(item, Entity) else item
-
-
 def _whole(stream: BinaryIO) -> list[Any] | None:
     """Return the records of a file that is one object with lists; None, and rewind it, if it is
     not.
@@ -398,18 +350,6 @@ def _whole_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
-
-
-def _entity_object(entity: Entity) -> dict[str, Any]:
-    return {
-        "name": entity.name,
-        "entityType": entity.type,
-        "observations": list(entity.observations),
-    }
-
-
-def _relation_object(relation: Relation) -> dict[str, Any]:
-    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
 
 
 def _dumped(value: Any) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import graph
+from memory_fabric.store.bulk_load import create_operations, relation_object
 from memory_fabric.store.graph_file import exchange, own_writes
 from memory_fabric.store.graph_file.own_writes import Ours
 from memory_fabric.store.operations import rows
@@ -170,7 +171,7 @@ class _Parts:
 
 def _remove(apply: Apply, removed: _Parts) -> None:
     for relations in _chunks(list(removed.relations)):
-        apply("delete_relations", {"relations": [_object(r) for r in relations]})
+        apply("delete_relations", {"relations": [relation_object(r) for r in relations]})
     for entities in _chunks(
         [(name, list(texts)) for name, texts in removed.texts.items() if texts]
     ):
@@ -181,7 +182,7 @@ def _remove(apply: Apply, removed: _Parts) -> None:
 
 
 def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
-    for kind, payload in exchange.create_operations(items):
+    for kind, payload in create_operations(items):
         apply(kind, payload)
 
 
@@ -244,10 +245,6 @@ def _item(line: bytes) -> Entity | Relation:
     item = exchange.read(line)
     assert item is not None  # the caller passes only lines of the graph
     return item
-
-
-def _object(relation: Relation) -> dict[str, str]:
-    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:

@@ -8,9 +8,9 @@ become orphans.
 
 from __future__ import annotations
 
-from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
 from memory_fabric.store.operations import (
+    create_effects,
     deletions,
     forget_effects,
     ingest_effects,
@@ -18,8 +18,6 @@ from memory_fabric.store.operations import (
     merge_effects,
     others_effects,
     record_effects,
-    restore,
-    rows,
     supersede_effects,
     tombstones,
 )
@@ -33,101 +31,6 @@ if TYPE_CHECKING:
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
     Effect = Callable[[sqlite3.Connection, Mapping[str, Any], Provenance], Result]
-    Detached = list[restore.Group]
-
-
-def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Create entities with their observations; an existing one gets the observations it lacks.
-
-    With `apart` only the caller's own domain counts: an observation of another domain does not make
-    the same text a repeat.
-    """
-    created, merged = [], []
-    apart = payload.get("apart") is True
-    only = by.domain if apart else ""
-    detached: Detached = []
-    guard = tombstones.StatementGuard(c, by)
-    for item in payload["entities"]:
-        name, texts = item["name"], item.get("observations") or ()
-        id_ = rows.entity_id(c, name)
-        if id_ is None:
-            if guard.refuse_entity(name):
-                continue
-            id_ = rows.add_entity(c, name, item["entityType"], by)
-            added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, guard), by)
-            created.append({"name": name, "entityType": item["entityType"], "observations": added})
-        else:
-            rows.take_over(c, id_, item["entityType"], by)
-            _detach(c, detached, id_, texts, only)
-            lacking = _lacking(c, id_, name, texts, guard)
-            added = rows.add_texts(c, id_, lacking, by, apart=apart)
-            if added:
-                merged.append({"name": name, "observations": added})
-    said = [
-        {"entityName": item["name"], "observations": item["observations"]}
-        for item in (*created, *merged)
-    ]
-    inverse = [_removal(said, by, apart=apart)]
-    inverse += [_op("remove_orphans", entityNames=[e["name"] for e in created])]
-    inverse += [*restore.op(detached), *tombstones.op(guard.lifted)]
-    return _with_forgotten({"entities": created, "merged": merged}, guard), inverse
-
-
-def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Create relations; an end that does not exist is created first with type `unknown` (BR-9)."""
-    created, ends = [], []
-    only = by.domain if payload.get("apart") is True else ""
-    detached: Detached = []
-    guard = tombstones.StatementGuard(c, by)
-    for item in payload["relations"]:
-        both = (item["from"], item["to"])
-        missing = [name for name in dict.fromkeys(both) if rows.entity_id(c, name) is None]
-        if any(guard.refuse_entity(name) for name in missing):
-            continue
-        for name in missing:
-            rows.add_entity(c, name, rows.UNKNOWN_TYPE, by)
-        ends += missing
-        ids = [rows.entity_id(c, name) or 0 for name in both]
-        for name, id_ in zip(both, ids, strict=True):
-            if name not in missing:
-                _detach(c, detached, id_, (), only)
-        relation = {name: item[name] for name in ("from", "to", "relationType")}
-        if rows.add_relation(c, ids[0], item["relationType"], ids[1], by):
-            created.append(relation)
-        else:
-            _detach_relation(c, detached, relation, only)
-    inverse = [_op("delete_relations", relations=created), _op("remove_orphans", entityNames=ends)]
-    inverse += [*restore.op(detached), *tombstones.op(guard.lifted)]
-    return _with_forgotten({"relations": created, "created_ends": ends}, guard), inverse
-
-
-def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Add the texts that their entity lacks.
-
-    Raises NotFound for an unknown entity; nothing is changed then.
-    """
-    results = []
-    apart = payload.get("apart") is True
-    only = by.domain if apart else ""
-    detached: Detached = []
-    guard = tombstones.StatementGuard(c, by)
-    for item in payload["observations"]:
-        name = item["entityName"]
-        id_ = rows.entity_id(c, name)
-        if id_ is None:
-            if by.source in tombstones.REPEATING and guard.refuse_entity(name):
-                continue
-            raise NotFound(name, f"Entity with name {name} not found")
-        _detach(c, detached, id_, item["contents"], only)
-        lacking = _lacking(c, id_, name, item["contents"], guard)
-        added = rows.add_texts(c, id_, lacking, by, apart=apart)
-        results.append({"entityName": name, "addedObservations": added})
-    undo = [
-        {"entityName": r["entityName"], "observations": r["addedObservations"]} for r in results
-    ]
-    inverse = [_removal(undo, by, apart=apart)]
-    inverse += [*restore.op(detached), *tombstones.op(guard.lifted)]
-    return _with_forgotten({"results": results}, guard), inverse
 
 
 def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -180,9 +83,9 @@ def purged(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
 
 
 EFFECTS: dict[str, Effect] = {
-    "create_entities": create_entities,
-    "create_relations": create_relations,
-    "add_observations": add_observations,
+    "create_entities": create_effects.create_entities,
+    "create_relations": create_effects.create_relations,
+    "add_observations": create_effects.add_observations,
     "delete_entities": deletions.delete_entities,
     "delete_observations": deletions.delete_observations,
     "delete_relations": deletions.delete_relations,
@@ -209,59 +112,3 @@ EFFECTS: dict[str, Effect] = {
     "learn": learn_effects.learn,
     "unlearn": learn_effects.unlearn,
 }
-
-
-def _detach(c: sqlite3.Connection, detached: Detached, entity: int, texts: Any, only: str) -> None:
-    """Detach an entity and these texts from the record that brought them, since they are now stated
-    directly: they no longer disappear with the record. `only` limits this to one domain.
-    """
-    mine = rows.nothing()
-    of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
-    mine["entities"] = rows.entities(c, of_records, (entity, only))
-    for text in dict.fromkeys(texts):
-        id_ = rows.text_id(c, entity, text, only)
-        if id_ is not None:
-            mine["observations"] += rows.observations(c, "o.id = ? AND o.record <> ''", (id_,))
-    _detach_rows(c, detached, mine)
-
-
-def _detach_relation(
-    c: sqlite3.Connection, detached: Detached, relation: Mapping[str, Any], only: str
-) -> None:
-    known = [row for row in deletions.relation(c, relation) if row["record"]]
-    known = [row for row in known if not only or row["domain"] == only]
-    _detach_rows(c, detached, rows.nothing() | {"relations": known})
-
-
-def _detach_rows(c: sqlite3.Connection, detached: Detached, mine: rows.Rows) -> None:
-    rows.hand_to(c, mine, "")
-    for table, some in mine.items():
-        detached += [restore.group(table, [row | {"record": ""}], [row]) for row in some]
-
-
-def _lacking(
-    c: sqlite3.Connection, entity: int, name: str, texts: Any, guard: tombstones.StatementGuard
-) -> list[str]:
-    """Return the texts that the entity has already or that were not forgotten."""
-    return [
-        text
-        for text in texts
-        if rows.text_id(c, entity, text) is not None or not guard.refuse_text(name, text)
-    ]
-
-
-def _removal(said: list[dict[str, Any]], by: Provenance, *, apart: bool) -> dict[str, Any]:
-    """Return the operation that removes these observations; with `apart`, only in the caller's
-    domain.
-    """
-    only = {"only": [by.domain]} if apart else {}
-    return _op("delete_observations", deletions=said, **only)
-
-
-def _with_forgotten(result: dict[str, Any], guard: tombstones.StatementGuard) -> dict[str, Any]:
-    """Add to the result the names of everything that was skipped because it had been forgotten."""
-    return result | ({"forgotten": list(guard.forgotten)} if guard.forgotten else {})
-
-
-def _op(kind: str, **payload: Any) -> dict[str, Any]:
-    return {"kind": kind, "payload": payload}

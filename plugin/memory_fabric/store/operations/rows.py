@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from memory_fabric.models import OTHERS
+from memory_fabric.store.conditions import marks
 from memory_fabric.text import index_extra, name_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Provenance
 
     Rows = dict[str, list[dict[str, Any]]]
+    # Source, type and target of a relation, as its row has them.
+    Edge = tuple[int, str, int]
 
+# The oldest builds of SQLite allow 999 bound values.
+CHUNK = 900
 # The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
 
@@ -37,6 +42,49 @@ def entity_id(c: sqlite3.Connection, name: str) -> int | None:
     """Return the row number of the entity with exactly this name."""
     row = c.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
     return int(row[0]) if row else None
+
+
+def entity_ids(c: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
+    """Return the row numbers of the entities with exactly these names, by name."""
+    found: dict[str, int] = {}
+    for some in _chunks(dict.fromkeys(names), CHUNK):
+        found.update(
+            c.execute(f"SELECT name, id FROM entities WHERE name IN ({marks(some)})", some)
+        )
+    return found
+
+
+def names_by_key(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of entities, the oldest first, by each of these name keys that has any."""
+    found: dict[str, list[str]] = {}
+    for some in _chunks(dict.fromkeys(keys), CHUNK):
+        known = f"SELECT key, name FROM entities WHERE key IN ({marks(some)}) ORDER BY id"
+        for key, name in c.execute(known, some):
+            found.setdefault(key, []).append(name)
+    return found
+
+
+def brought_by_records(c: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
+    """Return those of these entities (row numbers) that a record brought."""
+    found: list[int] = []
+    for some in _chunks(ids, CHUNK):
+        known = f"SELECT id FROM entities WHERE record <> '' AND id IN ({marks(some)})"
+        found += [row[0] for row in c.execute(known, some)]
+    return found
+
+
+def existing_relations(c: sqlite3.Connection, edges: Iterable[Edge]) -> set[Edge]:
+    """Return those of these relations that exist."""
+    found: set[Edge] = set()
+    for some in _chunks(edges, CHUNK // 3):
+        listed = ", ".join(["(?, ?, ?)"] * len(some))
+        same = (
+            f"WITH wanted (source, type, target) AS (VALUES {listed}) "
+            "SELECT r.source, r.type, r.target FROM wanted AS w CROSS JOIN relations AS r "
+            "ON r.source = w.source AND r.type = w.type AND r.target = w.target"
+        )
+        found.update(c.execute(same, [value for edge in some for value in edge]))
+    return found
 
 
 def variant_id(c: sqlite3.Connection, name: str) -> int | None:
@@ -81,28 +129,35 @@ def add_entity(
     return insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
 
 
-def add_texts(
+def new_texts(
     c: sqlite3.Connection,
     entity: int,
     texts: Iterable[str],
     by: Provenance,
-    record: str = "",
     *,
     apart: bool = False,
 ) -> list[str]:
-    """Add the texts that the entity lacks, each once and in order, and return them.
+    """Return the texts that the entity lacks, each once and in order; the caller inserts them.
 
     With `apart` only the caller's own domain counts: a text of another domain is no repeat. Neither
-    is one that only other members of a team state.
+    is one that only other members of a team state: their rows are removed.
     """
     where = by.domain if apart else ""
-    added = [text for text in dict.fromkeys(texts) if _is_new(c, entity, text, where, by)]
+    new = [text for text in dict.fromkeys(texts) if _is_new(c, entity, text, where, by)]
+    if new:
+        c.execute("UPDATE entities SET updated_at = ? WHERE id = ?", (by.at, entity))
+    return new
+
+
+def add_texts(
+    c: sqlite3.Connection, entity: int, texts: Iterable[str], by: Provenance, record: str = ""
+) -> list[str]:
+    """Add the texts that the entity lacks, each once and in order, and return them."""
+    added = new_texts(c, entity, texts, by)
     said = {"trust": by.trust, "source": by.source, "session": by.session, "agent": by.agent}
     said |= {"domain": by.domain, "created_at": by.at, "record": record}
     for text in added:
         insert_observation(c, None, entity, said | {"text": text})
-    if added:
-        c.execute("UPDATE entities SET updated_at = ? WHERE id = ?", (by.at, entity))
     return added
 
 
@@ -132,6 +187,14 @@ def add_relation(
     """Add the relation if it does not exist; return True if it is new."""
     row = {"relationType": kind, "record": record, "domain": by.domain, "created_at": by.at}
     return insert_relation(c, None, source, target, row)
+
+
+def add_relations(c: sqlite3.Connection, edges: Iterable[Edge], by: Provenance) -> None:
+    """Add relations that do not exist."""
+    c.executemany(
+        "INSERT INTO relations (source, type, target, domain, created_at) VALUES (?, ?, ?, ?, ?)",
+        [(*edge, by.domain, by.at) for edge in edges],
+    )
 
 
 def entities(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
@@ -355,3 +418,9 @@ def _with_claims(
     ):
         by_row.setdefault(number, []).append(record)
     return [row | {"claims": by_row.get(row["id"], [])} for row in some]
+
+
+def _chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    listed = list(values)
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]
