@@ -10,23 +10,21 @@ from __future__ import annotations
 import os
 import random
 import sys
-import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import hooks_store
 from docstrings import PLACES, Prose, read_prose
 
 if TYPE_CHECKING:
-    from memory_fabric.models import Record
+    from memory_fabric.models import Entity, Record, Relation
     from memory_fabric.store.memory import Memory
 
 # What there is for one of these.
 OBSERVATIONS_PER_ENTITY, OBSERVATIONS_PER_RELATION = 10, 20
 OBSERVATIONS_PER_TURN, OBSERVATIONS_PER_RECORD = 50, 200
 MOST_OBSERVATIONS = 80
-# What one operation brings.
-ENTITIES_PER_BATCH = RELATIONS_PER_BATCH = TURNS_PER_SESSION = 100
+TURNS_PER_SESSION = 100
 USER_OBSERVATIONS = 1_000
 RELATIONS = "calls uses extends tests replaces raises".split()
 KINDS = "decision constraint antipattern solution pattern problem".split()
@@ -53,46 +51,39 @@ def build(folder: str, size: int) -> None:
 
 
 def add_graph(memory: Memory, prose: Prose, store: str, observations: int) -> None:
-    """Add entities with so many observations in all, and relations between them."""
+    """Add entities with so many observations in all, and relations between them, as an import."""
     from memory_fabric.models import Provenance
+    from memory_fabric.store import bulk_load
 
-    by = Provenance("import")
-    names: list[str] = []
-    began = time.monotonic()
-    for batch in entity_batches(prose, store, observations):
-        names += [entity["name"] for entity in batch]
-        _write(memory, "create_entities", {"entities": batch}, by, store)
-        if len(names) % 5_000 == 0:
-            print(
-                f"{store}: {len(names):,} entities, {time.monotonic() - began:.0f} s",
-                file=sys.stderr,
-            )
-    for relations in relation_batches(names, store, observations // OBSERVATIONS_PER_RELATION):
-        _write(memory, "create_relations", {"relations": relations}, by, store)
+    count = observations // OBSERVATIONS_PER_ENTITY
+    names = [name_of(prose, number)[0] for number in range(count)]
+    relations = relations_of(names, store, observations // OBSERVATIONS_PER_RELATION)
+    entities = entities_of(prose, store, observations)
+    for items in (entities, relations):
+        for kind, payload in bulk_load.create_operations(items):
+            result = memory.write(kind, payload, Provenance("import", trust="tool"), store=store)
+            if result.get("queued"):
+                raise SystemExit(f"the store could not be built: {result}")
 
 
-def entity_batches(prose: Prose, store: str, observations: int) -> Iterator[list[dict[str, Any]]]:
+def entities_of(prose: Prose, store: str, observations: int) -> Iterator[Entity]:
     """Entities with ten observations each on average, some with many."""
+    from memory_fabric.models import Entity
+
     chance = random.Random(f"{store} {observations}")
-    batch: list[dict[str, Any]] = []
+    count = observations // OBSERVATIONS_PER_ENTITY
     left = observations
-    for number in range(observations // OBSERVATIONS_PER_ENTITY):
-        entities_left = observations // OBSERVATIONS_PER_ENTITY - number
-        count = min(
-            MOST_OBSERVATIONS, 1 + int(chance.expovariate(1 / (left / entities_left - 0.5)))
-        )
-        count = left if entities_left == 1 else min(count, left - entities_left + 1)
-        left -= count
+    for number in range(count):
+        others = count - number - 1
+        mean = left / (others + 1)
+        size = min(MOST_OBSERVATIONS, 1 + int(chance.expovariate(1 / (mean - 0.5))))
+        size = min(size, left - others) if others else left
+        left -= size
         name, kind = name_of(prose, number)
         texts: dict[str, None] = {}
-        while len(texts) < count:
+        while len(texts) < size:
             texts[prose.statement(chance)] = None
-        batch.append({"name": name, "entityType": kind, "observations": list(texts)})
-        if len(batch) == ENTITIES_PER_BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+        yield Entity(name, kind, tuple(texts))
 
 
 def name_of(prose: Prose, number: int) -> tuple[str, str]:
@@ -102,15 +93,16 @@ def name_of(prose: Prose, number: int) -> tuple[str, str]:
     return (f"{name} in {PLACES[use % len(PLACES)]}" if use else name), kind
 
 
-def relation_batches(names: list[str], seed: str, count: int) -> Iterator[list[dict[str, str]]]:
+def relations_of(names: list[str], seed: str, count: int) -> Iterator[Relation]:
     """Relations between entities, each once."""
+    from memory_fabric.models import Relation
+
     chance = random.Random(f"relations {seed} {count}")
     found: dict[tuple[str, str, str], None] = {}
     while len(found) < count:
         found[chance.choice(names), chance.choice(RELATIONS), chance.choice(names)] = None
-    rows = [{"from": f, "relationType": r, "to": t} for f, r, t in found]
-    for start in range(0, count, RELATIONS_PER_BATCH):
-        yield rows[start : start + RELATIONS_PER_BATCH]
+    for source, kind, target in found:
+        yield Relation(source, kind, target)
 
 
 def add_turns(memory: Memory, prose: Prose, count: int) -> None:
@@ -135,7 +127,8 @@ def add_turns(memory: Memory, prose: Prose, count: int) -> None:
         ]
         sessions.touch(memory.session_database(), session, turns[0]["created_at"])
         by = Provenance("transcript", session=session)
-        _write(memory, "add_episodes", {"episodes": turns}, by, "project")
+        if memory.write("add_episodes", {"episodes": turns}, by, store="project").get("queued"):
+            raise SystemExit("the store could not be built: its turns were queued")
 
 
 def records(prose: Prose, count: int) -> Iterator[Record]:
@@ -152,12 +145,6 @@ def records(prose: Prose, count: int) -> Iterator[Record]:
             entities=() if number % 10 else (Entity(name, kind),),
             confidence=0.8,
         )
-
-
-def _write(memory: Memory, kind: str, payload: dict[str, Any], by: Any, store: str) -> None:
-    result = memory.write(kind, payload, by, store=store)
-    if result.get("queued"):
-        raise SystemExit(f"the store could not be built: {result}")
 
 
 if __name__ == "__main__":

@@ -315,7 +315,7 @@ def pretty_json(value: Mapping[str, Any]) -> bytes:
 
 def write_atomic(
     path: str,
-    data: bytes,
+    data: bytes | Iterable[bytes],
     mode: int = 0o600,
     *,
     still: Callable[[], bool] | None = None,
@@ -324,8 +324,9 @@ def write_atomic(
     """Replace the file's content in one step, keep its mode, and return True if it was replaced.
 
     A link to a regular file of the same user is followed, as people link their settings; only a
-    regular file is ever replaced. `still` is called last, when all is on disk: if it returns False,
-    nothing is replaced. A write that is not `durable` may be lost in a power failure. No temporary
+    regular file is ever replaced. A large content may come in parts. `still` is called last, when
+    all is on disk: if it returns False, nothing is replaced. A write that is not `durable` may be
+    lost in a power failure. No temporary
     file is left in any case. Raises NotRegular, OSError.
     """
     target, kept = _replaceable(path)
@@ -336,7 +337,8 @@ def write_atomic(
         try:
             if kept is not None:
                 os.chmod(beside, kept)
-            write_all(handle, data)
+            for part in (data,) if isinstance(data, bytes) else data:
+                write_all(handle, part)
             if durable:
                 os.fsync(handle)
         finally:
