@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -166,6 +167,30 @@ class Server:
         except OSError:
             return 0.0
         return int(said["VmHWM"].split()[0]) / 1024
+
+    def shared_memory_mb(self) -> float:
+        """Its proportional set size: what it alone has in memory, and its share of common pages.
+
+        0 where /proc does not tell.
+        """
+        try:
+            with open(f"/proc/{self.process.pid}/smaps_rollup", encoding="utf-8") as file:
+                said = dict(line.split(":", 1) for line in file if line.startswith("Pss:"))
+        except OSError:
+            return 0.0
+        return int(said["Pss"].split()[0]) / 1024 if said else 0.0
+
+    def cpu_s(self) -> float:
+        """The processor time of all of its threads in seconds; 0 where there is no /proc."""
+        tasks = f"/proc/{self.process.pid}/task"
+        spent = 0
+        try:
+            for task in os.listdir(tasks):
+                with open(os.path.join(tasks, task, "schedstat"), encoding="utf-8") as file:
+                    spent += int(file.read().split()[0])
+        except OSError:
+            return 0.0
+        return spent / 1e9
 
     def stop(self) -> None:
         """End the process as a client does: close its input."""
@@ -338,7 +363,14 @@ def reference_command() -> list[str]:
     node = shutil.which("node", path=path)
     if not node or not os.path.exists(REFERENCE):
         raise SystemExit("the reference server is not installed: run scripts/prepare client")
-    return [node, REFERENCE]
+    return [_executable(node), REFERENCE]
+
+
+@cache
+def _executable(node: str) -> str:
+    """Return the program that a `node` of a Python package starts, so that it is what is timed."""
+    told = subprocess.run([node, "-p", "process.execPath"], capture_output=True, text=True)
+    return told.stdout.strip() or node
 
 
 def with_packages() -> None:

@@ -8,7 +8,7 @@ from memory_fabric.cache import Memo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 # Includes question words, which carry no content in a query.
 STOPWORDS = frozenset(
@@ -51,6 +51,7 @@ _KINDS = _Kinds()
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
+_ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
 _CJK_FROM, _CJK_RANGES = (
     "⺀",
@@ -110,7 +111,7 @@ def runs(text: str) -> list[str]:
 
 def composed(text: str) -> str:
     """Join accents to their letters, as the full-text index does."""
-    if text.isascii() or not any("\u0300" <= c <= "\u036f" for c in text):
+    if text.isascii() or _ACCENTS.isdisjoint(text):
         return text
     import unicodedata  # late: only for separate accents, as in file names of macOS
 
@@ -247,6 +248,56 @@ def loose_stem(word: str) -> str:
 stem: Callable[[str], str] = Memo(_stem, 4096).__getitem__
 
 
+def index_words(text: str) -> list[str]:
+    """Return all words under which a text can be found, in small letters."""
+    return words(text) + camel_parts(text) + cjk_pairs(text)
+
+
+def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
+    """Return a function from a text to the bits, together, of those of the stems that it holds.
+
+    Every text is read once, and only around what may be one of the stems.
+    """
+    # A stem keeps the first three letters of its word.
+    beginnings = {one[:3] for one in bits}
+    of_part: dict[str, int] = {}
+    of_text: dict[str, int] = {"": 0}
+
+    def read(text: str) -> int:
+        held = 0
+        for word in index_words(text):
+            if word[:3] in beginnings:
+                held |= bits.get(stem(word), 0)
+        return held
+
+    def mask_of(text: str) -> int:
+        mask = of_text.get(text)
+        if mask is not None:
+            return mask
+        mask, small = 0, text.lower()
+        if composed(text) is not text or len(small) != len(text):
+            # Separate accents join two runs, and few letters become two in lower case.
+            mask = read(text)
+            of_text[text] = mask
+            return mask
+        for beginning in beginnings:
+            end = small.find(beginning)
+            while end >= 0:
+                start = small.rfind(" ", 0, end) + 1
+                end = small.find(" ", end)
+                part = text[start:end] if end >= 0 else text[start:]
+                held = of_part.get(part)
+                if held is None:
+                    held = of_part[part] = read(part)
+                mask |= held
+                if end >= 0:
+                    end = small.find(beginning, end)
+        of_text[text] = mask
+        return mask
+
+    return mask_of
+
+
 def name_key(name: str) -> str:
     """Return the key that variants of a name share: case, `-`, `_` and spaces do not count."""
     folded = name.casefold().translate(_SEPARATORS)
@@ -311,10 +362,14 @@ def without_injected(text: str) -> str:
     """Remove this plugin's own blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    import re  # late, as it takes a third of a bare start: only if there may be such a tag
+    from memory_fabric.patterns import (
+        DOTALL,
+        IGNORECASE,
+        pattern,
+    )  # late: few texts hold such a tag
 
     block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
-    return re.sub(block, " ", text, flags=re.DOTALL | re.IGNORECASE)
+    return pattern(block, DOTALL | IGNORECASE).sub(" ", text)
 
 
 def neutralised(text: str) -> str:
@@ -336,10 +391,10 @@ def unfenced(text: str) -> str:
     """Make this plugin's own fences harmless, as texts are stored; the rest stays unchanged."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
-    import re  # late, as it takes a third of a bare start: only if there may be such a tag
+    from memory_fabric.patterns import pattern  # late: few texts hold such a tag
 
     tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
-    return re.sub(tag, r"‹\1\2", text, flags=re.IGNORECASE)
+    return pattern(tag).sub(lambda found: f"‹{found[1]}{found[2]}", text)
 
 
 def _may_hold(text: str, tags: Iterable[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.language import negations
-from memory_fabric.recall.normalize import most_relevant_first
+from memory_fabric.recall.normalize import FOREIGN, most_relevant_first
 from memory_fabric.text import same_form, stem, words
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ def _matched(hit: Hit) -> Sequence[str]:
 
 def is_of_others(hit: Hit) -> bool:
     """Return True for a memory from a shared journal: it confirms nothing, its author may lie."""
-    return hit.metadata.get("trust") == "foreign"
+    return hit.metadata.get("trust") == FOREIGN
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:

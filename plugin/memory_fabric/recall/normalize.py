@@ -12,7 +12,7 @@ from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.language.concepts import Concept
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST = 0.99  # less than an exact name
 MAX_NAME_CHARS = 200
+# The trust of a memory from a shared journal.
+FOREIGN = "foreign"
 NO_SESSIONS: Mapping[str, float] = {}
 
 
@@ -33,19 +35,65 @@ def normalize(
     wide: bool = False,
     explain: bool = False,
     sessions: Mapping[str, float] = NO_SESSIONS,
+    most: int = 0,
 ) -> list[Hit]:
     """Return hits in normal form, most relevant first.
 
     Candidates that miss an exact phrase or hold an excluded word are left out. `now` (ISO 8601)
     resolves times such as "last week". With `wide` synonyms of the question's words count; with
     `explain` the metadata holds the `parts` of each relevance. `sessions` are scores of sessions
-    that the question carries on (0-1).
+    that the question carries on (0-1). With `most`, only that many memories of each source are
+    returned (`best_of_each_source`), and all hits of each: to make all into hits would take longer
+    than to measure them.
     """
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
     )
     wanted, exact = concepts.concepts(query), _exact_names(query)
+    if most:
+        measured = _best_measured(measured, exact, most)
     return most_relevant_first([_hit(one, wanted, exact, explain) for one in measured])
+
+
+def best_of_each_source(
+    memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
+) -> list[Any]:
+    """Return the first `most` memories of each source; half as many of shared ones.
+
+    `origin` returns the source of a memory, and True if it is shared.
+    """
+    counts: dict[str, int] = {}
+    kept = []
+    for memory in memories:
+        source, is_shared = origin(memory)
+        source = "others" if is_shared else source
+        counts[source] = counts.get(source, 0) + 1
+        if counts[source] <= (max(1, most // 2) if is_shared else most):
+            kept.append(memory)
+    return kept
+
+
+def _best_measured(
+    measured: Sequence[Measured], exact: tuple[str, ...], most: int
+) -> list[Measured]:
+    """Return the measured candidates of the best memories of each source.
+
+    Several candidates may be of one memory: a record and its observations.
+    """
+    ordered = sorted(measured, key=lambda one: one.candidate.id)
+    ordered.sort(key=lambda one: one.candidate.timestamp, reverse=True)
+    ordered.sort(key=lambda one: _relevance(one, exact), reverse=True)
+    same: dict[str, list[Measured]] = {}
+    for one in ordered:
+        same.setdefault(one.candidate.id, []).append(one)
+    best = best_of_each_source(same.values(), most, _origin)
+    return [one for memory in best for one in memory]
+
+
+def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
+    """Return the source of a memory, a record before its copies, and True if it is shared."""
+    told = next((one for one in same if one.candidate.source == "records"), same[0]).candidate
+    return told.source, told.metadata.get("trust") == FOREIGN
 
 
 def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
@@ -102,8 +150,7 @@ def _exact_names(query: Query) -> tuple[str, ...]:
 
 def _hit(one: Measured, wanted: Sequence[Concept], exact: tuple[str, ...], explain: bool) -> Hit:
     candidate = one.candidate
-    name = name_key(candidate.entity) if candidate.source == "graph" else ""
-    is_exact = bool(name) and name in exact
+    is_exact = _is_exact(candidate, exact)
     metadata: Mapping[str, Any] = {
         **candidate.metadata,
         "store": candidate.store,
@@ -119,7 +166,18 @@ def _hit(one: Measured, wanted: Sequence[Concept], exact: tuple[str, ...], expla
         text=candidate.text,
         source=candidate.source,
         timestamp=candidate.timestamp,
-        relevance=1.0 if is_exact else min(MOST, one.relevance),
-        entities=entities_of(candidate),
+        relevance=_relevance(one, exact),
+        entities=one.entities,
         metadata=metadata,
     )
+
+
+def _relevance(one: Measured, exact: tuple[str, ...]) -> float:
+    return 1.0 if _is_exact(one.candidate, exact) else min(MOST, one.relevance)
+
+
+def _is_exact(candidate: Candidate, exact: tuple[str, ...]) -> bool:
+    """Return True for a row of the entity that the question just names."""
+    if not exact or not candidate.entity or candidate.source != "graph":
+        return False
+    return name_key(candidate.entity) in exact

@@ -11,7 +11,7 @@ from memory_fabric.recall.boost import boost
 from memory_fabric.recall.contradictions import newer_first
 from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.recall.injection import inject
-from memory_fabric.recall.normalize import normalize
+from memory_fabric.recall.normalize import best_of_each_source, normalize
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import measured, rerank
@@ -303,11 +303,20 @@ class Fabric(RequestContext):
         if wide:
             candidates = without_empty_turns(candidates, query, session)
         hits = collapse(
-            normalize(candidates, query, self.now, wide=wide, explain=explain, sessions=sessions)
+            normalize(
+                candidates,
+                query,
+                self.now,
+                wide=wide,
+                explain=explain,
+                sessions=sessions,
+                # Their meaning may bring any of them to the front.
+                most=settings.max_results if self.similarity is None else 0,
+            )
         )
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
-        hits = _best_of_each_source(hits, settings.max_results)
+            hits = best_of_each_source(hits, settings.max_results, _origin)
         if merged:
             hits = dedupe(hits, settings.dedup_threshold)
         return hits, paths, failures
@@ -418,17 +427,8 @@ def _relation(relation: Sequence[str]) -> dict[str, str]:
     return {"from": source, "relation": kind, "to": target}
 
 
-def _best_of_each_source(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits of each source; half as many of shared ones."""
-    counts: dict[str, int] = {}
-    kept = []
-    for hit in hits:
-        theirs = is_of_others(hit)
-        source = "others" if theirs else hit.source
-        counts[source] = counts.get(source, 0) + 1
-        if counts[source] <= (max(1, most // 2) if theirs else most):
-            kept.append(hit)
-    return kept
+def _origin(hit: Hit) -> tuple[str, bool]:
+    return hit.source, is_of_others(hit)
 
 
 def _quoted(phrases: Sequence[str]) -> str:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from memory_fabric.cache import Memo
 from memory_fabric.language import concepts, time_hints
 from memory_fabric.recall import succession
-from memory_fabric.text import name_key, runs, stem, words
+from memory_fabric.text import mask_reader, name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Measured:
         "bm25",
         "candidate",
         "covered",
+        "entities",
         "focus",
         "group",
         "mask",
@@ -86,8 +88,11 @@ class Measured:
         "unasked",
     )
 
-    def __init__(self, candidate: Candidate, mask: int, before: int, after: int) -> None:
-        self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
+    def __init__(
+        self, candidate: Candidate, entities: tuple[str, ...], mask: int, before: int, after: int
+    ) -> None:
+        self.candidate, self.entities = candidate, entities
+        self.mask, self.before, self.after = mask, before, after
         self.replaces = ""  # the predecessor whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
         self.session, self.share, self.focus, self.typed = 0.0, 1.0, 1.0, 0.0
@@ -167,8 +172,9 @@ def _add_sessions(measured: Sequence[Measured], sessions: Mapping[str, float]) -
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
     """Return the entities a candidate belongs to and names, its own first."""
-    named = candidate.metadata.get("entities") or ()
-    return tuple(dict.fromkeys([*([candidate.entity] if candidate.entity else []), *named]))
+    named = candidate.metadata.get("entities")
+    own = (candidate.entity,) if candidate.entity else ()
+    return tuple(dict.fromkeys((*own, *named))) if named else own
 
 
 def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
@@ -188,12 +194,12 @@ def _with_concepts(
     mask_of = _mask_reader(wanted, near)
     measured = []
     for candidate in candidates:
-        mask = mask_of(candidate.text)
-        for part in (candidate.metadata.get("why"), *entities_of(candidate)):
-            if part:
-                mask |= mask_of(part)
+        mask = mask_of(candidate.text) | mask_of(candidate.metadata.get("why") or "")
+        entities = entities_of(candidate)
+        for name in entities:
+            mask |= mask_of(name)
         before, after = mask_of(candidate.before), mask_of(candidate.after)
-        one = Measured(candidate, mask, before, after)
+        one = Measured(candidate, entities, mask, before, after)
         # A prompt is not given turns, and does not wait for their passages.
         if wide and candidate.source == "episodes" and len(candidate.text) > LONG_TURN_CHARS:
             one.passages = tuple({mask_of(part) for part in passages(candidate.text)})
@@ -214,7 +220,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function from a text to its concepts as bits; every text and word is read once.
+    """Return a function from a text to its concepts as bits.
 
     Bit i means that the text holds concept i, bit n + i that it holds a synonym of it.
     """
@@ -225,39 +231,7 @@ def _mask_reader(
     for i, neighbours in enumerate(near):
         for word in neighbours:
             by_stem[stem(word)] = by_stem.get(stem(word), 0) | 1 << len(wanted) + i
-    # A stem keeps the first three letters of its word, so most words are ruled out without
-    # stemming.
-    beginnings = {one[:3] for one in by_stem}
-    of_run: dict[str, int] = {}
-    of_text: dict[str, int] = {"": 0}
-
-    def bits_of(text: str) -> int:
-        bits = 0
-        for word in concepts.index_words(text):
-            if word[:3] in beginnings:
-                bits |= by_stem.get(stem(word), 0)
-        return bits
-
-    def mask_of(text: str) -> int:
-        mask = of_text.get(text)
-        if mask is not None:
-            return mask
-        mask = 0
-        # Accents that stand apart join two runs; in ASCII every run is read for itself.
-        for run in runs(text) if text.isascii() else (text,):
-            bits = of_run.get(run)
-            if bits is None:
-                # In ASCII a run of small letters is one word, and has no parts.
-                if run.isascii() and run.islower() and run.isalpha():
-                    bits = by_stem.get(stem(run), 0) if run[:3] in beginnings else 0
-                else:
-                    bits = bits_of(run)
-                of_run[run] = bits
-            mask |= bits
-        of_text[text] = mask
-        return mask
-
-    return mask_of
+    return mask_reader(by_stem)
 
 
 def _weights(wanted: Sequence[Concept], measured: Sequence[Measured]) -> list[float]:
@@ -350,30 +324,32 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 def _add_groups(measured: Sequence[Measured]) -> None:
     """Raise candidates in the same session or entity as a good hit."""
     best: dict[tuple[str, str], float] = {}
-    for one in measured:
-        key = _group(one.candidate)
-        best[key] = max(best.get(key, 0.0), one.words + one.around)
+    keys = [_group(one.candidate) for one in measured]
+    for one, key in zip(measured, keys, strict=True):
+        found = one.words + one.around
+        if found > best.get(key, 0.0):
+            best[key] = found
     most = max((value for key, value in best.items() if key[1]), default=0.0)
     if most <= 0:
         return
-    for one in measured:
-        key = _group(one.candidate)
-        if key[1]:
+    for one, key in zip(measured, keys, strict=True):
+        if key[1] and key in best:
             one.group = PARENT_WEIGHT * best[key] / most
 
 
 def _group(candidate: Candidate) -> tuple[str, str]:
-    session = str(candidate.metadata.get("session") or "")
-    return ("session", session) if session else ("entity", candidate.entity)
+    session = candidate.metadata.get("session")
+    return ("session", str(session)) if session else ("entity", candidate.entity)
 
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
     spans = (*_spans(query.asked, now), *query.spans)
     unasked = frozenset(map(stem, query.unasked))
+    is_named = Memo(lambda name: _is_named(name, names), len(measured) + 1)
     for one in measured:
         candidate = one.candidate
-        if any(_is_named(name, names) for name in (*entities_of(candidate), _speaker(candidate))):
+        if any(map(is_named.__getitem__, one.entities)) or is_named[_speaker(candidate)]:
             one.name = ENTITY_BOOST
         day = candidate.timestamp[:10]
         if spans and any(first <= day < after for first, after in spans):
