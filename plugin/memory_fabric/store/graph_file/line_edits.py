@@ -13,6 +13,7 @@ from memory_fabric.models import Entity, Relation
 from memory_fabric.store import graph
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.sync_state import mark_of
+from memory_fabric.store.operations import inverses
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -114,7 +115,8 @@ def edits_since(db: Database, state: State, agreed: Agreed) -> Found | None:
     touched = _Touched()
     operations = db.rows(_SINCE, (state.seq, MAX_TOUCHED))
     for _, _, kind, payload, inverse in operations:
-        touched.add(kind, json.loads(payload), json.loads(inverse))
+        stated = json.loads(payload)
+        touched.add(kind, stated, inverses.read(kind, stated, inverse))
         if not touched.is_plain or len(touched) > MAX_TOUCHED:
             return None
     seq, operation = operations[-1][:2] if operations else (state.seq, state.operation)
