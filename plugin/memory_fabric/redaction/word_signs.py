@@ -79,17 +79,18 @@ _PARTS: tuple[tuple[Iterable[str], int], ...] = (
 
 
 class _Names:
-    """The parts by their first two characters, and those of one; words of names with spaces."""
+    """The parts by their first three characters, and shorter ones; words of names with spaces."""
 
     def __init__(self) -> None:
-        self.by_two: dict[str, list[tuple[str, int]]] = {}
-        self.of_one: dict[str, int] = {}
+        self.by_three: dict[str, list[tuple[str, int]]] = {}
+        self.shorter: dict[str, int] = {}
         self.firsts: dict[str, int] = {}
         self.lasts: dict[str, int] = {}
         self.programs = frozenset(runs(name)[0] for names, _, _ in PROGRAMS for name in names)
         for parts, shown in _PARTS:
             for part in parts:
                 self._add(part, shown)
+        self.short_ascii = [(p, shown) for p, shown in self.shorter.items() if p.isascii()]
         self.ends, self.starts = tuple(self.firsts), tuple(self.lasts)
 
     def _add(self, part: str, shown: int) -> None:
@@ -98,10 +99,10 @@ class _Names:
             first, *_, last = part.split()
             known, word = (self.firsts, first) if len(first) > len(last) else (self.lasts, last)
             known[word] = known.get(word, 0) | shown
-        elif len(part) == 1:
-            self.of_one[part] = self.of_one.get(part, 0) | shown
+        elif len(part) < 3:
+            self.shorter[part] = self.shorter.get(part, 0) | shown
         else:
-            self.by_two.setdefault(part[:2], []).append((part, shown))
+            self.by_three.setdefault(part[:3], []).append((part, shown))
 
 
 _KNOWN: list[_Names] = []
@@ -158,14 +159,13 @@ def _shown_by(word: str) -> int:
     folded = word.casefold()
     shown = STATED if folded == "/" or _has_short(folded) else 0
     shown |= ADDRESS if "@" in folded else 0
-    by_two = known.by_two
-    for at in range(len(folded) - 1):
-        for part, of_part in by_two.get(folded[at : at + 2], ()):
-            if not shown & of_part and folded.startswith(part, at):
+    by_three = known.by_three
+    for at in range(len(folded) - 2):
+        for part, of_part in by_three.get(folded[at : at + 3], ()):
+            if folded.startswith(part, at):
                 shown |= of_part
-    if not folded.isascii():
-        for character in folded:
-            shown |= known.of_one.get(character, 0)
+    for part, of_part in known.short_ascii if folded.isascii() else known.shorter.items():
+        shown |= of_part if part in folded else 0
     if folded.endswith(known.ends) or folded.startswith(known.starts):
         shown |= _of_outer(folded, known)
     if not known.programs.isdisjoint(runs(folded)):

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
     from memory_fabric.store.graph_file.sync_state import State
 
-_ENTITY, _RELATION = b'{"type":"entity"', b'{"type":"relation"'
+_ENTITY = b'{"type":"entity"'
+_RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')
 # Entities and relations that are edited one by one; with more the whole file is written.
 MAX_TOUCHED = 200
 _SINCE = (
@@ -214,10 +215,11 @@ def can_be_appended(content: bytes, edits: Edits) -> bool:
 
 
 def _first_relation(content: bytes) -> int:
-    """Return the place of the first relation in its usual form; the end if there is none."""
-    if content.startswith(_RELATION):
+    """Return the place of the first relation in a usual form; the end if there is none."""
+    if content.startswith(_RELATIONS):
         return 0
-    return content.find(b"\n" + _RELATION) + 1 or len(content)
+    places = [content.find(b"\n" + form) + 1 for form in _RELATIONS]
+    return min(filter(None, places), default=len(content))
 
 
 def _place_of(content: bytes, line: bytes, mark: bytes) -> tuple[int, int] | None:
@@ -230,9 +232,28 @@ def _place_of(content: bytes, line: bytes, mark: bytes) -> tuple[int, int] | Non
             starts.append(at + 1)
             at = content.find(b"\n" + whole, at + 1)
         return (starts[0], starts[0] + len(whole)) if len(starts) == 1 else None
-    places, at = [], 0
-    for other in content.split(b"\n"):
-        if mark_of(other) == mark:
-            places.append((at, at + len(other) + 1))
-        at += len(other) + 1
-    return places[0] if len(places) == 1 else None
+    places = {
+        place for place in _lines_with(content, _spellings(line)) if _is_line(content, place, mark)
+    }
+    return places.pop() if len(places) == 1 else None
+
+
+def _spellings(line: bytes) -> set[bytes]:
+    """Return the forms in which JSON writes the name in a canonical line, or its first end."""
+    item = exchange.read(line)
+    name = item[0] if item else ""
+    return {json.dumps(name, ensure_ascii=is_ascii).encode() for is_ascii in (True, False)}
+
+
+def _lines_with(content: bytes, parts: set[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of lines, with their ends, that hold one of the parts."""
+    for part in parts:
+        at = content.find(part)
+        while at >= 0:
+            end = content.index(b"\n", at) + 1
+            yield content.rfind(b"\n", 0, at) + 1, end
+            at = content.find(part, end)
+
+
+def _is_line(content: bytes, place: tuple[int, int], mark: bytes) -> bool:
+    return mark_of(content[place[0] : place[1] - 1]) == mark
