@@ -136,7 +136,7 @@ def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
         from memory_fabric.redaction.redact import redacted_object  # late: such keys are rare
 
         return redacted_object(value, without_secrets)
-    return {without_secrets(str(key)): _value_without(part) for key, part in value.items()}
+    return {_KEYS[str(key)]: _value_without(part) for key, part in value.items()}
 
 
 def _value_without(value: Any) -> Any:
@@ -160,3 +160,4 @@ def _may_name_secret(key: str) -> bool:
 
 # The keys of what is written are few.
 _NAMED = Memo(_may_name_secret, 256)
+_KEYS = Memo(without_secrets, 256)
