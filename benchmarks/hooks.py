@@ -4,6 +4,8 @@
     python3 benchmarks/hooks.py --sizes 100000 --runs 9
     python3 benchmarks/hooks.py --check                 exit status 1 when a budget is broken
     python3 benchmarks/hooks.py --json
+    python3 benchmarks/hooks.py --sizes 10000 --runs 0 --prompts 200     only a mix of prompts
+    python3 benchmarks/hooks.py --sizes 10000 --runs 0 --prompts 60 --load 17
 
 A bare start is `python -I -S -c pass` with the same interpreter, measured between the hooks of the
 same run; each hook is compared with the median of the five bare starts around it, since a shared
@@ -19,7 +21,6 @@ import glob
 import json
 import os
 import platform
-import random
 import re
 import sqlite3
 import subprocess
@@ -29,10 +30,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hooks_store import (
+    FIXES,
+    NO_FIXES,
+    ROOT,
+    SUBJECTS,
+    THINGS,
+    bind,
+    build,
+    environ_of,
+    error_of,
+)
 from processes import Sample, interpreter, quantile, timed
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PLUGIN = os.path.join(ROOT, "plugin")
+from prompt_mix import Mix, compared, measured, print_mix, report
 
 # Budgets in bare starts (design: start-up is the budget), for up to so many observations.
 PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))
@@ -46,17 +56,11 @@ FIX_BUDGET, NO_FIX_BUDGET = 4.0, 0.5
 STATUS_LINE, STATUS_LINE_BUDGET = "statusline", 3.0
 MAX_MEMORY_MB = 30.0
 
-OBSERVATIONS_PER_ENTITY = 10
-ENTITIES_PER_BATCH = 100
-# Standing records of one kind of agent, and fixes.
-RECORDS, FIXES = 200, 100
 TURNS_PER_STOP = 20
 # What a long session's transcript holds before the turns that are new.
 READ_BEFORE_BYTES = 5 << 20
 LONG_STOP = "Stop 20 new behind 5 MB"
 OUR_TOOL = "mcp__plugin_memory-fabric_memory__recall"
-# Bound rules of a session that has some: one that is told, and others.
-RULE_WHENS = ("npm run dev", "src/api/**", "git push", "deploy", "migration", "*.sql", "commit")
 # A receiver that nobody is: the port that throws away what it gets.
 NOBODY = "http://127.0.0.1:9"
 # A detached flush follows SessionEnd; the next session must not pay for it.
@@ -66,23 +70,7 @@ NOISY = 2.0
 # Bare starts before and after a hook that it is compared with.
 AROUND = 2
 
-# The folder of a project without fixes.
-NO_FIXES = "elsewhere"
 UNKNOWN = "xyzzy plugh frobnicate?"
-SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
-VERBS = "uses requires caches validates retries replaces supports logs batches rejects".split()
-THINGS = (
-    "PostgreSQL Redis Celery FastAPI Docker Kubernetes pagination cursors timeouts indexes tokens "
-    "migrations webhooks queues snapshots schemas replicas quotas sessions embeddings"
-).split()
-REASONS = (
-    "because latency mattered",
-    "after the outage in March",
-    "for large tenants",
-    "until the next release",
-    "as the audit asked for",
-    "to keep memory low",
-)
 
 
 class Step(NamedTuple):
@@ -125,31 +113,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     rows: list[Row] = []
     bare_ms: list[float] = []
+    mixes: list[Mix] = []
+    broken: list[str] = []
     for size in options.sizes:
         with tempfile.TemporaryDirectory(prefix="memory-fabric-bench-") as folder:
-            found, bare = measure(folder, size, options.user, options.runs)
+            _build_apart(folder, size, options.user)
+            found, bare = measure(folder, size, options.runs)
+            if options.prompts and not options.load:
+                mixes.append(measured(folder, size, options.prompts))
+            elif options.load:
+                broken += compared(folder, size, options.prompts, options.load)
         rows += found
-        bare_ms.append(quantile([sample.seconds for sample in bare], 0.5) * 1000)
+        bare_ms.append(quantile([sample.seconds for sample in bare], 0.5) * 1000 if bare else 0)
         if not options.json:
-            print_table(found, size, options.user, bare)
+            if found:
+                print_table(found, size, options.user, bare)
+            if mixes:
+                broken += [f"the mix at {size:,}: {what}" for what in print_mix(mixes[-1])]
     if options.json:
-        print(json.dumps(_report(rows, bare_ms, options), indent=1))
-    broken = [row for row in rows if row.broken]
-    for row in broken if not options.json else []:
-        print(f"broken: {row.row} at {row.observations:,}: {row.broken}")
+        print(json.dumps(_report(rows, bare_ms, mixes, options), indent=1))
+    broken += [f"{r.row} at {r.observations:,}: {r.broken}" for r in rows if r.broken]
+    for what in broken if not options.json else []:
+        print(f"broken: {what}")
     return 1 if broken and options.check else 0
 
 
-def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], list[Sample]]:
-    """The rows for one size of memory, and the bare starts between them."""
-    # A child of its own: what it needed for building would count as the memory of every hook.
+def _build_apart(folder: str, size: int, user: int) -> None:
+    """Build the stores in a child: what that needed would count as the memory of every hook."""
     command = [sys.executable, os.path.abspath(__file__), "--build", folder]
     subprocess.run([*command, "--sizes", str(size), "--user", str(user)], check=True)
+
+
+def measure(folder: str, size: int, runs: int) -> tuple[list[Row], list[Sample]]:
+    """The rows for one size of memory, and the bare starts between them."""
     bare_command = [interpreter(), "-I", "-S", "-c", "pass"]
-    environ = _environ(folder)
+    environ = environ_of(folder)
     bare: list[Sample] = []
     samples: dict[str, tuple[Step, list[tuple[int, Sample]]]] = {}
-    for run in range(-1, runs):  # run -1 warms caches and counts for nothing
+    for run in range(-1, runs) if runs else ():  # run -1 warms caches and counts for nothing
         for step in session(folder, f"bench-{run}", run, size):
             bare_sample = timed(bare_command, environ, b"", folder)
             named = {**environ, **step.variables}
@@ -231,7 +232,7 @@ def _commands(step: Callable[..., Step], run: int, elsewhere: str) -> Iterator[S
     """Commands that fail and pass where fixes are on record, and one in a project without any."""
     call = {"tool_name": "Bash", "tool_use_id": f"c{run}", "tool_input": {"command": "make check"}}
     error = (
-        f"Exit code 2\n{_error(run % FIXES)}\nmake: *** [check] Error 1\n" + "ran a step\n" * 200
+        f"Exit code 2\n{error_of(run % FIXES)}\nmake: *** [check] Error 1\n" + "ran a step\n" * 200
     )
     failed = {**call, "error": error, "is_interrupt": False}
     yield step("PostToolUseFailure with a fix", FIX_BUDGET, True, **failed)
@@ -241,10 +242,6 @@ def _commands(step: Callable[..., Step], run: int, elsewhere: str) -> Iterator[S
     yield step("PostToolUse command passed", FIX_BUDGET, **passed)
     there = {"CLAUDE_PROJECT_DIR": elsewhere}
     yield step("PostToolUseFailure no fixes", NO_FIX_BUDGET, **failed)._replace(variables=there)
-
-
-def _error(number: int) -> str:
-    return f"Error: ledger_shard_{number} refuses the quorum of zone {number}"
 
 
 def command_of(step: Step) -> list[str]:
@@ -257,84 +254,6 @@ def command_of(step: Step) -> list[str]:
     hook = next(g for g in groups if re.search(g.get("matcher", ""), tool))["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
-
-
-def bind(folder: str, on: bool) -> None:
-    """Give the project its bound rules, or take them away, by the product's own write function."""
-    sys.path.insert(0, PLUGIN)
-    from memory_fabric.config import read_settings
-    from memory_fabric.models import WHEN, Provenance, Record
-    from memory_fabric.store.memory import Memory
-
-    memory = Memory.open(read_settings(_environ(folder), {}))
-    found = memory.find_records("json_extract(body, '$.evidence.when') IS NOT NULL")
-    if on and not found:
-        by = Provenance("cli", trust="user")
-        for number, when in enumerate(RULE_WHENS):
-            rule = Record("constraint", f"{when} follows rule {number}", confidence=0.9)
-            memory.remember(rule._replace(evidence={WHEN: when}), by)
-    elif found and not on:
-        memory.forget([record.id for record in found], Provenance("cli", trust="user"))
-    memory.close()
-
-
-def build(folder: str, size: int, user: int) -> None:
-    """A world in `folder` whose project remembers `size` observations, and its user `user`."""
-    sys.path.insert(0, PLUGIN)
-    from memory_fabric.config import read_settings
-    from memory_fabric.models import Entity, Provenance, Record
-    from memory_fabric.store.launch_marks import note_place
-    from memory_fabric.store.memory import Memory
-
-    for name in ("home", "project", NO_FIXES, "data"):
-        os.makedirs(os.path.join(folder, name), exist_ok=True)
-    _look_installed(os.path.join(folder, "data"))
-    with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
-        file.write(interpreter() + "\n")
-    memory = Memory.open(read_settings(_environ(folder), {}))
-    for store, observations in (("project", size), ("user", user)):
-        for batch in batches(store, observations):
-            result = memory.write(
-                "create_entities", {"entities": batch}, Provenance("import"), store=store
-            )
-            if result.get("queued"):
-                raise SystemExit(f"the store could not be built: {result}")
-    for number in range(RECORDS):
-        said = f"Migration {number} of the schema must be reversible"
-        record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
-        memory.remember(record, Provenance("import"))
-    chance = random.Random("records")
-    for number in range(RECORDS):  # what prompts are told: records, and what they name
-        said = f"{_sentence(chance, SUBJECTS[number % len(SUBJECTS)])} (record {number})"
-        memory.remember(Record("decision", said), Provenance("import"))
-    for number in range(FIXES):
-        said = f'make check says "{_error(number)}" after a restart; run ledgerctl heal {number}'
-        memory.remember(Record("solution", said), Provenance("assistant"))
-    memory.close()
-    # As the start of a session notes it.
-    elsewhere = os.path.join(folder, NO_FIXES)
-    environ = {**_environ(folder), "CLAUDE_PROJECT_DIR": elsewhere}
-    memory = Memory.open(read_settings(environ, {}))
-    assert memory.project is not None
-    note_place(memory.settings.home, elsewhere, memory.project.id)
-    memory.close()
-
-
-def batches(store: str, observations: int) -> Iterator[list[dict[str, Any]]]:
-    """Entities with their observations, the same for the same size."""
-    chance = random.Random(f"{store} {observations}")
-    batch: list[dict[str, Any]] = []
-    for number in range(0, observations, OBSERVATIONS_PER_ENTITY):
-        count = min(OBSERVATIONS_PER_ENTITY, observations - number)
-        subject = chance.choice(SUBJECTS)
-        name = f"{subject}-{store}-{number // OBSERVATIONS_PER_ENTITY}"
-        texts = [f"{_sentence(chance, subject)} (case {number + n})" for n in range(count)]
-        batch.append({"name": name, "entityType": "component", "observations": texts})
-        if len(batch) == ENTITIES_PER_BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample]) -> None:
@@ -387,7 +306,10 @@ def _row(
 
 
 def _report(
-    rows: Sequence[Row], bare_ms: Sequence[float], options: argparse.Namespace
+    rows: Sequence[Row],
+    bare_ms: Sequence[float],
+    mixes: Sequence[Mix],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     return {
         "date": time.strftime("%Y-%m-%d"),
@@ -397,35 +319,8 @@ def _report(
         "user_observations": options.user,
         "bare_start_ms": dict(zip(options.sizes, bare_ms, strict=True)),
         "rows": [row._asdict() for row in rows],
+        "mixes": [report(found) for found in mixes],
     }
-
-
-def _environ(folder: str) -> dict[str, str]:
-    return {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": os.path.join(folder, "home"),
-        "MEMORY_FABRIC_HOME": os.path.join(folder, "home", "memory"),
-        "CLAUDE_PROJECT_DIR": os.path.join(folder, "project"),
-        "CLAUDE_PLUGIN_ROOT": ROOT,
-        "CLAUDE_PLUGIN_DATA": os.path.join(folder, "data"),
-    }
-
-
-def _look_installed(data_dir: str) -> None:
-    """Stand in for the server's environment: an installation beside the clock would be measured."""
-    from memory_fabric.setup import packages
-
-    environment = packages.environment_folder(data_dir, ROOT)
-    if environment:
-        os.makedirs(os.path.join(environment, "bin"))
-        os.symlink(interpreter(), os.path.join(environment, "bin", "python"))
-        with open(os.path.join(environment, packages.MARKER), "w", encoding="utf-8"):
-            pass
-
-
-def _sentence(chance: random.Random, subject: str) -> str:
-    words = (chance.choice(VERBS), chance.choice(THINGS), chance.choice(THINGS))
-    return f"The {subject} service {words[0]} {words[1]} with {words[2]} {chance.choice(REASONS)}"
 
 
 def _bridged(run: int) -> dict[str, Any]:
@@ -477,6 +372,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[0, 1_000, 10_000])
     parser.add_argument("--user", type=int, default=1_000, help="observations of the user")
     parser.add_argument("--runs", type=int, default=21, help="sessions that are measured")
+    parser.add_argument("--prompts", type=int, default=0, help="prompts of the mix; 0: no mix")
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside the mix")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail when a budget is broken")
     parser.add_argument("--build", metavar="FOLDER", help=argparse.SUPPRESS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -23,8 +23,14 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def timed(command: Sequence[str], environ: Mapping[str, str], data: bytes, folder: str) -> Sample:
-    """One process from start to end, its stdin and stdout files."""
+def timed(
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    data: bytes,
+    folder: str,
+    statuses: Container[int] = (0,),
+) -> Sample:
+    """One process from start to end, its stdin and stdout files; one of these exit statuses."""
     given, taken = os.path.join(folder, "stdin"), os.path.join(folder, "stdout")
     with open(given, "wb") as file:
         file.write(data)
@@ -41,8 +47,8 @@ def timed(command: Sequence[str], environ: Mapping[str, str], data: bytes, folde
     )
     _, status, usage = os.wait4(process, 0)
     seconds = time.perf_counter() - began
-    if status:
-        raise SystemExit(f"{command[0]} ended with wait status {status}")
+    if os.waitstatus_to_exitcode(status) not in statuses:
+        raise SystemExit(f"{' '.join(command)} ended with wait status {status}")
     with open(taken, "rb") as file:
         output = file.read()
     # Linux counts in KB, macOS in bytes.

@@ -91,6 +91,35 @@ def test_a_note_that_a_stop_had_no_time_for_is_read_by_the_next_from_the_transcr
     assert "out of time" in client.command("status").stdout.lower()
 
 
+def test_a_prompt_that_is_told_nothing_for_want_of_time_is_counted_and_told_of_once(
+    client: SimulatedClient,
+) -> None:
+    error = "refuses the quorum of ledger_shard_7"
+    client.command("remember", "--type", "solution", f'make says "{error}": run ledgerctl heal 7')
+    client.fire("SessionStart", source="startup")
+    log = {"prompt": "Why?\n" + "ran a step\n" * 20 + f"Error: {error}"}
+    with running(Deadline()):
+        memory = client.memory()
+    path = memory.session_database().path
+    memory.close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # what is counted needs no database
+
+    for _ in range(2):
+        assert fire(client, Deadline(-1, hurried=True), "UserPromptSubmit", **log) == {}
+
+    other.execute("ROLLBACK")
+    other.close()
+    assert late(client) == {"UserPromptSubmit": 2}
+    said = " ".join(client.command("status").stdout.lower().split())
+    assert "not told what memory knows, for want of time: 2 prompts" in said
+    assert json.loads(client.command("status", "--json").stdout)["not_told"] == 2
+    notice = fire(client, Deadline(), "Stop")["systemMessage"]
+    assert "was not told what memory knows" in notice and "memory-fabric status" in notice
+    assert fire(client, Deadline(-1, hurried=True), "UserPromptSubmit", **log) == {}
+    assert "not told" not in json.dumps(fire(client, Deadline(), "Stop"))
+
+
 @pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact", "SessionEnd"])
 def test_a_locked_store_is_waited_for_once(client: SimulatedClient, event: str) -> None:
     client.prompt("We decided to use PostgreSQL for the shop.")

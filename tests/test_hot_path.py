@@ -76,6 +76,12 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
+TRACE = "Traceback (most recent call last):\n" + "".join(
+    f'  File "/srv/app/list_{n}.py", line {n}, in read\n    self.read(token={n})\n'
+    for n in range(20)
+)
+
+
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
     """Hooks with a filled memory, so that every stage of a recall has work."""
@@ -220,6 +226,25 @@ def test_recall_for_a_prompt_spares_what_it_can_do_without(
     assert "memory_fabric.recall.rank" in modules
     assert "memory_fabric.store.conversations.prompts" in modules
     assert modules & (SPARED | OF_CAPTURE) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [
+        ("redaction.redact", f"Why?\n{TRACE}"),
+        ("capture.prompts.detector", "Always run the worker tests before a release, please."),
+        ("capture.remember", "We decided to use cursors for the list of workers."),
+        ("language.times", "What did we do to the workers in March 2026?"),
+    ],
+)
+def test_what_reads_a_prompt_loads_expressions_that_were_compiled(
+    hooks: HookRunner, tmp_path: Path, name: str, prompt: str
+) -> None:
+    modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
+
+    modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
+    assert f"memory_fabric.{name}" in modules
+    assert modules & {"re", "enum", "functools", "collections", "base64"} == set()
 
 
 def test_recall_for_a_subagent_spares_what_it_can_do_without(

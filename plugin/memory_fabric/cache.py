@@ -24,3 +24,26 @@ class Memo(dict["Any", "Any"]):
             self.clear()
         self[asked] = answer
         return answer
+
+
+class _Cached(dict["tuple[Any, ...]", "Any"]):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __missing__(self, asked: tuple[Any, ...]) -> Any:
+        answer = self[asked] = self.function(*asked)
+        return answer
+
+    def __call__(self, *asked: Any) -> Any:
+        return self[asked]
+
+
+if TYPE_CHECKING:
+    from functools import cache
+
+    cached = cache
+else:
+    # As functools.cache, for positional arguments.
+    cached = _Cached

@@ -43,9 +43,26 @@ def git_blob_id(content: bytes) -> str:
 
 def signature(key: bytes, message: bytes) -> str:
     """Return the HMAC-SHA256 of the message (RFC 2104) in hexadecimal digits."""
-    if len(key) > BLOCK_BYTES:
-        key = new(key).digest()
-    key = key.ljust(BLOCK_BYTES, b"\0")
-    inner = new(bytes(byte ^ 0x36 for byte in key) + message).digest()
-    digest: str = new(bytes(byte ^ 0x5C for byte in key) + inner).hexdigest()
-    return digest
+    signing = Signing(key)
+    signing.update(message)
+    return signing.hexdigest()
+
+
+class Signing:
+    """The HMAC-SHA256 (RFC 2104) of a message that comes in parts."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) > BLOCK_BYTES:
+            key = new(key).digest()
+        self._key = key.ljust(BLOCK_BYTES, b"\0")
+        self._inner: Any = new(bytes(byte ^ 0x36 for byte in self._key))
+
+    def update(self, part: bytes) -> None:
+        """Add a part of the message."""
+        self._inner.update(part)
+
+    def hexdigest(self) -> str:
+        """Return the signature of all parts in hexadecimal digits."""
+        outer = bytes(byte ^ 0x5C for byte in self._key)
+        digits: str = new(outer + self._inner.digest()).hexdigest()
+        return digits

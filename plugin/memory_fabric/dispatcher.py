@@ -12,10 +12,11 @@ import sys
 import time
 
 from memory_fabric.client import CLAUDE_CODE, key_of
-from memory_fabric.config import TIES, home_path
+from memory_fabric.config import TIES
 from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event, tool_name
+from memory_fabric.hook_log import count_late, log_for, named
 from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.ids import timestamp
 from memory_fabric.reply import Reply, encode, merge
@@ -166,8 +167,9 @@ HANDLERS: Mapping[str, Entry] = {
 }
 # The least time for the work itself, even if a cold disk started Python slowly.
 LEAST_WORK_S = 0.1
-# Further time after the reply, by the clock and of CPU time, to record what was injected.
-AFTER_REPLY_S, AFTER_REPLY_WORK_S = 0.3, 0.15
+# Further time after the reply, by the clock and of CPU time, to keep the prompt and what was told.
+# By the clock a prompt has more of it, since its client waits longest.
+AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 class Outcome(Value):
@@ -180,6 +182,7 @@ class Outcome(Value):
     event: str = ""
     limit: Deadline = Deadline()
     log: Callable[[str], None] = lambda line: None
+    environ: Mapping[str, str] = {}
 
 
 def main() -> None:
@@ -187,7 +190,7 @@ def main() -> None:
     gc.disable()  # the process ends before a reference cycle could matter
     try:
         _serve(os.environ)
-        patterns = sys.modules.get("memory_fabric.language.patterns")
+        patterns = sys.modules.get("memory_fabric.patterns")
         if patterns is not None:  # an event whose text was searched
             patterns.keep()
     finally:  # skips the interpreter's shutdown, which costs half a bare start and could still fail
@@ -216,13 +219,13 @@ def answer(
 
     `load` returns a handler by its name in HANDLERS, `limit_of` the deadline of an event.
     """
-    log = _log_for(environ)
+    log = log_for(environ)
     try:
         return _answer(data, environ, load or _load, limit_of or deadline_of, log)
     except BadInput as error:
         log(f"input ignored: {error}")
     except Exception as error:  # noqa: BLE001 - the outermost call
-        log(f"event not answered: {_named(error)}")
+        log(f"event not answered: {named(error)}")
     return Outcome(log=log)
 
 
@@ -230,7 +233,7 @@ def _serve(environ: Mapping[str, str]) -> None:
     try:
         data = read_input()
     except OSError as error:
-        _log_for(environ)(f"no input: {error}")
+        log_for(environ)(f"no input: {error}")
         return
     outcome = answer(data, environ)
     try:
@@ -269,7 +272,13 @@ def _answer(
         return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
-        return _handled(event, settings, limit, load, log)
+        try:
+            outcome = _handled(event, settings, limit, load, log)
+        except DeadlinePassed:  # before the first handler
+            for name in _names(event, settings):
+                limit.postpone(name)
+            outcome = Outcome(event=event.name, limit=limit, log=log)
+        return outcome._replace(environ=environ)
 
 
 def _handled(
@@ -419,7 +428,7 @@ def _replies(
                 current().postpone(unfinished)
             break
         except Exception as error:  # noqa: BLE001 - one handler's failure is not the next one's
-            log(f"{event.name}: {name} failed: {_named(error)}")
+            log(f"{event.name}: {name} failed: {named(error)}")
             if isinstance(error, StoreUnavailable):
                 memory.fail(f"graph: {error}")
             continue
@@ -466,7 +475,7 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit
     limit.ends_s, limit.work_ends_s = (
-        limit.ends_s + AFTER_REPLY_S,
+        limit.ends_s + (AFTER_PROMPT_S if outcome.hurried else AFTER_REPLY_S),
         limit.work_ends_s + AFTER_REPLY_WORK_S,
     )
     with running(limit):
@@ -476,25 +485,6 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
             except DeadlinePassed:
                 limit.postpone("what follows the reply")
             except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
-                outcome.log(f"after the reply: {_named(error)}")
+                outcome.log(f"after the reply: {named(error)}")
     if limit.postponed:
-        # late: most events have time for everything
-        from memory_fabric.store.log import OUT_OF_TIME
-
-        outcome.log(f"{outcome.event}{OUT_OF_TIME}{', '.join(limit.postponed)}")
-
-
-def _log_for(environ: Mapping[str, str]) -> Callable[[str], None]:
-    def log(line: str) -> None:
-        try:
-            from memory_fabric.store.log import note  # late: most runs have nothing to log
-
-            note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
-        except Exception:  # noqa: BLE001 - nothing is left to report it
-            return
-
-    return log
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        count_late(outcome.environ, outcome.event, limit.postponed, TELLERS)

@@ -355,10 +355,14 @@ def without_injected(text: str) -> str:
     """Remove this plugin's own blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    import re  # late, as it takes a third of a bare start: only if there may be such a tag
+    from memory_fabric.patterns import (
+        DOTALL,
+        IGNORECASE,
+        pattern,
+    )  # late: few texts hold such a tag
 
     block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
-    return re.sub(block, " ", text, flags=re.DOTALL | re.IGNORECASE)
+    return pattern(block, DOTALL | IGNORECASE).sub(" ", text)
 
 
 def neutralised(text: str) -> str:
@@ -380,10 +384,10 @@ def unfenced(text: str) -> str:
     """Make this plugin's own fences harmless, as texts are stored; the rest stays unchanged."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
-    import re  # late, as it takes a third of a bare start: only if there may be such a tag
+    from memory_fabric.patterns import pattern  # late: few texts hold such a tag
 
     tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
-    return re.sub(tag, r"‹\1\2", text, flags=re.IGNORECASE)
+    return pattern(tag).sub(lambda found: f"‹{found[1]}{found[2]}", text)
 
 
 def _may_hold(text: str, tags: Iterable[str]) -> bool:

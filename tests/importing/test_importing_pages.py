@@ -139,7 +139,7 @@ def exported(memory: Memory, folder: Path) -> list[Path]:
     paths = []
     for one in page_write.pages(memory):
         path = folder / f"{one.name}.md"
-        path.write_bytes(one.text.encode())
+        path.write_bytes("".join(one.parts).encode())
         paths.append(path)
     return paths
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.language import patterns
+from memory_fabric import patterns
 from memory_fabric.notes import grammar
 from memory_fabric.notes.grammar import MAX_NOTE_CHARS, Note, Parsed, parse
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE

@@ -8,7 +8,7 @@ import pytest
 
 from memory_fabric.store import backup, files, invariants, journal
 from memory_fabric.store.forget import purge
-from memory_fabric.store.health import integrity_check, repair
+from memory_fabric.store.health import index_check, integrity_check, repair
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity
@@ -68,6 +68,48 @@ def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
 
     assert found == {"index": True}
     assert integrity_check.findings(memory) == []
+
+
+def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
+    create(memory, entity("café", "naïve_words and Größe, 日本語"))
+    turn = {"id": "t", "session": "s", "role": "user", "text": "Said so", "created_at": "2026"}
+    memory.write("add_episodes", {"episodes": [turn]}, USER)
+
+    for db in memory.databases():
+        assert all(index_check.samples_match(db, table) for table in repair.FULL_TEXT)
+
+
+@pytest.mark.parametrize("table", ["observations_fts", "entities_trigrams", "records_fts"])
+def test_samples_show_an_index_that_was_emptied(memory: Memory, table: str) -> None:
+    db = database(memory)
+    with db.transaction() as c:
+        c.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+
+    assert not index_check.samples_match(db, table)
+
+
+def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
+    db = database(memory)
+    with db.transaction() as c:
+        c.execute("DELETE FROM observations_fts_docsize")
+
+    assert not index_check.samples_match(db, "observations_fts")
+
+
+def test_a_journal_beyond_the_limit_of_queues_is_read(memory: Memory) -> None:
+    with open(memory.journal_of("project"), "ab") as file:
+        file.write((b" " * 1023 + b"\n") * (files.MAX_LINES_BYTES >> 10))
+
+    assert integrity_check.findings(memory) == []
+
+
+def test_progress_counts_the_checks(memory: Memory) -> None:
+    told: list[tuple[int, int]] = []
+
+    integrity_check.findings(memory, progress=lambda done, of: told.append((done, of)))
+
+    assert [done for done, _ in told] == list(range(len(told)))
+    assert {of for _, of in told} == {len(told)}
 
 
 def test_rows_that_point_to_nothing_are_found(memory: Memory) -> None:

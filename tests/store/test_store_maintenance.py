@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,36 @@ def test_upkeep_that_fails_says_so_in_the_log(tmp_path: Path) -> None:
     child = maintenance.start(world.environ, str(world.project))
     os.waitpid(child, 0)
     assert "maintenance: " in (world.home / "logs" / log.LOG_NAME).read_text("utf-8")
+
+
+def test_a_large_database_is_backed_up_weekly_and_expires_daily(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("api", "is fast"))
+    path = database(memory).path
+    copy = backup.create(path)
+    memory.flush()
+    day_old, week_old = (time.time() - days * 24 * 3600 - 60 for days in (1, 7))
+
+    os.utime(copy, (day_old, day_old))
+    small = backup.is_due(path)
+    os.truncate(path, backup.LARGE_BYTES + 1)
+    of_last_day = backup.is_due(path)
+    os.utime(copy, (week_old, week_old))
+
+    assert (small, of_last_day, backup.is_due(path)) == (True, False, True)
+
+
+def test_expiry_is_due_a_day_after_the_last_also_without_a_backup_due(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("api", "is fast"))
+    path = database(memory).path
+    maintenance.run(memory, keep_days=90)
+    memory = world.memory()
+    day_old = time.time() - 24 * 3600 - 60
+
+    right_after = maintenance.is_due(memory)
+    os.utime(os.path.dirname(backup.list_backups(path)[0]), (day_old, day_old))
+
+    assert (right_after, backup.is_due(path), maintenance.is_due(memory)) == (False, False, True)

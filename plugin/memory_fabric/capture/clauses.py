@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

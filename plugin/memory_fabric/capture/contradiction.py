@@ -12,8 +12,8 @@ from memory_fabric.capture.polarity import is_denied, is_left
 from memory_fabric.capture.subject import key_of, subject
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.language.concepts import concepts
-from memory_fabric.language.patterns import pattern
 from memory_fabric.models import RECORD_TYPES, stated_at, verdict
+from memory_fabric.patterns import pattern
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.records import about

@@ -25,8 +25,8 @@ from memory_fabric.capture.shell_commands import (
     share_target,
 )
 from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
-from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Record
+from memory_fabric.patterns import pattern
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, first_of, one_line, words
 from memory_fabric.values import Value

@@ -6,7 +6,6 @@ shape of one in code, or has a capital inside a sentence.
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import pattern
 from memory_fabric.language.vocabulary import (
     ORDINARY,
     PATTERN_HEADS,
@@ -15,6 +14,7 @@ from memory_fabric.language.vocabulary import (
     entity_type,
     is_agent,
 )
+from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 from memory_fabric.values import Value
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from memory_fabric.capture.mentions import Mention
 from memory_fabric.language.concepts import WEAK
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ false one.
 from __future__ import annotations
 
 from memory_fabric.language import negations
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 
 # "Use X, not Y" compares; "No, we use X" denies the previous statement.
 _COMPARED = (

@@ -6,7 +6,7 @@ logs, traces, diffs, tables, templates. Every step is a pass over the lines; no 
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.text import one_line, without_injected
 from memory_fabric.values import Value
 

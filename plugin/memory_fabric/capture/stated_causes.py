@@ -6,7 +6,7 @@ twice in applyDiscount".
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, words
 
 TYPE_CHECKING = False

@@ -10,9 +10,9 @@ from memory_fabric.capture.clauses import reason_and_alternatives, without_reaso
 from memory_fabric.capture.confidence import PURPOSE, with_reason
 from memory_fabric.capture.extract import extract
 from memory_fabric.capture.global_scope import is_generalizable
-from memory_fabric.language.patterns import pattern
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Record, record_type
+from memory_fabric.patterns import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from memory_fabric.errors import BadInput
 from memory_fabric.store import files
@@ -10,7 +11,7 @@ from memory_fabric.store import files
 STREAM = "-"
 
 
-def write(target: str, content: bytes, force: bool) -> None:
+def write(target: str, content: bytes | Iterable[bytes], force: bool) -> None:
     """Write the file atomically. Raises BadInput if it exists and `force` is not set."""
     if os.path.isdir(target):
         raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")

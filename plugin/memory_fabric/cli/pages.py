@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from memory_fabric.cli import environment, show
+from memory_fabric.cli import environment, progress, show
 from memory_fabric.cli.output import write
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import timestamp
@@ -32,13 +32,15 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
         written = page_write.pages(memory)
         if memory.failures:
             raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
-    written = [one for one in written if one.records or one.entities or one.relations]
-    files.make_folder(os.path.abspath(folder))
-    made = []
-    for one in written:
-        path = os.path.join(folder, f"{_file_name(one.name)}.md")
-        write(path, one.text.encode("utf-8", "replace"), force)
-        made.append(one._replace(text=path)._asdict())
+        written = [one for one in written if one.records or one.entities or one.relations]
+        files.make_folder(os.path.abspath(folder))
+        made: list[dict[str, Any]] = []
+        for one in written:
+            path = os.path.join(folder, f"{_file_name(one.name)}.md")
+            with progress.bar(f"Writing {path}", quiet=as_json) as tell:
+                write(path, _encoded(one, tell), force)
+            numbers = {n: getattr(one, n) for n in ("records", "entities", "relations")}
+            made.append({"name": one.name, "text": path, **numbers})
     if as_json:
         show.json_out({"pages": made, "left_out": page_write.LEFT_OUT})
         return 0
@@ -53,6 +55,15 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
         show.line(f"{row['text']}: {counts}")
     show.line(page_write.LEFT_OUT if made else "Nothing is remembered yet; no page was written.")
     return 0
+
+
+def _encoded(
+    written: page_write.Written, tell: Callable[[int, int], object] | None
+) -> Iterator[bytes]:
+    for done, part in enumerate(written.parts, start=1):
+        yield part.encode("utf-8", "replace")
+        if tell:
+            tell(min(done, written.about_parts), written.about_parts)
 
 
 def restore(paths: Sequence[str], *, mine: bool, anyway: bool, dry_run: bool, as_json: bool) -> int:

@@ -13,8 +13,10 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
+
+    from memory_fabric.store.signing import ListSignature
 
 MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"
@@ -77,10 +79,14 @@ def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> l
     return [*lines, f"{within}<!-- {id_} -->"]
 
 
-def data_lines(rows: Sequence[Mapping[str, Any]], signature: str) -> list[str]:
-    """Return the comment at the end of a page."""
-    dumped = [_json(row) for row in (*rows, {"signature": signature})]
-    return [DATA, *dumped, "-->"]
+def data_lines(rows: Iterable[Mapping[str, Any]], sign: ListSignature) -> Iterator[str]:
+    """Yield the comment at the end of a page, one line for each row and the signature of all."""
+    yield DATA
+    for row in rows:
+        sign.add(row)
+        yield _json(row)
+    yield _json({"signature": sign.close()})
+    yield "-->"
 
 
 def inline(text: str) -> str:

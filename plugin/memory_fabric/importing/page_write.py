@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.importing import page
 from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at, text_with_reason
@@ -11,7 +13,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from memory_fabric.store.database import Database
@@ -27,14 +29,40 @@ LEFT_OUT = (
 )
 
 
+# Rows that are read, and lines that are written, at once: a large graph is never held whole.
+ROWS_AT_ONCE, LINES_AT_ONCE = 5_000, 5_000
+# The rows of each table that are this user's own, and how they are read.
+_OWN = {
+    "entities": "said_by = ''",
+    "relations": "said_by = ''",
+    "observations": f"source <> '{OTHERS}'",
+}
+_READ = {
+    "entities": rows.entities,
+    "relations": rows.relations,
+    "observations": rows.observations,
+}
+
+
 class Written(Value):
-    """A page: the name of its file without ending, its text, its numbers of records and rows."""
+    """A page: the name of its file without ending, and its numbers of records and rows.
+
+    `parts` are its lines, in parts of some thousand; they are read from the database as they are
+    asked for, once.
+    """
 
     name: str
-    text: str
+    parts: Iterator[str]
     records: int
     entities: int
     relations: int
+    observations: int
+
+    @property
+    def about_parts(self) -> int:
+        """About the number of its parts: most rows have a line to read and one of data."""
+        rows_ = self.records + self.entities + self.relations + self.observations
+        return 2 * rows_ // LINES_AT_ONCE + 1
 
 
 def pages(memory: Memory) -> list[Written]:
@@ -50,33 +78,60 @@ def page_name(name: str) -> str:
 def _page(memory: Memory, database: Database) -> Written:
     is_project = database.kind == "project" and memory.project is not None
     name = memory.project.name if is_project and memory.project else USER_PAGE
-    found = records.find(database.connection, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
-    graph = _graph(database)
+    project = memory.project.id if is_project and memory.project else ""
     title = f"Memories of {name}" if is_project else "Memories for all projects"
-    lines = [
-        f"{page.MARK}of {page_name(name)} -->",
-        f"# {page.inline(title)}",
+    head = [f"{page.MARK}of {page_name(name)} -->", f"# {page.inline(title)}"]
+    found = records.find(database.connection, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
+    lines = _lines(database, head, project, found, signing.key_of(memory.settings.home))
+    counts = [database.row(f"SELECT count(*) FROM {t} WHERE {own}") for t, own in _OWN.items()]
+    entities, relations, observations = (int(row[0]) if row else 0 for row in counts)
+    return Written(name, _in_parts(lines), len(found), entities, relations, observations)
+
+
+def _lines(
+    database: Database,
+    head: list[str],
+    project: str,
+    found: list[tuple[Record, list[str]]],
+    key: bytes,
+) -> Iterator[str]:
+    yield from (
+        *head,
         "",
         f"Written on {timestamp()[:10]}. `memory-fabric import` reads it back: a text that you "
         "change is changed, an item that you add is added, one that you remove stays in memory.",
-    ]
+    )
     for kind, heading in page.HEADINGS.items():
         some = [pair for pair in found if pair[0].type == kind]
         if some:
-            lines += ["", f"## {heading}"]
+            yield from ("", f"## {heading}")
         for record, _ in sorted(some, key=_order):
-            lines += ["", *page.item_lines(record.what, record.why, _about(record), record.id)]
-    direct = {row["id"] for row in graph["observations"] if not row["record"]}
-    lines += _entities(graph, direct) + _relations(graph)
-    data: list[Row] = [{"project": memory.project.id if is_project and memory.project else ""}]
-    data += [_data_of(record, seen) for record, seen in found]
+            yield ""
+            yield from page.item_lines(record.what, record.why, _about(record), record.id)
+    yield from _entities(database)
+    yield from _relations(database)
+    yield ""
+    sign = signing.ListSignature("lines", key)
+    yield from page.data_lines(_data(database, project, found), sign)
+
+
+def _in_parts(lines: Iterator[str]) -> Iterator[str]:
+    while part := list(islice(lines, LINES_AT_ONCE)):
+        yield "\n".join(part) + "\n"
+
+
+def _data(database: Database, project: str, found: list[tuple[Record, list[str]]]) -> Iterator[Row]:
+    """Yield what a page does not show: fields of records, rows of the graph."""
+    yield {"project": project}
+    for record, seen in found:
+        yield _data_of(record, seen)
     texts = {record.id: text_with_reason(record) for record, _ in found}
-    data += [_row_data(table, row, direct, texts) for table, some in graph.items() for row in some]
-    signature = signing.signature({"lines": data}, signing.key_of(memory.settings.home))
-    lines += ["", *page.data_lines(data, signature), ""]
-    return Written(
-        name, "\n".join(lines), len(found), len(graph["entities"]), len(graph["relations"])
-    )
+    for row in _rows(database, "entities"):
+        yield {"entities": row}
+    for row in _rows(database, "observations"):
+        yield _observation_data(row, texts)
+    for row in _rows(database, "relations"):
+        yield {"relations": row}
 
 
 def _order(pair: tuple[Record, list[str]]) -> tuple[bool, tuple[int, ...]]:
@@ -100,37 +155,49 @@ def _about(record: Record) -> str:
     return " · ".join(" ".join(part.split()) for part in parts if part)
 
 
-def _graph(database: Database) -> rows.Rows:
-    """Return all rows of the graph that are this user's own."""
-    c = database.connection
-    return {
-        "entities": rows.entities(c, "e.said_by = ''", ()),
-        "observations": rows.observations(c, "o.source <> ?", (OTHERS,)),
-        "relations": rows.relations(c, "r.said_by = ''", ()),
-    }
+def _rows(database: Database, table: str) -> Iterator[Row]:
+    """Yield all rows of a table of the graph that are this user's own, in order of entry."""
+    alias = table[0]
+    condition = f"{alias}.{_OWN[table]} AND {alias}.id BETWEEN ? AND ?"
+    for between in _ranges(database, table):
+        yield from _READ[table](database.connection, condition, between)
 
 
-def _entities(graph: rows.Rows, direct: set[int]) -> list[str]:
-    said: dict[str, list[Row]] = {}
-    for row in graph["observations"]:
-        if row["id"] in direct:
+def _ranges(database: Database, table: str) -> Iterator[tuple[int, int]]:
+    """Yield ranges of row numbers, each of ROWS_AT_ONCE."""
+    row = database.row(f"SELECT max(id) FROM {table}")
+    most = int(row[0] or 0) if row else 0
+    for first in range(1, most + 1, ROWS_AT_ONCE):
+        yield first, first + ROWS_AT_ONCE - 1
+
+
+def _entities(database: Database) -> Iterator[str]:
+    c, own = database.connection, f"e.{_OWN['entities']}"
+    is_headed = False
+    for between in _ranges(database, "entities"):
+        said: dict[str, list[Row]] = {}
+        direct = f"o.source <> '{OTHERS}' AND o.record = '' AND o.entity BETWEEN ? AND ?"
+        for row in rows.observations(c, direct, between):
             said.setdefault(row["entity"], []).append(row)
-    lines = ["", f"## {page.ENTITIES}", ""] if graph["entities"] else []
-    for row in graph["entities"]:
-        names = ", ".join(alias for _, alias in row["aliases"])
-        also = f", also called {names}" if names else ""
-        lines.append(f"* **{page.inline(row['name'])}** ({page.inline(row['type'] + also)})")
-        for one in said.get(row["name"], ()):
-            lines += page.item_lines(one["text"], "", "", f"o{one['id']}", indent="  ")
-    return lines
+        for row in rows.entities(c, f"{own} AND e.id BETWEEN ? AND ?", between):
+            if not is_headed:
+                yield from ("", f"## {page.ENTITIES}", "")
+                is_headed = True
+            names = ", ".join(alias for _, alias in row["aliases"])
+            also = f", also called {names}" if names else ""
+            yield f"* **{page.inline(row['name'])}** ({page.inline(row['type'] + also)})"
+            for one in said.get(row["name"], ()):
+                yield from page.item_lines(one["text"], "", "", f"o{one['id']}", indent="  ")
 
 
-def _relations(graph: rows.Rows) -> list[str]:
-    lines = ["", f"## {page.RELATIONS}", ""] if graph["relations"] else []
-    for row in graph["relations"]:
+def _relations(database: Database) -> Iterator[str]:
+    is_headed = False
+    for row in _rows(database, "relations"):
+        if not is_headed:
+            yield from ("", f"## {page.RELATIONS}", "")
+            is_headed = True
         ends = [page.inline(row[end]) for end in ("from", "relationType", "to")]
-        lines.append(f"* {ends[0]} → {ends[1]} → {ends[2]}")
-    return lines
+        yield f"* {ends[0]} → {ends[1]} → {ends[2]}"
 
 
 def _data_of(record: Record, seen: list[str]) -> Row:
@@ -144,12 +211,10 @@ def _data_of(record: Record, seen: list[str]) -> Row:
     return {"record": whole, "seen_in": seen, "sums": sums}
 
 
-def _row_data(table: str, row: Row, direct: set[int], texts: Mapping[str, str]) -> Row:
-    """Return a row of the graph without a text that stands in the page."""
-    if table != "observations":
-        return {table: row}
+def _observation_data(row: Row, texts: Mapping[str, str]) -> Row:
+    """Return an observation's row without a text that stands in the page."""
     plain = {name: part for name, part in row.items() if name != "text"}
-    if row["id"] in direct:
-        return {table: plain, "sums": [page.digest(row["text"])]}
+    if not row["record"]:
+        return {"observations": plain, "sums": [page.digest(row["text"])]}
     owner = next((o for o in (row["record"], *row["claims"]) if texts.get(o) == row["text"]), "")
-    return {table: plain, "of": owner} if owner else {table: row}
+    return {"observations": plain, "of": owner} if owner else {"observations": row}

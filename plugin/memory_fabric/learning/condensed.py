@@ -5,7 +5,7 @@ What was asked is in the user's words, cut; of each answer the sentence that tel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memory_fabric.notes.typed_text import typed_words
@@ -47,7 +47,11 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     for database in memory.databases():
         if database.kind != "project":
             continue
-        for began_at, lines in _sessions(database, before):
+        for session, began_at in _sessions(database, before):
+            # Lines that are only counted pass no rules of redaction, which take most of the time.
+            lines = _told(database, session, began_at, one_line if is_full else _shown)
+            if not lines:
+                continue
             size = sum(len(line) + 1 for line in lines)
             total, sessions = total + size, sessions + 1
             limit = budget * CHARS_PER_TOKEN
@@ -61,24 +65,31 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     return Condensed(tuple(shown), count, _tokens(spent), sessions, _tokens(total), more)
 
 
-def _sessions(database: Database, before: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the start and the lines of each session that still has turns, newest first."""
-    rows = database.rows(
+def _sessions(database: Database, before: str) -> list[tuple[str, str]]:
+    """Return each session that still has turns, and its start, newest first."""
+    found = database.rows(
         "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
         "HAVING ? = '' OR began < ? ORDER BY began DESC",
         (before, before),
     )
-    for session, began_at in rows:
-        turns = database.rows(
-            "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
-        )
-        lines = _lines(turns)
-        if lines:
-            head = f"## {began_at[:16].replace('T', ' ')}, session {session[:8]}"
-            yield began_at, [head, *lines, *_made(database, session)]
+    return [(session, began_at) for session, began_at in found]
 
 
-def _lines(turns: Sequence[tuple[str, str]]) -> list[str]:
+def _told(
+    database: Database, session: str, began_at: str, clean: Callable[[str], str]
+) -> list[str]:
+    """Return the lines of a session, each text of it cleaned; none if it asked for nothing."""
+    turns = database.rows(
+        "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
+    )
+    lines = _lines(turns, clean)
+    if not lines:
+        return []
+    head = f"## {began_at[:16].replace('T', ' ')}, session {session[:8]}"
+    return [head, *lines, *_made(database, session, clean)]
+
+
+def _lines(turns: Sequence[tuple[str, str]], clean: Callable[[str], str]) -> list[str]:
     """Return a line for each prompt, with the outcome of its answer."""
     lines: list[str] = []
     asked = answer = ""
@@ -89,12 +100,12 @@ def _lines(turns: Sequence[tuple[str, str]]) -> list[str]:
         if asked:
             told = outcome_in(answer, asked)
             lines.append(f"- asked: {cut(asked, MAX_ASKED_CHARS)}")
-            lines += [f"  outcome: {_shown(told)}"] if told else []
-        asked, answer = _shown(typed_words(text)), ""
+            lines += [f"  outcome: {clean(told)}"] if told else []
+        asked, answer = clean(typed_words(text)), ""
     return lines[: 2 * MAX_PROMPTS]
 
 
-def _made(database: Database, session: str) -> list[str]:
+def _made(database: Database, session: str, clean: Callable[[str], str]) -> list[str]:
     """Return what memory has of the session already: its fixes and notes, and changed files."""
     rows = database.rows(
         "SELECT type, what, json_extract(body, '$.evidence') FROM records WHERE session = ? "
@@ -102,20 +113,20 @@ def _made(database: Database, session: str) -> list[str]:
         (session,),
     )
     lines = [
-        f"- on record ({type_}): {_shown(what)}" for type_, what, _ in rows if type_ != "session"
+        f"- on record ({type_}): {clean(what)}" for type_, what, _ in rows if type_ != "session"
     ]
     for type_, _, evidence in rows:
-        files = _files(evidence) if type_ == "session" else []
+        files = _files(evidence, clean) if type_ == "session" else []
         lines += [f"- changed: {first_of(files, MAX_FILES)}"] if files else []
     return lines
 
 
-def _files(evidence: Any) -> list[str]:
+def _files(evidence: Any, clean: Callable[[str], str]) -> list[str]:
     from memory_fabric import jsontext
 
     value = jsontext.loads(evidence) if isinstance(evidence, str) else {}
     files = value.get("files") if isinstance(value, dict) else None
-    return [_shown(str(file)) for file in files] if isinstance(files, list) else []
+    return [clean(str(file)) for file in files] if isinstance(files, list) else []
 
 
 def _shown(text: str) -> str:

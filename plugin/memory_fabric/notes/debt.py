@@ -30,7 +30,7 @@ MAX_READ = 60
 
 
 _CONTRADICTORY = (
-    f"{ACTIVE_CURRENT} "
+    f"{ACTIVE_CURRENT} AND instr(body, '\"{CONTRADICTS}\"') > 0 "
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
 )

@@ -12,7 +12,7 @@ for fields, so that the time is linear in the text.
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 from memory_fabric.values import Value
 

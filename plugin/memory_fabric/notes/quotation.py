@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from memory_fabric.language.patterns import pattern
 from memory_fabric.notes import word_tables
 from memory_fabric.notes.typed_names import MAX_PROMPTS, STRIPPED, untyped_name
 from memory_fabric.notes.typed_text import is_spaceless, plain, tokens_of, typed_words
+from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, stem
 from memory_fabric.values import Value
 

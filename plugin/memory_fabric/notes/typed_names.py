@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from memory_fabric.cache import Memo
-from memory_fabric.language.patterns import pattern
 from memory_fabric.notes import word_tables
 from memory_fabric.notes.typed_text import tokens_of, typed_words
+from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, stem
 from memory_fabric.values import Value
 

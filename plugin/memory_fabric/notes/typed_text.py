@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
 TYPE_CHECKING = False

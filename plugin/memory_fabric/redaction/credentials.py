@@ -6,14 +6,14 @@ hundredth of matching, and an expression is compiled when its piece was seen. Al
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import exact
 from memory_fabric.redaction.secret_rules import BESIDE, ISSUED
 from memory_fabric.redaction.secret_words import NAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
 # Between words, where `-` and `_` belong to a word: `task-` and `mask_` begin nothing of ours.
@@ -238,6 +238,6 @@ def _hide_value(match: re.Match[str]) -> str:
     return match.group() if is_public else f"{lead}[redacted: token]"
 
 
-@cache
+@cached
 def _compiled(shape: str) -> re.Pattern[str]:
-    return re.compile(shape)
+    return exact(shape)

@@ -8,11 +8,11 @@ or of a secret in its line or the one before, it is one.
 
 from __future__ import annotations
 
-import base64
-import re
-from functools import cache
+from binascii import a2b_base64
 from itertools import pairwise
 
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, exact, pattern
 from memory_fabric.redaction.secret_names import (
     MIN_CHANGES,
     is_hex,
@@ -22,6 +22,10 @@ from memory_fabric.redaction.secret_names import (
 )
 from memory_fabric.redaction.secret_signs import MIN_WORD_CHARS, is_doubtful, is_uuid
 from memory_fabric.redaction.secret_values import is_known_form, stripped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MIN_RANDOM, MIN_TAIL = 20, 16
 MAX_WORD = 600
@@ -53,9 +57,9 @@ _PARTED = "_-.:~+"
 def decodes_to_text(value: str) -> bool:
     """True if a value is plain text in base64."""
     try:
-        plain = base64.b64decode(
-            value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), validate=True
-        ).decode("utf-8")
+        bare = value.rstrip("=")
+        padded = f"{bare}{'=' * (-len(bare) % 4)}"
+        plain = a2b_base64(padded, strict_mode=True).decode("utf-8")
     except ValueError:
         return False
     said = sum(c.isalpha() or c in ' \n\t,."{}[]<>/' for c in plain)
@@ -71,9 +75,9 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
     if len(plain) < least or digits == len(plain) or (digits < 2 and not _is_case_mixed(plain)):
         return False
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in plain]
-    digit_runs = len(re.findall(r"\d+", plain))
+    digit_runs = len(exact(r"\d+").findall(plain))
     turns = sum(a != b for a, b in pairwise(kinds))
-    in_words = sum(len(run) for run in re.findall(r"[A-Za-z][a-z]{3,}|[A-Z]{5,}", plain))
+    in_words = sum(len(run) for run in exact(r"[A-Za-z][a-z]{3,}|[A-Z]{5,}").findall(plain))
     is_mixed = turns >= MIN_CHANGES * len(plain) or digit_runs * 8 >= len(plain)
     if in_words > 0.45 * len(plain) and not (is_mixed or is_hex(plain.rjust(32, "0"))):
         return False
@@ -103,13 +107,13 @@ def has_prefix(core: str) -> bool:
     prefix, tail = match.groups()
     if prefix.startswith(("pk_live", "pk_test", "pk_sandbox", "did:", "urn:", "arn:")):
         return False
-    parts = re.split(r"[_.:~+-]", prefix.lower().rstrip(_PARTED))
-    if re.match(r"v\d", prefix) or any(
+    parts = exact(r"[_.:~+-]").split(prefix.lower().rstrip(_PARTED))
+    if exact(r"v\d").match(prefix) or any(
         part.rstrip("0123456789") in _THINGS or part in _THINGS for part in parts
     ):
         return any(part in _TELLING for part in parts)
     if any(part in _TELLING or _of_issuer().fullmatch(part) for part in parts):
-        longest = max(re.split(r"[-_.]", tail), key=len)
+        longest = max(exact(r"[-_.]").split(tail), key=len)
         return is_random(tail, MIN_TAIL) and not longest.isdigit()
     if "/" in tail:
         return False
@@ -156,28 +160,28 @@ def random_words(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-@cache
+@cached
 def _of_issuer() -> re.Pattern[str]:
-    return re.compile(r"[b-su-z]{1,2}sk|[a-z]{1,4}(?:pat|tok|key|sec)")
+    return exact(r"[b-su-z]{1,2}sk|[a-z]{1,4}(?:pat|tok|key|sec)")
 
 
-@cache
+@cached
 def _words() -> re.Pattern[str]:
-    return re.compile(r"[^\s\"'`<>|,;{}\[\]()\U000f0000-\U000ffffd\u3000-\u30ff\u3400-\u9fff]+")
+    return exact(r"[^\s\"'`<>|,;{}\[\]()\U000f0000-\U000ffffd\u3000-\u30ff\u3400-\u9fff]+")
 
 
-@cache
+@cached
 def _prefixed() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"((?:[A-Za-z][A-Za-z0-9]{0,15}[_.:~+-]{1,2}){1,4}(?:v?\d{1,2}[_.:-])?)"
         r"([A-Za-z0-9][A-Za-z0-9_+/=.:~-]{15,512})"
     )
 
 
-@cache
+@cached
 def _issuer() -> re.Pattern[str]:
     """Names of services that give out keys, and what a key of theirs is called."""
-    return re.compile(
+    return pattern(
         r"(?<![a-z])(?:open\s?ai|anthropic|claude|mistral|cohere|groq|gemini|deep\s?seek|perplexity|"
         r"hugging\s?face|replicate|together(?:\s?ai)?|fireworks(?:\s?ai)?|open\s?router|eleven\s?labs|deepgram|"
         r"assembly\s?ai|stability(?:\s?ai)?|pinecone|weaviate|qdrant|tavily|serp\s?api|serper|"
@@ -209,14 +213,14 @@ def _issuer() -> re.Pattern[str]:
         r"bearer|secretbox|create(?:de)?cipher|do not share|copy it now|keep (?:it|this) secret|see it again|"
         r"riot(?: games)?|steam|finnhub|alpha\s?vantage|polygon\.io|news\s?api|scraping\s?bee|apify|"
         r"bright\s?data|maxmind|clearbit|hunter\.io)(?![a-z])",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _of_thing() -> re.Pattern[str]:
     """Between the name of an issuer and the word these say that it is an id or a sum."""
-    return re.compile(
+    return exact(
         r"(?i)(?<![a-z])(?:commit|sha\d*|md5|digest|checksum|hash|etag|integrity|revision|rev|release|version|"
         r"image|build|branch|deploy(?:ment)?|request|req|trace|span|run|job|public|publishable|url|tag|ref|id|ids|uuid|"
         r"account|project|dashboard|page|database|board|issue|ticket|order|customer|event|invoice|"

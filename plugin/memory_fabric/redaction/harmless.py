@@ -8,8 +8,12 @@ has pieces (in small letters) without which it cannot match, and is compiled whe
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from memory_fabric.cache import cached
+from memory_fabric.patterns import exact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 _B64 = r"A-Za-z0-9+/_\-"
 # What follows the head of a block, also quoted, indented, numbered or with `\n` for its line ends.
@@ -157,6 +161,6 @@ class HarmlessParts:
         return text
 
 
-@cache
+@cached
 def _compiled(shape: str) -> re.Pattern[str]:
-    return re.compile(shape)
+    return exact(shape)

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import exact
 from memory_fabric.redaction import secret_signs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 
 def without_keys(text: str) -> str:
@@ -15,10 +18,10 @@ def without_keys(text: str) -> str:
     text = _key_block().sub("[redacted: private key]", text)
     text = _without_lines(text)
     text = _key_tail().sub(_hide_tail, text)
-    return _putty_key().sub(r"\1[redacted: private key]", text)
+    return _putty_key().sub(_hide_lines, text)
 
 
-@cache
+@cached
 def _key_block() -> re.Pattern[str]:
     # To its end, or as far as lines of base64 and headers go; quoted, indented, or in one line
     # with a backslash for each of its ends. Text that only names the mark stays.
@@ -33,7 +36,7 @@ def _key_block() -> re.Pattern[str]:
         rf"{around}(?:[A-Za-z0-9+/]{{1,63}}={{1,2}}|=[A-Za-z0-9+/]{{4}}|"
         r"(?=[A-Za-z+/]{0,15}[0-9])[A-Za-z0-9+/]{4,15})(?![^\s\\\"',])"
     )
-    return re.compile(
+    return exact(
         r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}"
         r"(?=(?:\\[rn]|[\s>|+#\"'*\\]){0,40}(?:[A-Za-z0-9+/=]{16}|[A-Z][A-Za-z-]{2,20}:\s))(?:"
         r"[^\-]{0,20000}?(?:-(?!-)[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
@@ -67,41 +70,45 @@ def _without_lines(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-@cache
+@cached
 def _head() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"-{5}BEGIN(?:[ +]|%20)[A-Z0-9 +]{0,40}?(?:%20)?(?:PRIVATE(?:[ +]|%20)KEY|OpenVPN Static key V1)"
         r"(?:[ +]BLOCK)?-{5}"
     )
 
 
-@cache
+@cached
 def _run() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"[^\x00]{0,48}?(?<![A-Za-z0-9/])((?=[A-Za-z0-9+/%]{0,80}[0-9])[A-Za-z0-9/](?:[A-Za-z0-9+/=]|%[0-9A-F]{2}){23,4000})"
     )
 
 
-@cache
+@cached
 def _last() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"[^A-Za-z0-9]{1,12}(?:\d{1,4}[^A-Za-z0-9]{1,4})?(?:n|r|#10;|0A)?([A-Za-z0-9+/]{4,24}(?:=|%3D){0,2})(?![\w:])(?=[^A-Za-z0-9]{0,12}(?:n|#10;|0A)?[^A-Za-z0-9]{0,40}-----END|=)"
     )
 
 
-@cache
+@cached
 def _key_tail() -> re.Pattern[str]:
     end = r"[\"'\\]?(?:\\[rn]|\s)[ \t>|+#\"'*]{0,12}"
-    return re.compile(
+    return exact(
         rf"(?<![A-Za-z0-9+/=])((?:[A-Za-z0-9+/]{{20,200}}={{0,2}}{end}){{0,400}}"
         rf"[A-Za-z0-9+/]{{4,200}}={{0,2}}{end}(?:=[A-Za-z0-9+/]{{4}}{end})?)"
         r"(-{5}END [A-Z0-9 ]{0,40}PRIVATE KEY)"
     )
 
 
-@cache
+@cached
 def _putty_key() -> re.Pattern[str]:
-    return re.compile(r"(Private-Lines: \d{1,4}\s{1,4})[A-Za-z0-9+/=\s]{16,20000}")
+    return exact(r"(Private-Lines: \d{1,4}\s{1,4})[A-Za-z0-9+/=\s]{16,20000}")
+
+
+def _hide_lines(match: re.Match[str]) -> str:
+    return f"{match[1]}[redacted: private key]"
 
 
 def _hide_tail(match: re.Match[str]) -> str:

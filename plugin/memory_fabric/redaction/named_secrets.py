@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, MULTILINE, exact, pattern
 from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.secret_names import (
     ENDINGS,
@@ -21,6 +19,11 @@ from memory_fabric.redaction.secret_names import (
     looks_random,
 )
 from memory_fabric.redaction.secret_values import is_known_form, is_words_of_phrase
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
 
 _LINE_PARTS = tuple(
     {*secret_signs.NAME_PARTS, *secret_signs.VARIABLE_PARTS, *secret_signs.DUMPED_PARTS}
@@ -110,13 +113,13 @@ def _places(folded: str, head: str) -> Iterator[int]:
         at = folded.find(head, at + 1)
 
 
-@cache
+@cached
 def _phrase() -> re.Pattern[str]:
     """A passphrase of words behind its name and a sign; it ends where a sentence or clause does."""
-    return re.compile(
+    return pattern(
         r"(\b(?:pass[ -]?(?:phrase|word|code)|pwd)\b[\"'`]?\s?(?:[:=]|is\b)\s?[\"'`*‘“]{0,3})"
         r"([a-z]{3,10}(?: [a-z]{3,10}){3,11})(?=[.,;)\"'`*’”]|\s*$)",
-        re.IGNORECASE | re.MULTILINE,
+        IGNORECASE | MULTILINE,
     )
 
 
@@ -127,50 +130,50 @@ def _hide_phrase(match: re.Match[str]) -> str:
     return f"{lead}[redacted: secret]"
 
 
-@cache
+@cached
 def public_name() -> re.Pattern[str]:
     """Names whose value says what a content is, not who may read it."""
-    return re.compile(
+    return pattern(
         r"^h1\b|integrity|sha\d|digest|hash|checksum|etag|fingerprint|public|certificate|signature$|"
         r"nonce|font|image|\bsrc|data\b",
-        re.I,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _variable() -> re.Pattern[str]:
     """Variables and fields whose names only hint at a secret: `STRIPE_KEY=`, `ADMIN_PW=`."""
-    return re.compile(
+    return pattern(
         r"((?<![\w.])[A-Za-z][\w.-]{0,60}?(?:(?<=[_.-])(?:key|pw|pin|sid|pat|dsn|auth|creds?|hmac|"
         r"conn(?:ection)?(?:_?str(?:ing)?)?)|(?<=[a-z])(?-i:Key|Pw|Pin|Auth|Dsn)|salt|seed|hmac|"
         r"mnemonic|creds|\bpw|\bpin)\d{0,3}"
         r"\\?[\"'`]?[ \t]{0,20}(?:=>|:=|=|:)[ \t]{0,20}\\?)"
         r"(?:\"([^\"\n]{4,512})\"|'([^'\n]{4,512})'|([^\s\"'`,;<>(){}\[\]]{4,512}))",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _dumped() -> re.Pattern[str]:
     """A variable of an environment, in capitals."""
-    return re.compile(
+    return exact(
         r"((?<![\w.$%{#@!&*^+~-])([A-Z][A-Z0-9_]{1,60})=[\"']?)([^\s\"'`,;()\[\]<>{}\x00]{4,512})"
     )
 
 
-@cache
+@cached
 def _called() -> re.Pattern[str]:
     """Return spans of arguments of functions named after a secret, or next to a secret's name."""
-    return re.compile(
+    return pattern(
         rf"((?:{NAMES}|auth|salt|(?<=_)key){ENDINGS}[\"']?\s{{0,2}}(?:[,(]|=\s?[\[(]|:?=\s?[\w.:&*<>\[\]]{{1,40}}\()\s{{0,2}}"
         r"(?:[\"'][\w.@-]{1,40}[\"'],\s?)?([\"']))([^\"'\s]{6,256})(?=\2)",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _named_secret() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         rf"((?:{NAMES}){ENDINGS}(?:\\?[\"'`]|\*{{1,2}})?"
         r"(?:[ \t]{1,2}(?:for|of|on|in)[ \t][\w ./@-]{1,40}?)?"
         r"[ \t]{0,20}(?:=>|:=|={1,3}|:|\bis\b|\bto\b|\|)[ \t]{0,20}(?:\*{1,2}[ \t]{0,2})?"
@@ -179,72 +182,73 @@ def _named_secret() -> re.Pattern[str]:
         r"([\"'`]?)([^\s\"'`,;<>(){}\[\]][^\s\"'`,;<>(){}\[\]]{3,511})"
         # The rest of a password with brackets; not the next field of a connection string.
         r"((?:(?:[<>(){}\[\]]|[,;](?![\w. -]{1,40}[=:])){1,3}[^\s\"'`,;<>(){}\[\]]{1,100}){0,5}))",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _spoken_secret() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"((?:\b|_)pass(?:word|wd|phrase|code)s?[ \t]{1,2}[\"'`*]{0,2})([^\s\"'`]{8,128})|"
         r"(\b)([^\s\"'`]{8,256})(?=[\"'`]? as (?:the |my |your |our |its |a )?(?:\w{1,20} ){0,2}"
         r"(?:password|passphrase|token|api[ -]key|secret)\b)",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _name_and_value() -> re.Pattern[str]:
     """A name in one field and its value in the next, as Kubernetes and others list variables."""
-    return re.compile(
+    return pattern(
         rf"(\b(?:name|key|variable)[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}"
         r"[\"']?(?:\s?[,;]\s?[\"']?\w{1,20}[\"']?\s?[:=]\s?[\"']?[\w./-]{0,30}[\"']?){0,2}"
         r"(?:\s{0,4}[,;]\s{0,12}|\s{1,12})[-]?\s{0,4}[\"']?(?:default_?)?value[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
         r"([^\s\"',;{}]{4,512})",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _default_of_variable() -> re.Pattern[str]:
     """A variable of Terraform that is named after a secret, as far as its default value."""
-    return re.compile(
+    return pattern(
         rf"(\bvariable\s{{1,2}}\"?[\w-]{{0,40}}(?:{NAMES}){ENDINGS}\"?\s{{0,4}}\{{[^{{}}]{{0,300}}?"
         r"\bdefault\s{0,12}=\s{0,4}\")([^\"\s]{4,512})",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _value_of_field() -> re.Pattern[str]:
-    return re.compile(
-        rf"(@Value\(\")([^\"\s]{{4,512}})(?=\"\)[^;\n]{{0,60}}(?:{NAMES}){ENDINGS}\s?[;=])", re.I
+    return pattern(
+        rf"(@Value\(\")([^\"\s]{{4,512}})(?=\"\)[^;\n]{{0,60}}(?:{NAMES}){ENDINGS}\s?[;=])",
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _resource() -> re.Pattern[str]:
-    return re.compile(r"\barn:aws[\w-]*:[^\s\"']*$")
+    return exact(r"\barn:aws[\w-]*:[^\s\"']*$")
 
 
-@cache
+@cached
 def _password_variable() -> re.Pattern[str]:
-    return re.compile(r"pw\d{0,3}[\"'`]?\s{0,20}:?=", re.IGNORECASE)
+    return pattern(r"pw\d{0,3}[\"'`]?\s{0,20}:?=", IGNORECASE)
 
 
-@cache
+@cached
 def _uuid() -> re.Pattern[str]:
-    return re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+    return pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", IGNORECASE)
 
 
-@cache
+@cached
 def _no_key() -> re.Pattern[str]:
     """Names with `key`, `auth` or `seed` in them whose value is no secret."""
-    return re.compile(
+    return pattern(
         r"publishable|primary|foreign|cache|sort|partition|hash|range|idempotency|shortcut|locale|"
         r"translation|i18n|lookup|group|object|bucket|file|row|map|dict|json|query|unique|index|"
         r"random|faker|numpy|torch|np[._]seed|hot[_-]?key|sid[_-]?bar|event|route|react|node",
-        re.I,
+        IGNORECASE,
     )
 
 
@@ -310,14 +314,14 @@ def _hide_called(match: re.Match[str]) -> str:
     return f"{lead}[redacted: secret]" if any(c.isdigit() for c in value) else match.group()
 
 
-@cache
+@cached
 def _connected() -> re.Pattern[str]:
     """Return spans of passwords in calls that connect or log in: last, or before a name."""
-    return re.compile(
+    return pattern(
         r"((?:mysqli|connect\w{0,12}|\w{0,20}client|getconnection|login|authenticate|wifi\.begin|credentials?|"
         r"pdo|session|jwt\.(?:sign|verify|encode|decode)|fernet)\((?:[^()\"'\n]{0,60}[\"'][^\"'\n]{0,80}[\"'],\s?){0,3}"
         r"(?:[\w.{} :,\[\]]{0,60},\s?)?b?[\"'])([^\s\"']{8,256})(?=[\"']\s?[,)])",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
@@ -343,7 +347,7 @@ def _hide_spoken(match: re.Match[str]) -> str:
         lead, value = match.group(3), match.group(4)
     is_call = value.endswith(")") and value.partition("(")[0].isidentifier()
     if (
-        re.match(r"[a-z_]{2,20}[=:]", value)
+        exact(r"[a-z_]{2,20}[=:]").match(value)
         or not is_strong(value)
         or is_placeholder(value)
         or "[redacted" in value

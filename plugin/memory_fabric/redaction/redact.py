@@ -6,9 +6,8 @@ Every pattern is linear in the text; one that is rarely needed is compiled when 
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, escaped, exact, pattern
 from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.credentials import is_object_id, shapes_in, without_values_of_issuers
 from memory_fabric.redaction.evidence import decodes_to_text, random_words
@@ -34,6 +33,7 @@ from memory_fabric.redaction.word_signs import possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
@@ -78,7 +78,7 @@ def _redacted_once(text: str) -> str:
         if step is _without_tokens and harmless is not None:
             text = _without_random(harmless.hold_named(text))
     if "[redacted: " in text:
-        text = _rest().sub(r"\1", text)
+        text = _rest().sub(lambda match: match[1], text)
     return text if harmless is None else harmless.put_back(text)
 
 
@@ -190,7 +190,7 @@ def _without_seeds(text: str) -> str:
 def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
     """Return spans of twelve or more words in a row without a word that prose needs."""
     start = end = count = 0
-    for word in re.finditer(r"[^\s\"'`()\[\]:.;]+", text):
+    for word in exact(r"[^\s\"'`()\[\]:.;]+").finditer(text):
         bare = word.group().strip(",")
         is_one = 3 <= len(bare) <= 8 and bare.isascii() and bare.isalpha() and bare.islower()
         is_near = not text[end : word.start()].strip() and "\n" not in text[end : word.start()]
@@ -206,56 +206,56 @@ def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-@cache
+@cached
 def _rest() -> re.Pattern[str]:
     """Return the span of a secret's remainder directly after its mark."""
-    return re.compile(
+    return exact(
         r"(\[redacted: (?:secret|token|password)\])(?:%[0-9A-F]{2}|[A-Za-z0-9+/=])"
         r"(?=[^\s\"'`<>,;|&\\]{0,80}[0-9%])[^\s\"'`<>,;|&\\)\]}]{2,4000}"
     )
 
 
-@cache
+@cached
 def _mark() -> re.Pattern[str]:
-    return re.compile(r"\[redacted: [^\]\n]{1,20}\]")
+    return exact(r"\[redacted: [^\]\n]{1,20}\]")
 
 
-@cache
+@cached
 def _word() -> re.Pattern[str]:
-    return re.compile(r"[^\W_]+")
+    return exact(r"[^\W_]+")
 
 
-@cache
+@cached
 def _private_tag() -> re.Pattern[str]:
-    return re.compile(r"</?private\b[^<>]*>", re.IGNORECASE)
+    return pattern(r"</?private\b[^<>]*>", IGNORECASE)
 
 
-@cache
+@cached
 def _aws_secret() -> re.Pattern[str]:
-    return re.compile(r"(?<![A-Za-z0-9/+=_-])()([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=_-])")
+    return exact(r"(?<![A-Za-z0-9/+=_-])()([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=_-])")
 
 
-@cache
+@cached
 def _secret_name() -> re.Pattern[str]:
-    return re.compile(rf"[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}", re.IGNORECASE)
+    return pattern(rf"[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}", IGNORECASE)
 
 
-@cache
+@cached
 def _seed_phrase() -> re.Pattern[str]:
-    names = "|".join(map(re.escape, SEEDS))
+    names = "|".join(map(escaped, SEEDS))
     word = r"(?:[^\W\d_]{3,8}|[\u3041-\u9fff\uac00-\ud7af]{1,6})"
     gap = r"(?:[ \t\u3000]{1,4}|, {0,2}|\s{0,3}\n\s{0,8})(?:[-*] )?(?:\d{1,2}[.):] {0,2})?"
-    return re.compile(
+    return pattern(
         rf"((?:{names})[^\n]{{0,80}}?(?:\n[^\n]{{0,8}}?){{0,2}}?[^a-z\n]?)"
         r"(?<![^\W\d_])(?!(?:words?|phrase|seed|backup|wallet|are|is|lautet|lauten)\b)"
         rf"((?:\d{{1,2}}[.):] {{0,2}})?(?:{word}{gap}){{11,23}}{word})\b",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _assignment() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"((?<![\w.-])[A-Za-z_][\w.-]{0,60}\\?[\"']?[ \t]{0,4}[=:][ \t]{0,4}\\?[\"'`]?)"
         r"([A-Za-z0-9+/_=-]{24,512})"
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, MULTILINE, escaped, exact, pattern
 from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.secret_commands import PROGRAMS, VALUE
 from memory_fabric.redaction.secret_names import (
@@ -17,6 +16,10 @@ from memory_fabric.redaction.secret_names import (
     is_words,
     looks_random,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # In tables and settings also in other languages.
 _MORE_NAMES = (
@@ -36,7 +39,7 @@ def without_url_secrets(text: str) -> str:
     """The text without passwords, tokens and signatures in its URLs."""
     text = _credentials_in_url().sub(_hide_password_in_url, text)
     text = _oracle().sub(_hide_signed, text) if "@" in text and "/" in text else text
-    text = _dsn_of_go().sub(r"\1[redacted: password]", text)
+    text = _dsn_of_go().sub(_hide_password, text)
     text = _token_in_url().sub(_hide_token_in_url, text)
     return _signature_in_url().sub(_hide_signature, text)
 
@@ -62,81 +65,81 @@ def without_arguments(text: str) -> str:
         if "<th" in folded:
             text = _without_cells_of_html(text)
     text = _openssl_pass().sub(_hide_flag, text)
-    return _pgpass().sub(r"\1[redacted: password]", text)
+    return _pgpass().sub(_hide_password, text)
 
 
-@cache
+@cached
 def _of_program(place: int) -> re.Pattern[str]:
     """Return an expression for a program's secret arguments: lead, and value in three groups."""
     programs, _, lead = PROGRAMS[place]
-    names = "|".join(map(re.escape, programs))
-    return re.compile(rf"((?<![\w.-])(?i:{names}){lead})(?:{VALUE})", re.MULTILINE)
+    names = "|".join(map(escaped, programs))
+    return pattern(rf"((?<![\w.-])(?i:{names}){lead})(?:{VALUE})", MULTILINE)
 
 
-@cache
+@cached
 def _credentials_in_url() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}:)"
         r"(?!\[redacted)([^\s'\"/?]{1,256})@",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _oracle() -> re.Pattern[str]:
     """`app/password@//host`, also behind `jdbc:oracle:thin:`."""
-    return re.compile(
+    return exact(
         r"((?:(?:oracle:(?:thin|oci):)|(?<![\w./:@-]))[\w$#.-]{1,40}/)"
         r"([^\s/@'\"]{3,128})(?=@(?://|[\w.-]{1,80}:15\d\d\b))"
     )
 
 
-@cache
+@cached
 def _dsn_of_go() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"((?<![\w/:@.-])[\w.-]{1,60}:)(?!\[redacted)[^\s@'\"/]{3,128}(?=@(?:tcp|unix|udp)\()"
     )
 
 
-@cache
+@cached
 def _token_in_url() -> re.Pattern[str]:
-    return re.compile(r"(://)([A-Za-z0-9_~.-]{16,256})@")
+    return exact(r"(://)([A-Za-z0-9_~.-]{16,256})@")
 
 
-@cache
+@cached
 def _signature_in_url() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"([?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|code|auth|"
         r"key|sid|hmac|apikey|jwt|state)=)([^&\s\"'<>]{16,2048})",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _bearer() -> re.Pattern[str]:
-    return re.compile(r"(\b(?:bearer|basic)\s{1,4})([A-Za-z0-9+/._~=-]{16,4096})", re.IGNORECASE)
+    return pattern(r"(\b(?:bearer|basic)\s{1,4})([A-Za-z0-9+/._~=-]{16,4096})", IGNORECASE)
 
 
-@cache
+@cached
 def _authorization() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"((?:authorization|\"auth)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"'`]?"
         r"(?:[A-Za-z][\w-]{1,30} {1,2})?)([A-Za-z0-9+/._~=:@-]{8,4096})",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _cookie() -> re.Pattern[str]:
     pair = r"[\w.%-]{1,80}=[^\s;\"'\\]{0,4096}"
-    return re.compile(
-        rf"(\b(?:set-)?cookie\\?[\"']?: ?\\?[\"']?)({pair}(?:; ?{pair}){{0,50}})", re.IGNORECASE
+    return pattern(
+        rf"(\b(?:set-)?cookie\\?[\"']?: ?\\?[\"']?)({pair}(?:; ?{pair}){{0,50}})", IGNORECASE
     )
 
 
-@cache
+@cached
 def _long_flag() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"((?<![\w/])(?:--?[\w-]{0,30}?(?:pass(?:word|wd|phrase|code)?|pwd?|secret|token|auth|psk|"
         r"pin|cred(?:ential)?s?|(?:api|access|secret|auth|account|private|storage|encryption|"
         r"signing|license|service|client|master)[-_]?key)(?:-(?:string|value|text|data))?"
@@ -144,43 +147,47 @@ def _long_flag() -> re.Pattern[str]:
         r"--key[ =]|--?[a-z-]{1,20}-key[ =](?=\S{0,60}\d)|/(?:p|pass|password|token|pwd)[:=])"
         r"(?:\\?[\"'`])?)"
         r"([^\s\"'\\`-][^\s\"'\\`]{3,511})",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _quoted_in_sql() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"(\b(?:identified (?:with \w{1,40} )?by|password)(?: {1,2}|(?: for \S{1,80})? ?= ?|\())"
         r"\\?['\"]"
         r"([^'\"\n\\]{4,128})\\?['\"]",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _xml() -> re.Pattern[str]:
     name = rf"[\w.:-]{{0,40}}(?:{NAMES})\d{{0,3}}"
-    return re.compile(
+    return pattern(
         rf"(<{name}(?: [^<>\n]{{0,100}})?>)([^<>\n]{{6,512}})(?=</)|"
         rf"(\b(?:key|name)=[\"']{name}[\"'] value=[\"'])([^\"'<>\n]{{6,512}})",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _element_beside() -> re.Pattern[str]:
     """An element or attribute with the name of a secret, and the value in the one behind it."""
     name = rf"[\w .:-]{{0,40}}(?:{NAMES}|\bpass|\bpw|salt|{_MORE_NAMES}){ENDINGS}"
-    return re.compile(
+    return pattern(
         rf"(<{name}\b[^<>\n]{{0,100}}\svalue=[\"'])([^\"'<>\n]{{4,512}})|"
         rf"(\b(?:key|name|id)=[\"']{name}[\"'][^<>\n]{{0,80}}>\s{{0,12}}(?:<\w{{1,20}}>)?)"
         rf"([^<>\n]{{4,512}})(?=</)|"
         rf"(<(key|t[dh]|dt|name|label|b|strong)\b[^<>\n]{{0,80}}>\s{{0,4}}{name}:?\s{{0,4}}</\6>\s{{0,12}}"
         rf"<(?:string|td|dd|value|span|code)\b[^<>\n]{{0,80}}>\s{{0,4}}(?:<code>)?)([^<>\n]{{4,512}})(?=</)|"
         rf"(<{name}>\s{{0,4}}<!\[CDATA\[)([^\]<>\n]{{4,512}})(?=\]\])",
-        re.IGNORECASE,
+        IGNORECASE,
     )
+
+
+def _hide_password(match: re.Match[str]) -> str:
+    return f"{match[1]}[redacted: password]"
 
 
 def _hide_element_beside(match: re.Match[str]) -> str:
@@ -215,42 +222,42 @@ def _without_cells_of_html(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-@cache
+@cached
 def _row() -> re.Pattern[str]:
-    return re.compile(r"<tr\b[^<>]{0,200}>(?:(?!<tr\b|</tr)[^\x00]){1,4000}", re.IGNORECASE)
+    return pattern(r"<tr\b[^<>]{0,200}>(?:(?!<tr\b|</tr)[^\x00]){1,4000}", IGNORECASE)
 
 
-@cache
+@cached
 def _cell() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"<t([dh])\b[^<>]{0,200}>\s{0,12}(?:<\w{1,10}>)?([^<>]{1,400}?)\s{0,12}(?=</)",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _head() -> re.Pattern[str]:
-    return re.compile(
-        rf"^[\w .-]{{0,30}}(?:{NAMES}|\bpass|\bpw|{_MORE_NAMES}){ENDINGS}\s*$", re.IGNORECASE
+    return pattern(
+        rf"^[\w .-]{{0,30}}(?:{NAMES}|\bpass|\bpw|{_MORE_NAMES}){ENDINGS}\s*$", IGNORECASE
     )
 
 
-@cache
+@cached
 def _netrc() -> re.Pattern[str]:
-    return re.compile(r"(\blogin\s{1,4}\S{1,100}\s{1,8}password\s{1,4})(\S{4,255})", re.IGNORECASE)
+    return pattern(r"(\blogin\s{1,4}\S{1,100}\s{1,8}password\s{1,4})(\S{4,255})", IGNORECASE)
 
 
-@cache
+@cached
 def _openssl_pass() -> re.Pattern[str]:
-    return re.compile(r"(\bpass:)([^\s\"'`:]{4,255})")
+    return exact(r"(\bpass:)([^\s\"'`:]{4,255})")
 
 
-@cache
+@cached
 def _pgpass() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"^([ \t]{0,8}[\w.*-]{1,100}:(?:54\d\d|64\d\d|26257|\*):"
         r"[\w*-]{1,63}:[\w*.-]{1,63}:)\S{4,255}[ \t]*$",
-        re.MULTILINE,
+        MULTILINE,
     )
 
 

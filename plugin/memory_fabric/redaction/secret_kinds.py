@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, escaped, exact, pattern
 from memory_fabric.redaction.secret_rules import BESIDE
 from memory_fabric.redaction.secret_words import (
     COMMON_KEYS,
@@ -14,6 +13,10 @@ from memory_fabric.redaction.secret_words import (
     SHORT_PASSWORDS,
     UNBENT,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # Directly behind its name these say that a sentence is about secrets and states none.
 ABOUT = frozenset(
@@ -134,26 +137,26 @@ def names_in(text: str) -> re.Pattern[str]:
     return _any_of(tuple(name for name in _BY_LENGTH if name in folded))
 
 
-@cache
+@cached
 def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, names)) or r"(?!)", re.IGNORECASE)
+    return pattern("|".join(map(escaped, names)) or r"(?!)", IGNORECASE)
 
 
-@cache
+@cached
 def _whose() -> re.Pattern[str]:
     """A name of its own behind another word: "our Logtail "."""
-    return re.compile(r"[a-z]{2} [A-Z][A-Za-z0-9.]{2,20} $")
+    return exact(r"[a-z]{2} [A-Z][A-Za-z0-9.]{2,20} $")
 
 
-@cache
+@cached
 def _for_whom() -> re.Pattern[str]:
-    return re.compile(r"s? (?:for|of|von|für|de|para|per|voor|do) (?:the |our )?[A-Z][a-z]{2}")
+    return exact(r"s? (?:for|of|von|für|de|para|per|voor|do) (?:the |our )?[A-Z][a-z]{2}")
 
 
-@cache
+@cached
 def rest_of_name() -> re.Pattern[str]:
     """The parts of a name behind the one that tells: `_prod` of `password_prod`."""
-    return re.compile(
+    return exact(
         r"[_-][A-Za-z][A-Za-z0-9_-]{0,40}(?![\w@#!$%^&*])|"
         r"(?:\.[a-z][a-z0-9_]{0,30}){1,4}(?=[\s:=\"'\]]|$)|/[a-z][a-z0-9_-]{0,20}(?=\s?[:=])"
     )

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, exact, pattern
 from memory_fabric.redaction.evidence import is_random
 from memory_fabric.redaction.secret_names import is_hex, is_placeholder
 from memory_fabric.redaction.secret_signs import is_uuid
@@ -22,6 +21,7 @@ from memory_fabric.redaction.secret_values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 MAX_LINES, MAX_CHARS = 4, 256
@@ -47,7 +47,7 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
                 yield place, place + len(phrase.group())
                 return
             if seen == 1 and is_asked and len(word.split()) > 1:
-                for token in re.finditer(r"[^\s\"'`*]{6,256}", word):
+                for token in exact(r"[^\s\"'`*]{6,256}").finditer(word):
                     left, right = stripped(token.group())
                     core = token.group()[left:right]
                     if core and is_alone_secret(core, kind):
@@ -74,7 +74,7 @@ def is_alone_secret(core: str, kind: str) -> bool:
         return False
     if any(c in core for c in "(){}[]<>;|\\") or core.endswith((":", "=")) or "/" in core[:2]:
         return False
-    if re.match(r"[A-Za-z_]{2,40}=", core) or not any(c.isalnum() for c in core):
+    if exact(r"[A-Za-z_]{2,40}=").match(core) or not any(c.isalnum() for c in core):
         return False
     if kind in ("key", "common"):
         return (
@@ -86,21 +86,19 @@ def is_alone_secret(core: str, kind: str) -> bool:
     return is_telling(core) or is_random(core, 12) or (is_mixed(core, least=8) and "_" not in core)
 
 
-@cache
+@cached
 def _speaker() -> re.Pattern[str]:
     """Match the start of a line: speaker and time, line number, mark of a quotation or list."""
-    return re.compile(
+    return exact(
         r"\s{0,12}(?:\[?\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\]?\s?[-–]?\s?)?(?:<?[A-Z@]?\w{1,20}(?: \w{1,20})?>?(?::\s|：))?"
         r"(?:[>*•|#$-]{1,3}\s{1,4}|\d{1,4}[.):→\t]\s?)?"
     )
 
 
-@cache
+@cached
 def names_phrase() -> re.Pattern[str]:
     """Names of a secret that is several words."""
-    return re.compile(
-        r"phrase|frase|fraz|фраз|フレーズ|口令|암호문|zin$|fras$|lause", re.IGNORECASE
-    )
+    return pattern(r"phrase|frase|fraz|фраз|フレーズ|口令|암호문|zin$|fras$|lause", IGNORECASE)
 
 
 CODES = (
@@ -122,12 +120,12 @@ def numbers_of_locks(text: str) -> list[tuple[int, int]]:
     return [match.span(1) for match in _number_of_lock().finditer(text)]
 
 
-@cache
+@cached
 def _number_of_lock() -> re.Pattern[str]:
     codes = "|".join(CODES)
     quoted = r"[\"'`*‘“«„_]{0,3}"
-    return re.compile(
+    return pattern(
         rf"(?:(?:{_LOCKS})\w{{0,14}}[ -]?(?:(?:the|is) )?(?:{codes})\b|(?<!\w)(?:{codes})\b[^\n.;]{{0,24}}?(?:{_LOCKS}))"
         rf"[^\n.;\d]{{0,48}}?(?<![\w.-]){quoted}(\d{{4,10}})(?![\w-]|[.,:]\d|\s?(?:ms|px|bytes|lines|times|%|errors?))",
-        re.IGNORECASE,
+        IGNORECASE,
     )

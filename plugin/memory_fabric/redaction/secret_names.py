@@ -8,11 +8,15 @@
 from __future__ import annotations
 
 import math
-import re
-from functools import cache
 
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, exact, pattern
 from memory_fabric.redaction.secret_signs import NAME_PARTS
 from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 NAMES = (
     r"pass(?:word|wd|phrase|code)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|"
@@ -160,7 +164,7 @@ def is_placeholder(value: str) -> bool:
     if value[0] in "$%<{" and not _is_spelled_with_dollar().fullmatch(value):
         inner = value.strip("$%<>{}()")
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
-    parts = re.split(r"[-_.\s]+", plain)
+    parts = exact(r"[-_.\s]+").split(plain)
     return all(_is_substitute(part) for part in parts if not part.isdigit())
 
 
@@ -172,7 +176,7 @@ def _is_substitute(part: str) -> bool:
 
 def is_name(value: str) -> bool:
     """True if a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
-    parts = re.split(r"[-_./:,]", value.strip(".,;"))
+    parts = exact(r"[-_./:,]").split(value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
 
@@ -213,13 +217,13 @@ def is_identifier(value: str) -> bool:
     """True if a value is words in CamelCase or joined by signs, and at most numbers: no key."""
     if _camel().fullmatch(value):
         return True
-    parts = re.split(r"[-_./:]", value)
+    parts = exact(r"[-_./:]").split(value)
     return len(parts) > 3 and value == value.lower() and is_name(value)
 
 
 def is_words(text: str) -> bool:
     """Return whether these are plain words, joined at most by hyphens, apostrophes or slashes."""
-    return all(part.isalpha() for part in re.split(r"[-'/]", text.strip("*_`")) if part)
+    return all(part.isalpha() for part in exact(r"[-'/]").split(text.strip("*_`")) if part)
 
 
 def is_strong(value: str) -> bool:
@@ -248,7 +252,7 @@ def looks_random(value: str) -> bool:
     kinds = _kinds(plain)
     if len(set(kinds)) < 3:
         return False
-    in_words = sum(len(run) for run in re.findall(rf"[a-z]{{{WORD_CHARS},}}", plain))
+    in_words = sum(len(run) for run in exact(rf"[a-z]{{{WORD_CHARS},}}").findall(plain))
     if in_words > MAX_IN_WORDS * len(plain):
         return False
     often = _changes(kinds) >= MIN_CHANGES * (len(kinds) - 1)
@@ -277,13 +281,13 @@ def parted(lead: str) -> tuple[str, str]:
 
 def _is_about(name: str) -> bool:
     """Return whether the name's last part says it only describes a secret: `token_type`."""
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    words = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
     return len(words) > 1 and words[-1].lower() in _ABOUT
 
 
 def is_passphrase(name: str, value: str) -> bool:
     """Return whether several words are a passphrase: only under that name, and unlike a sentence."""
-    if not re.fullmatch(r"(?i)pass(?:word|wd|phrase|code)|secret|pwd", name):
+    if not exact(r"(?i)pass(?:word|wd|phrase|code)|secret|pwd").fullmatch(name):
         return False
     words = value.split()
     return not value.endswith((".", "?", "!", ":")) and (
@@ -305,14 +309,14 @@ def _is_short_password(lead: str, value: str) -> bool:
 
 def _is_code(value: str, follower: str) -> bool:
     """Return whether the value is an expression of a programming language."""
-    value = re.split(r"\|\||&&|\?\?", value, maxsplit=1)[0]
+    value = exact(r"\|\||&&|\?\?").split(value, maxsplit=1)[0]
     if not value:
         return True
     if follower.startswith(("(", "[", "<")) or _path_of_names().fullmatch(value):
         return True
     bare = value.lstrip("&*!@")
-    if re.split(r"\.|\?\.|::|->", bare, maxsplit=1)[0] in _OBJECTS and bare.isascii():
-        return len(re.split(r"\.|\?\.|::|->", bare)) > 1
+    if exact(r"\.|\?\.|::|->").split(bare, maxsplit=1)[0] in _OBJECTS and bare.isascii():
+        return len(exact(r"\.|\?\.|::|->").split(bare)) > 1
     if bare != value and bare.isalpha() and follower[:1] in ("", " ", ",", ")", ";", "\n", "="):
         return True  # a reference, a type, a tag of YAML
     is_name = bare.replace("_", "").replace("?", "").isalpha()
@@ -337,22 +341,22 @@ def _is_identifier(plain: str, *, quoted: bool) -> bool:
     return not quoted or any(part in plain for part in NAME_PARTS)
 
 
-@cache
+@cached
 def _rule_of_style() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"^\s*(?:[.#&@:*][\w-][^{};=\n]{0,120}(?:\{\s*(?:$|[a-z-]{2,30}\s?:|\})|,\s*$)|"
         r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
         r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|"
         r"[.#:][\w-]+)[^{};=\n]{0,80}(?<!\()\{\s*"
         r"(?:$|[a-z-]{2,30}\s?:)",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _definition() -> re.Pattern[str]:
     rest = r"(?:[^'\n]|'\w{0,3}')*$"
-    return re.compile(
+    return pattern(
         r"\bcomment on (?:column|table)\b|\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
         r"drop (?:table|index|column)|select\b[^'\n]{1,200}\sfrom|insert into|"
         r"delete from|update [\w.\"`]{1,60} set|"
@@ -367,24 +371,24 @@ def _definition() -> re.Pattern[str]:
         r"\bh1:[A-Za-z0-9+/]{40}|--hash=|^\s*-?\s*[\w.-]+==?\d+\.\d[\w.]*(?:=\w+)?$|"
         r"^(?:commit|index|tree|parent|merge:) [0-9a-f]{7,40}|"
         r"^\s*[*|\\/ ]{0,12}[0-9a-f]{7,12} (?![=:])",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _element() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"<(?:input|label|div|span|form|button|a|p|td|th|tr|ul|li|svg|path|meta|img|i|"
         r"section|select|"
         r"option|textarea|h\d|nav|link|script|fieldset|use|small|code|"
         r"[a-z]+-[a-z-]+)\s[^<>\n]{0,60}=",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _camel() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,}|V?\d{1,4}(?=[A-Z]|$)|(?<=\d)[a-z]{2,3}$|"
         r"(?:API|URL|JWT|ID|UI|DB|SQL|HTTP|JSON|XML|AES|RSA|RS|HS|TLS|To|By|Of|In|On|At|"
         r"Is|Or|Id|Db)"
@@ -392,10 +396,10 @@ def _camel() -> re.Pattern[str]:
     )
 
 
-@cache
+@cached
 def _refers_elsewhere() -> re.Pattern[str]:
     """Versions, and references to the place where a secret is stored."""
-    return re.compile(
+    return exact(
         r"[\^~<>=v ]{0,3}\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.](?:alpha|beta|rc|dev|pre|next|canary|"
         r"snapshot|final|ga|post|g|build|el|fc|deb|ubuntu|alpine|ent|m)?[-.]?\w{0,10}){0,3}$|"
         r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|"
@@ -412,41 +416,41 @@ def _refers_elsewhere() -> re.Pattern[str]:
     )
 
 
-@cache
+@cached
 def _type() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"(?:[A-Z][a-z]+)*(?:Array|String|Bytes|Buffer|View|Type|Slice|Sequence|List|Map|Value|Provider|"
         r"Service|Config|Options|Input|Credentials?|Token|Password|Secret)[?!]?"
     )
 
 
-@cache
+@cached
 def _mail_address() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"[\w.+-]{1,64}@[\w-]{2,40}(?:\.[\w-]{2,40})*\.(?:com|org|net|de|io|fr|es|it|nl|pl|ru|uk|eu|"
         r"cn|jp|kr|br|ch|at|dev|app|local|example|test|invalid)"
     )
 
 
-@cache
+@cached
 def _cmdlet() -> re.Pattern[str]:
-    return re.compile(r"(?:Get|Read|New|ConvertTo|ConvertFrom|Import|Invoke|Set)-[A-Z][A-Za-z]+")
+    return exact(r"(?:Get|Read|New|ConvertTo|ConvertFrom|Import|Invoke|Set)-[A-Z][A-Za-z]+")
 
 
-@cache
+@cached
 def _is_masked() -> re.Pattern[str]:
-    return re.compile(r"\*{3}|•{3}|x{5}|(?:x{4}-){2}|█{2}|…$|\bn/a\b")
+    return exact(r"\*{3}|•{3}|x{5}|(?:x{4}-){2}|█{2}|…$|\bn/a\b")
 
 
-@cache
+@cached
 def _is_spelled_with_dollar() -> re.Pattern[str]:
     """A word behind a dollar, with a number: no variable is written so."""
-    return re.compile(r"\$[A-Z][a-z]{2,12}\d{2,6}")
+    return exact(r"\$[A-Z][a-z]{2,12}\d{2,6}")
 
 
-@cache
+@cached
 def _path_of_names() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+")
+    return exact(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+")
 
 
 def _entropy_bits(value: str) -> float:

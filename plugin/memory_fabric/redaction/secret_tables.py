@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, exact, pattern
 from memory_fabric.redaction.secret_kinds import ABOUT, kind_of, names_in
 from memory_fabric.redaction.secret_names import looks_random
 from memory_fabric.redaction.secret_values import is_value, stripped, without
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MAX_CELLS = 64
 
@@ -51,23 +54,23 @@ def without_inserted(text: str) -> str:
     return without(text, spans)
 
 
-@cache
+@cached
 def _insert() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"\b(?:insert|replace)\s{1,4}into\s{1,4}[\w.\"`\[\]]{1,80}\s{0,4}\(([^()]{1,400})\)\s{0,4}values",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _inserted_row() -> re.Pattern[str]:
     # Possessive: what is between two quotes can be divided in many ways, which all fail alike.
-    return re.compile(r"\(((?:'[^'\n]{0,400}+'|[^()';]{1,400}+){1,64}+)\)")
+    return exact(r"\(((?:'[^'\n]{0,400}+'|[^()';]{1,400}+){1,64}+)\)")
 
 
-@cache
+@cached
 def _inserted_value() -> re.Pattern[str]:
-    return re.compile(r"'([^'\n]{0,400})'|[^',\s][^',]{0,200}")
+    return exact(r"'([^'\n]{0,400})'|[^',\s][^',]{0,200}")
 
 
 def _column_kind(cell: str) -> str:
@@ -87,7 +90,7 @@ def _column_kind(cell: str) -> str:
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
     """Return the spans of a line's cells, up to a limit; quoted CSV included."""
     if separator == "  ":  # aligned by blanks: a cell is what stands between two or more
-        return [match.span() for match in re.finditer(r"\S+(?: \S+){0,8}", line)][:MAX_CELLS]
+        return [match.span() for match in exact(r"\S+(?: \S+){0,8}").finditer(line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False
     for place, character in enumerate(line):
         if character == '"':

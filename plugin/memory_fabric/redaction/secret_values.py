@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from itertools import pairwise
 
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, exact, pattern
 from memory_fabric.redaction.secret_kinds import EVERY
 from memory_fabric.redaction.secret_names import (
     is_hex,
@@ -16,6 +16,10 @@ from memory_fabric.redaction.secret_names import (
 )
 from memory_fabric.redaction.secret_signs import PROSE, is_doubtful
 from memory_fabric.redaction.secret_words import ANNOUNCING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
@@ -86,7 +90,7 @@ def is_telling(core: str) -> bool:
     if is_identifier(core) or _revision().fullmatch(core):
         return False
     symbols = sum(c in "!#$%^&*?~@+" for c in core)
-    in_words = sum(len(run) for run in re.findall(r"[A-Za-z][a-z]{3,}", core))
+    in_words = sum(len(run) for run in exact(r"[A-Za-z][a-z]{3,}").findall(core))
     if not symbols and in_words > MAX_IN_WORDS * len(core):
         return False
     if symbols and not any(c in "/=:<>(){}[]|," for c in core):
@@ -96,7 +100,7 @@ def is_telling(core: str) -> bool:
         bare = "".join(groups)
         if bare.isalnum() and not (bare.islower() or bare.isupper()) and not is_name(core):
             return True
-    for part in re.split(r"[-_./:,=+]", core):
+    for part in exact(r"[-_./:,=+]").split(core):
         if len(part) < 6 or not part.isalnum():
             continue
         if len(part) > 7 and part.isalpha() and _is_unlike_words(part):
@@ -173,7 +177,7 @@ def is_phrase(phrase: re.Match[str], region: str) -> bool:
 
 def is_words_of_phrase(phrase: str) -> bool:
     """True if none of the words of a possible passphrase is one that prose needs."""
-    words = re.split(r"[ -]", phrase)
+    words = exact(r"[ -]").split(phrase)
     is_prose = any(w in _MODAL or w in PROSE or w in _PREDICATES or w in FILLERS for w in words)
     return not is_prose and len(set(words)) > 2
 
@@ -181,7 +185,7 @@ def is_words_of_phrase(phrase: str) -> bool:
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
     """True if a plain word is a password, where its name and a link stand before it."""
     folded = core.casefold()
-    parts = re.split(r"[-_.]", folded)
+    parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
         return False
     if not all(part.isalnum() for part in parts):
@@ -225,7 +229,7 @@ def is_mixed(core: str, *, least: int) -> bool:
         return False
     if any(c in SYMBOLS for c in core):
         return any(c.isdigit() for c in core) or len(core) >= 8
-    parts = re.split(r"[-_./:,]", core)
+    parts = exact(r"[-_./:,]").split(core)
     if any(c.isdigit() for c in core) and any(
         len(part) > 5 and part.isalpha() and _is_unlike_words(part) for part in parts
     ):
@@ -253,9 +257,9 @@ def _is_uuid(core: str) -> bool:
 
 def _counts(follower: str) -> bool:
     """True if what follows a number says of what: characters, days, attempts."""
-    return bool(re.match(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)", follower)) and not re.match(
-        r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b", follower
-    )
+    return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
+        r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
+    ).match(follower)
 
 
 def is_code(core: str, follower: str) -> bool:
@@ -268,9 +272,9 @@ def is_code(core: str, follower: str) -> bool:
         return True
     if core[0] == "$" and "->" in core:
         return True
-    if re.search(
-        r"[;{}](?:var|return|let)\b|\}[;,]|\\[sbwd]|\)\?\||[a-z]\.[a-z]+[<>=]|^return\b|\(\)", core
-    ):
+    if exact(
+        r"[;{}](?:var|return|let)\b|\}[;,]|\\[sbwd]|\)\?\||[a-z]\.[a-z]+[<>=]|^return\b|\(\)"
+    ).search(core):
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
         return True  # a reference, a pointer
@@ -294,55 +298,55 @@ def stripped(token: str, start: int = 0) -> tuple[int, int]:
     return left, right
 
 
-@cache
+@cached
 def tokens() -> re.Pattern[str]:
     """Words between blanks; signs of scripts without blanks end one, too."""
-    return re.compile(rf"[^\s{_CJK}]{{1,256}}")
+    return exact(rf"[^\s{_CJK}]{{1,256}}")
 
 
-@cache
+@cached
 def _revision() -> re.Pattern[str]:
     """A place in a history of git, a user of a host, a build, a standard of C++."""
-    return re.compile(
+    return pattern(
         r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|(?:[a-z]{2,}\d?-)+[a-z0-9]{7,10}-[a-z0-9]{5}|"
         r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
         r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _of_device() -> re.Pattern[str]:
     """A pin of a board, a system of a telephone: `GPIO17`, `Android14`."""
-    return re.compile(r"[A-Z][A-Za-z]{2,}\d{1,3}")
+    return exact(r"[A-Z][A-Za-z]{2,}\d{1,3}")
 
 
-@cache
+@cached
 def _joined() -> re.Pattern[str]:
-    return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}|(?:[a-z]{4,12}-){2,4}\d{1,4}")
+    return exact(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}|(?:[a-z]{4,12}-){2,4}\d{1,4}")
 
 
-@cache
+@cached
 def words_of_phrase() -> re.Pattern[str]:
     """Four to twelve words in small letters."""
-    return re.compile(r"[a-z]{3,10}(?:(?: [a-z]{3,10}){3,11}|(?:-[a-z]{3,10}){2,11})(?![\w-])")
+    return exact(r"[a-z]{3,10}(?:(?: [a-z]{3,10}){3,11}|(?:-[a-z]{3,10}){2,11})(?![\w-])")
 
 
-@cache
+@cached
 def _path_of_names() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+(?:\(\))?|[A-Z][A-Z_]+")
+    return exact(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+(?:\(\))?|[A-Z][A-Z_]+")
 
 
-@cache
+@cached
 def _other_assignment() -> re.Pattern[str]:
-    return re.compile(
+    return exact(
         r"(?:[a-z_][a-z_.-]{1,40}\d?|[A-Z_]{2,40}\d?|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,4})[=:](?!$)"
     )
 
 
-@cache
+@cached
 def _known_forms() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
         r"\d+(?:\.\d+)?-?(?:ms|s|sec|secs|m|min|mins|h|hrs?|d|days?|w|weeks?|months?|years?|x|k|kb|"
         r"mb|gb|tb|b|bits?|bytes?|chars?|characters?|digits?|st|nd|rd|th|rounds?|times|am|pm|px|"
@@ -356,5 +360,5 @@ def _known_forms() -> re.Pattern[str]:
         r"(?:[-_./][a-z0-9]{1,12}){0,3}|s3|k8s|k3s|ec2|i18n|l10n|a11y|x509|h2|o365|m365|2fa|mfa|"
         r"[A-Z]{2,10}-\d{1,6}|#\d+|#[0-9a-f]{3,8}|[^\s@]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}|"
         r"\d+(?:[-–/x*+.,]\d+)+|[0-9]{1,3}",
-        re.IGNORECASE,
+        IGNORECASE,
     )

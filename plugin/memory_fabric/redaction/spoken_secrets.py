@@ -8,9 +8,8 @@ of a table, `Password:` with the value on the next line, "admin / …". All is l
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.cache import cached
+from memory_fabric.patterns import IGNORECASE, exact, pattern
 from memory_fabric.redaction.secret_kinds import (
     ABOUT,
     EVERY,
@@ -49,6 +48,7 @@ from memory_fabric.redaction.secret_words import ANNOUNCING, LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
@@ -240,23 +240,23 @@ _TYPES = frozenset(
 )
 
 
-@cache
+@cached
 def _mixed_ahead() -> re.Pattern[str]:
-    return re.compile(r"\s[\"'`*]{0,2}(?=[a-zA-Z]{0,20}\d)[\w!@#$%-]{6,}")
+    return exact(r"\s[\"'`*]{0,2}(?=[a-zA-Z]{0,20}\d)[\w!@#$%-]{6,}")
 
 
-@cache
+@cached
 def _next_field() -> re.Pattern[str]:
     """Behind the name as a value of a field: the next field, unless it is for the value."""
-    return re.compile(
+    return exact(
         r"[\"'],\s{0,12}[\"']?(?!value|val\b|default|secret|pass|token)[a-z_]\w{0,30}[\"']?\s?:"
     )
 
 
-@cache
+@cached
 def _of_path() -> re.Pattern[str]:
     """Behind a name that is one of several alternatives, or a part of a path of names."""
-    return re.compile(r"[\"']\s?\|\s?[\"']|\.[A-Z][a-z]|[\"'],\s?[\"'][a-z_]{3,20}[\"']\s?[,\])]")
+    return exact(r"[\"']\s?\|\s?[\"']|\.[A-Z][a-z]|[\"'],\s?[\"'][a-z_]{3,20}[\"']\s?[,\])]")
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
@@ -335,48 +335,48 @@ def _is_word_of_account(value: str) -> bool:
 
 def _is_pair_ahead(follower: str) -> bool:
     """True if a slash, colon or comma and another word follow."""
-    return bool(re.match(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S", follower)) or bool(
-        re.match(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S", follower)
+    return bool(exact(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S").match(follower)) or bool(
+        exact(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S").match(follower)
     )
 
 
-@cache
+@cached
 def _of_no_secret() -> re.Pattern[str]:
     """Addresses, paths, sums, selectors, calls and versions of packages."""
-    return re.compile(
+    return pattern(
         r"://|^[\"'`(]?(?:sha\d+[-:]|h1:|md5:|/|\.{0,2}/|~/|--?[a-z]|[#.][a-z][\w-]*[{:]|@[\w-]+/)|"
         r"[({<]\S*[)}>=]|\\|@(?:npm\b|[\^~v]{0,2}\d+\.\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
         r"^<|%[sd]|^[\w.-]+==?\d",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _public_before() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"(?:integrity|checksum|digest|sha\d*|resolution|commit|hash|reference|version|image|etag|"
         r"class|branch|named?|called|function|method|id|public)\W{0,4}$",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _sign() -> re.Pattern[str]:
-    return re.compile(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
+    return exact(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
 
 
-@cache
+@cached
 def _value_field() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"(?:value|plain|plaintext|val|default|data|content|text)[\"']?\s{0,4}[:=]|<(?:dd|td|string|"
         r"value)>(?=[^<>]{4,256}</)",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _backward() -> re.Pattern[str]:
-    return re.compile(
+    return pattern(
         r"(?:^|(?<=[\s\"'`*]))([^\s\"'`]{4,128})[\"'`*”」』]{0,2},?\s?"
         r"(?:(?<=\s)(?:(?:that|which|this|it) (?:is|was)|das ist|for|für|voor|"
         r"para|pour|is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|"
@@ -385,37 +385,37 @@ def _backward() -> re.Pattern[str]:
         r"\s?(?:(?:the|my|our|your|its|a|an|new|current|das|mein|unser|le|la|mon|notre|el|mi|il|a|"
         r"o|het|mijn|de|für|for|of|production|prod|staging|dev|test|root|admin|db|database|redis|"
         r"api|wifi|\w{2,14})\s?){0,3}$",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _becomes() -> re.Pattern[str]:
     """Before the value that follows another: "from X to Y"."""
-    return re.compile(r"[\"'`*]{0,2} (?:to|auf|into|->|→|à|para|na|на) \S")
+    return exact(r"[\"'`*]{0,2} (?:to|auf|into|->|→|à|para|na|на) \S")
 
 
-@cache
+@cached
 def _pair() -> re.Pattern[str]:
     accounts = "|".join(ACCOUNTS)
-    return re.compile(
+    return pattern(
         rf"(?<![\w/.@:-])({accounts})[\"'`*]{{0,2}}(?: [/:|] |:|/)[\"'`*]{{0,2}}"
         r"([^\s\"'`/:,;|@]{5,64})(?![\w/.@:(-]| [A-Za-z])",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _pair_of_any() -> re.Pattern[str]:
     """A user and a password with a slash between, where the line is about accounts."""
-    return re.compile(
+    return pattern(
         r"\b(?:log ?in|sign(?:ed)? ?in|account|auth|user|credential|compte|konto|benutzer|logowania|ssh|s?ftp|"
         r"vpn|admin|usuario|usuário|utente|cuenta|conta|zugang|gebruiker|логин|учёт|учет|kullanıcı)[^\n]{0,60}?"
         r"[\w.@+-]{2,40}[\"'`*]{0,2} / [\"'`*]{0,2}([^\s\"'`/,;|]{6,64})(?![\w/])",
-        re.IGNORECASE,
+        IGNORECASE,
     )
 
 
-@cache
+@cached
 def _name_and_value() -> re.Pattern[str]:
-    return re.compile(r"[\w.@+-]{1,64}[:/|]([^\s:/|]{4,128})")
+    return exact(r"[\w.@+-]{1,64}[:/|]([^\s:/|]{4,128})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.language.patterns import DOTALL, pattern
+from memory_fabric.patterns import DOTALL, pattern
 
 _NOT_SUMMARY = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
 

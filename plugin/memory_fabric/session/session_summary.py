@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from memory_fabric.capture.confidence import BASE
 from memory_fabric.capture.stated_causes import account, declares_done, sentences_in, states_plan
-from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Record
 from memory_fabric.notes.quotation import is_assent
 from memory_fabric.notes.typed_text import typed_words
+from memory_fabric.patterns import pattern
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.redaction.prefilter import REDACTED, without_secrets
 from memory_fabric.session.checkpoint import INTERRUPTED, own_words

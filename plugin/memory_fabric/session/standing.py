@@ -95,10 +95,10 @@ def _open(memory: Memory, sign: str) -> list[Record]:
 
     Pinned records are left out, since they are listed anyway.
     """
-    marks = ", ".join("?" * len(session_block.OPEN_TYPES))
-    still = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source {sign} ?"
-    asked = (*session_block.OPEN_TYPES, OTHERS)
-    found: list[Record] = memory.find_records(still, asked, session_block.MAX_OPEN)
+    # As the index of open points has it; a `+` keeps that of others' records from being chosen.
+    types = ", ".join(f"'{kind}'" for kind in session_block.OPEN_TYPES)
+    still = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
+    found: list[Record] = memory.find_records(still, (), session_block.MAX_OPEN)
     return found
 
 
@@ -116,10 +116,8 @@ def _own(memory: Memory) -> list[Record]:
 
 def _others(memory: Memory) -> list[Record]:
     marks = ", ".join("?" * len(STANDING_TYPES))
-    holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source = ?"
-    found: list[Record] = memory.find_records(
-        holding, (*STANDING_TYPES, OTHERS), session_block.MAX_DECISIONS
-    )
+    holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source = '{OTHERS}'"
+    found: list[Record] = memory.find_records(holding, STANDING_TYPES, session_block.MAX_DECISIONS)
     return found
 
 

@@ -16,6 +16,11 @@ KEPT = 5
 SUFFIX = ".db"
 # Pages copied between two progress reports: 8 MB.
 PAGES = 2048
+# A database up to this size is copied once a day, a larger one once a week: its journal holds what
+# changed since.
+LARGE_BYTES = 64 << 20
+EVERY_S = 24 * 3600
+LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
@@ -64,12 +69,34 @@ def age_s(path: str) -> float | None:
     return time.time() - os.path.getmtime(found[0]) if found else None
 
 
+def is_due(path: str) -> bool:
+    """Return True if a database has no backup of the last day; of the last week if it is large."""
+    every_s = LARGE_EVERY_S if is_large(path) else EVERY_S
+    newest_s = age_s(path)
+    return newest_s is None or newest_s > every_s
+
+
+def is_large(path: str) -> bool:
+    """Return True if a database or a copy is too large to be read every day."""
+    return files.size_of(path) > LARGE_BYTES
+
+
+def can_be_opened(path: str) -> bool:
+    """Return True if SQLite can read the schema of a copy; see `is_sound`."""
+    return _answers(path, "SELECT count(*) > 0 FROM sqlite_master", (1,))
+
+
 def is_sound(path: str) -> bool:
     """True if SQLite finds the whole file readable and consistent."""
+    return _answers(path, "PRAGMA quick_check", ("ok",))
+
+
+def _answers(path: str, query: str, expected: tuple[object, ...]) -> bool:
+    """Return True if the first row of a query of a copy, which nobody writes, is as expected."""
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         try:
-            return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
+            return bool(connection.execute(query).fetchone() == expected)
         finally:
             connection.close()
     except sqlite3.Error:

@@ -266,18 +266,30 @@ def read_lines(
     """
     objects: list[dict[str, Any]] = []
     bad: list[int] = []
-    for number, line in enumerate(lines_in(path, max_bytes), start=1):
-        text = line.decode("utf-8", "replace")
-        if number == 1:
-            text = text.removeprefix("\ufeff")
-        if not text.strip():
-            continue
-        value = parsed(text)
+    for number, value in _objects_in(path, max_bytes):
         if value is None:
             bad.append(number)
         else:
             objects.append(value)
     return objects, bad
+
+
+def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
+    """Return the numbers (from 1) of lines of a JSONL file without a JSON object.
+
+    Raises as `read_bytes`.
+    """
+    return [number for number, value in _objects_in(path, max_bytes) if value is None]
+
+
+def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield the number (from 1) and the JSON object of each line that is not empty."""
+    for number, line in enumerate(lines_in(path, max_bytes), start=1):
+        text = line.decode("utf-8", "replace")
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        if text.strip():
+            yield number, parsed(text)
 
 
 def parsed(text: str) -> dict[str, Any] | None:
@@ -303,7 +315,7 @@ def pretty_json(value: Mapping[str, Any]) -> bytes:
 
 def write_atomic(
     path: str,
-    data: bytes,
+    data: bytes | Iterable[bytes],
     mode: int = 0o600,
     *,
     still: Callable[[], bool] | None = None,
@@ -312,8 +324,9 @@ def write_atomic(
     """Replace the file's content in one step, keep its mode, and return True if it was replaced.
 
     A link to a regular file of the same user is followed, as people link their settings; only a
-    regular file is ever replaced. `still` is called last, when all is on disk: if it returns False,
-    nothing is replaced. A write that is not `durable` may be lost in a power failure. No temporary
+    regular file is ever replaced. A large content may come in parts. `still` is called last, when
+    all is on disk: if it returns False, nothing is replaced. A write that is not `durable` may be
+    lost in a power failure. No temporary
     file is left in any case. Raises NotRegular, OSError.
     """
     target, kept = _replaceable(path)
@@ -324,7 +337,8 @@ def write_atomic(
         try:
             if kept is not None:
                 os.chmod(beside, kept)
-            _write_all(handle, data)
+            for part in (data,) if isinstance(data, bytes) else data:
+                write_all(handle, part)
             if durable:
                 os.fsync(handle)
         finally:
@@ -372,6 +386,11 @@ def open_to_append(path: str) -> int:
     return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
+def open_to_extend(path: str) -> int:
+    """Open an existing regular file for reading and appending. Raises NotRegular, OSError."""
+    return _opened(path, os.O_RDWR | os.O_APPEND)
+
+
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     """Append one JSON line per object, durable on return; an unfinished last line is closed first.
 
@@ -384,15 +403,15 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     handle = _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK)
     try:
         data = lines.encode("utf-8", "replace")
-        if _is_torn(handle):
+        if is_torn(handle):
             data = b"\n" + data
-        _write_all(handle, data)
+        write_all(handle, data)
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _is_torn(handle: int) -> bool:
+def is_torn(handle: int) -> bool:
     """True if the file's last line has no end."""
     if not os.fstat(handle).st_size:
         return False
@@ -453,7 +472,8 @@ def _remove(path: str) -> None:
         return
 
 
-def _write_all(handle: int, data: bytes) -> None:
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of the data, however often that takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]

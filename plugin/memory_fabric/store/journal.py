@@ -11,6 +11,7 @@ from memory_fabric import deadline, jsontext
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS
 from memory_fabric.store import files, records, signing, write
+from memory_fabric.store.operations import inverses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -264,27 +265,24 @@ def _decisions(
 ) -> list[dict[str, Any]]:
     """Return an operation's lines for decisions.jsonl: records, and notes of forgotten ones."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
+    inverse = inverses.read(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
     found: list[dict[str, Any]] = []
     for step in steps:
         if step["kind"] == "forget":
             ids = step["payload"]["ids"]
-            others = _of_others(jsontext.loads(row[-1]))
+            others = _of_others(inverse)
             found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids if id_ not in others]
         elif step["payload"].get("told"):
             continue  # it was read from there
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one, whose id is in the inverse.
-            undone = [
-                op["payload"]["record"]["id"]
-                for op in jsontext.loads(row[-1])
-                if _is_put_record(op)
-            ]
+            undone = [op["payload"]["record"]["id"] for op in inverse if _is_put_record(op)]
             own = step["payload"]["record"].get("id", "")
             for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
                 found += [records.as_object(record) for record in _own_records(c, id_)]
     # Records that were closed or reopened are written in their current state, too.
-    for link in _links(jsontext.loads(row[-1])):
+    for link in _links(inverse):
         found += [records.as_object(record) for record in _own_records(c, link["id"])]
     return found
 

@@ -10,7 +10,7 @@ from memory_fabric.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Sequence
 
 MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
@@ -36,8 +36,25 @@ def note(home: str, data_dir: str, line: str) -> None:
         return  # nowhere left to log; a hook must not fail the session for that
 
 
-def late_events(folders: Iterable[str]) -> dict[str, int]:
-    """Count events by name that ran out of time, as far back as the logs in these folders go."""
+def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
+    """Append the line of an event that left this work to later ones; never raises.
+
+    `places` are home and the data folder. The words are the program's own, so nothing is redacted:
+    loading that would take longer than what there was no time for.
+    """
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    line = f"{stamp} {event}{OUT_OF_TIME}{', '.join(work)}"
+    home, data_dir = places
+    for folder in (os.path.join(home, "logs") if home else "", data_dir):
+        if folder and _append(folder, line):
+            return
+
+
+def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
+    """Count events by name that ran out of time, as far back as the logs in these folders go.
+
+    With `work`, only those that left some of it undone.
+    """
     found: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -45,8 +62,8 @@ def late_events(folders: Iterable[str]) -> dict[str, int]:
         except OSError:
             continue  # no log, no count
         for line in text.splitlines():
-            head, late, _ = line.partition(OUT_OF_TIME)
-            if late:
+            head, late, left = line.partition(OUT_OF_TIME)
+            if late and (not work or any(name in work for name in left.split(", "))):
                 name = head.rpartition(" ")[2]
                 found[name] = found.get(name, 0) + 1
     return found

@@ -46,6 +46,26 @@ def signature(line: Mapping[str, Any], key: bytes) -> str:
     return digests.signature(key, jsontext.dumps(plain, sort_keys=True).encode())
 
 
+class ListSignature:
+    """The signature of `{NAME: [items]}`, as `signature` makes it, for a list that is not held."""
+
+    def __init__(self, name: str, key: bytes) -> None:
+        from memory_fabric import digests  # only needed for a page
+
+        self._signing, self._before = digests.Signing(key), ""
+        self._signing.update(f"{{{jsontext.dumps(name)}: [".encode())
+
+    def add(self, item: Mapping[str, Any]) -> None:
+        """Add the next item of the list."""
+        self._signing.update((self._before + jsontext.dumps(item, sort_keys=True)).encode())
+        self._before = ", "
+
+    def close(self) -> str:
+        """Return the signature; nothing can be added after it."""
+        self._signing.update(b"]}")
+        return self._signing.hexdigest()
+
+
 def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
     """True if the line has a signature made with this key."""
     from _operator import _compare_digest  # `hmac` uses the same function but loads OpenSSL

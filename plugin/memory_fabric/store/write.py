@@ -7,7 +7,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.redaction.prefilter import object_without_secrets, without_secrets
 from memory_fabric.store import invariants
-from memory_fabric.store.operations import shapes
+from memory_fabric.store.operations import inverses, shapes
 from memory_fabric.store.operations.effects import EFFECTS
 from memory_fabric.text import encodable, unfenced
 
@@ -79,7 +79,7 @@ def apply_within(
                 operation.id,
                 operation.kind,
                 jsontext.dumps(operation.payload, ensure_ascii=False),
-                jsontext.dumps(inverse, ensure_ascii=False),
+                inverses.stored(operation.kind, operation.payload, inverse),
                 jsontext.dumps(operation.provenance._asdict(), ensure_ascii=False),
                 operation.provenance.session,
                 operation.provenance.at,

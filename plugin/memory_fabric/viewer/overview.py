@@ -7,13 +7,14 @@ most connected entities stay, and the newest of the rest.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memory_fabric.models import Record
 from memory_fabric.store.database import Database
-from memory_fabric.store.history import affected, changes, describe
+from memory_fabric.store.history import affected, changes, describe, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
@@ -22,6 +23,8 @@ MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
 MAX_RECORDS, MAX_CHANGES = 10_000, 500
 # Of one change, which may be the import of a whole graph.
 MAX_TOUCHED = 100
+# A drawing shows an entity's neighbours within so many steps at most.
+MAX_STEPS = 3
 NOT_A_CANDIDATE = "status <> 'candidate'"
 
 Key = tuple[str, int]
@@ -105,21 +108,23 @@ class _Row:
     keys: tuple[Key, ...]
 
 
-def overview(memory: Memory) -> Overview:
+def overview(memory: Memory, *, name: str = "", only_graph: bool = False) -> Overview:
     """Everything in the databases that can be read; others are named in the memory's `failures`.
 
-    Raises StoreUnavailable and DeadlinePassed.
+    The entity of this name and those near it are among the nodes in any case. With `only_graph`
+    there are neither remarks nor records nor steps. Raises StoreUnavailable and DeadlinePassed.
     """
     databases = memory.databases()
     counted = [_counts(db) for db in databases]
-    rows, twice = _entities(databases)
+    rows, twice = _entities(databases, _near(memory, databases, name) if name else frozenset())
     numbers = {key: number for number, row in enumerate(rows) for key in row.keys}
-    remarks = _remarks(databases, numbers)
+    remarks = {} if only_graph else _remarks(databases, numbers)
     edges, repeated = _edges(databases, numbers)
     nodes = _nodes(databases, rows, numbers, remarks)
-    records = tuple(memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS))
+    found = [] if only_graph else memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS)
+    records = tuple(found)
     known = _numbers_by_name(nodes)
-    steps = _steps(memory, known, {record.id for record in records})
+    steps = () if only_graph else _steps(memory, known, {record.id for record in records})
     kept = {
         "entities": len(nodes) + twice,
         "observations": sum(len(node.remarks) for node in nodes),
@@ -143,20 +148,50 @@ def _counts(db: Database) -> dict[str, int]:
     return dict(zip(names, row or (0,) * len(names), strict=True))
 
 
-def _entities(databases: Sequence[Database]) -> tuple[list[_Row], int]:
-    """The entities to be shown, as they were created, and how many of them live in two places."""
+def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
+    """The entity that a name means, and what lies within MAX_STEPS of it."""
+    meant = resolve.entities_meant(memory, name)
+    keys: set[Key] = set()
+    for db in databases:
+        names = [found for store, found in meant if store == db.kind]
+        marks = ", ".join("?" * len(names))
+        rows = db.rows(f"SELECT id FROM entities WHERE name IN ({marks})", names)
+        ids = edge = {row[0] for row in rows}
+        for _ in range(MAX_STEPS):
+            around = db.rows(
+                "SELECT r.target FROM json_each(?1) AS j JOIN relations AS r ON r.source = j.value "
+                "UNION "
+                "SELECT r.source FROM json_each(?1) AS j JOIN relations AS r ON r.target = j.value",
+                (json.dumps(sorted(edge)),),
+            )
+            edge = {row[0] for row in around} - ids
+            if len(ids) + len(edge) > MAX_ENTITIES:
+                break
+            ids = ids | edge
+        keys |= {(db.kind, id_) for id_ in ids}
+    return frozenset(keys)
+
+
+def _entities(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
+    """The entities to be shown, as they were created, and how many of them live in two places.
+
+    Those that are `near` come before more connected ones.
+    """
     found: dict[str, _Row] = {}
     for db in databases:
+        mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))
         for id_, name, kind, domain, at, degree in db.rows(
             "SELECT e.id, e.name, e.type, e.domain, e.created_at, "
             "(SELECT count(*) FROM relations WHERE source = e.id) + "
             "(SELECT count(*) FROM relations WHERE target = e.id) AS degree "
-            "FROM entities AS e ORDER BY degree DESC, e.id LIMIT ?",
-            (MAX_ENTITIES,),
+            "FROM entities AS e "
+            "ORDER BY e.id IN (SELECT value FROM json_each(?)) DESC, degree DESC, e.id LIMIT ?",
+            (mine, MAX_ENTITIES),
         ):
             row = _Row(name, kind, domain, at, degree, ((db.kind, id_),))
             found[name] = _joined(found.get(name), row)
-    rows = sorted(found.values(), key=lambda row: -row.degree)[:MAX_ENTITIES]
+    rows = sorted(found.values(), key=lambda row: (near.isdisjoint(row.keys), -row.degree))
+    rows = rows[:MAX_ENTITIES]
     rows.sort(key=lambda row: (row.created_at, row.keys))
     return rows, sum(len(row.keys) - 1 for row in rows)
 

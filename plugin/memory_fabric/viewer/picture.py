@@ -27,12 +27,28 @@ SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
 
 
-def picture(memory: Memory, now: str) -> dict[str, Any]:
-    """Everything that is remembered here, at `now` (ISO 8601), as JSON can hold it.
+def graph(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
+    """What a drawing needs of a picture: entities without observations, relations, what is left
+    out. Raises as `picture`.
+    """
+    seen = overview(memory, name=name, only_graph=True)
+    parts = {
+        "entities": [_entity(node, now) for node in seen.nodes],
+        "relations": [_relation(edge) for edge in seen.edges],
+        "records": [],
+        "left_out": dict(seen.left_out),
+    }
+    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(parts, {}))
+    return cleaned
+
+
+def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
+    """Everything that is remembered here, at `now` (ISO 8601), as JSON can hold it; the entity of
+    this name in any case.
 
     Raises StoreUnavailable and DeadlinePassed.
     """
-    seen, changed = overview(memory), file_states.all_changed(memory)
+    seen, changed = overview(memory, name=name), file_states.all_changed(memory)
     project = memory.project
     whole = {
         "version": __version__,

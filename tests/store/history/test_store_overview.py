@@ -175,3 +175,32 @@ def test_nothing_remembered_is_an_empty_overview(tmp_path: Path) -> None:
 
     assert (seen.nodes, seen.edges, seen.records, seen.steps) == ((), (), (), ())
     assert set(seen.left_out.values()) == {0}
+
+
+def test_an_entity_that_is_asked_for_and_its_neighbours_come_before_more_connected_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, *(entity(name) for name in ("hub", "a", "b", "c", "far", "near")))
+    ends = (("hub", "a"), ("hub", "b"), ("hub", "c"), ("far", "near"))
+    relations = [relation(source, "uses", target) for source, target in ends]
+    memory.write("create_relations", {"relations": relations}, TOOL)
+    monkeypatch.setattr(module, "MAX_ENTITIES", 3)
+
+    most = overview(memory)
+    asked = overview(memory, name="far")
+
+    assert {node.name for node in most.nodes} >= {"hub"}
+    assert {node.name for node in asked.nodes} == {"far", "near", "hub"}
+    assert asked.left_out["entities"] == 3
+
+
+def test_a_drawing_reads_the_graph_only(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("one", "a text"))
+    memory.remember(decision(), USER)
+
+    seen = overview(memory, only_graph=True)
+
+    assert [node.remarks for node in seen.nodes if node.name == "one"] == [()]
+    assert (seen.records, seen.steps) == ((), ())

@@ -9,7 +9,7 @@ from memory_fabric.capture.prompts import standing_cues, standing_cues_by_langua
 from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.redaction.prefilter import REDACTED, without_secrets
 from memory_fabric.text import cut, one_line, stem, terms
 from memory_fabric.values import Value

@@ -7,7 +7,7 @@ from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.capture.prompts.stated_forms import FORMS
 from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
-from memory_fabric.language.patterns import pattern
+from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, terms, words
 from memory_fabric.values import Value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Container
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from memory_fabric.cli import (
     transcripts_report,
 )
 from memory_fabric.config import transcript_roots
+from memory_fabric.dispatcher import TELLERS
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.learning import plan
 from memory_fabric.learning.plan import Session
@@ -116,6 +118,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> di
         "transcripts": transcripts_report.as_json(_transcripts(memory, now_s), now_s),
         "team": [team_report.as_json(memory, tie) for tie in team_report.ties_here(memory)],
         "out_of_time": _late(memory),
+        "not_told": sum(_late(memory, TELLERS).values()),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }
@@ -145,11 +148,11 @@ def _ingest(memory: Memory) -> Backlog:
         return Backlog()
 
 
-def _late(memory: Memory) -> dict[str, int]:
-    """Count the hooks that ran out of time, by event."""
+def _late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
+    """Count the hooks that ran out of time, by event; those that left `work` undone, if given."""
     settings = memory.settings
     folders = (os.path.join(settings.home, "logs"), settings.data_dir)
-    return late_events(folder for folder in folders if folder)
+    return late_events((folder for folder in folders if folder), work)
 
 
 def _late_lines(memory: Memory) -> list[str]:
@@ -157,10 +160,17 @@ def _late_lines(memory: Memory) -> list[str]:
     if not late:
         return []
     counted = ", ".join(f"{name} {number}" for name, number in sorted(late.items()))
-    return [
+    lines = [
         f"Hooks that ran out of time and left work to a later event, since the log began: "
         f"{counted}."
     ]
+    untold = sum(_late(memory, TELLERS).values())
+    if untold:
+        lines.append(
+            f"Not told what memory knows, for want of time: {many(untold, 'prompt')}, subagents "
+            "among them. Run memory-fabric doctor if the machine was not busy with other work."
+        )
+    return lines
 
 
 def _ingest_lines(memory: Memory) -> list[str]:

@@ -77,7 +77,7 @@ def viz(
             remedy="Add a NAME and --mermaid or --dot.",
         )
     with environment.open_memory() as memory:
-        picture = _picture(memory)
+        picture = _picture(memory, form, name or "")
         kept_at = saved_pages.path_of(memory.settings.home, memory.project)
     focus = _focus(picture, name)
     content = _content(picture, focus, form, depth or 1)
@@ -103,11 +103,12 @@ def _form(as_mermaid: bool, as_dot: bool, as_json: bool) -> str:
     return asked[0] if asked else PAGE
 
 
-def _picture(memory: Memory) -> dict[str, Any]:
-    from memory_fabric.viewer.picture import picture  # not needed for --help
+def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
+    from memory_fabric.viewer.picture import graph, picture  # not needed for --help
 
-    found = picture(memory, ids.timestamp())
-    if not (found["entities"] or found["records"]):
+    read = graph if form in (MERMAID, DOT) else picture
+    found = read(memory, ids.timestamp(), name)
+    if not (found["entities"] or found["records"] or found["left_out"]["records"]):
         if memory.failures:
             raise StoreUnavailable("", f"Nothing can be shown: {'; '.join(memory.failures)}")
         raise NotFound(

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from memory_fabric import deadline, jsontext
 from memory_fabric.cache import Memo
-from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Entity, Record
+from memory_fabric.patterns import pattern
 from memory_fabric.store.conditions import OF_SESSION
 from memory_fabric.store.launch_marks import FIXES, KINDS
 from memory_fabric.text import STOPWORDS
@@ -75,6 +75,8 @@ GENERIC = frozenset(
     unexpected unhandled unknown update usage use used using valid value valueerror values
     version warn warning works wrong yarn zsh""".split()
 )
+# JSON of a record without evidence or entities.
+EMPTY = (None, "", "{}", "[]")
 ERROR_CODE = "ERR_"
 _TOKEN = r"[^\W_][\w.@/\\$+~-]*[\w$]|[^\W_]"
 _QUOTED = r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»"
@@ -92,10 +94,16 @@ class Known(Value):
 
 
 class _Text(Value):
-    """The distinct lines of a text, each as its words, and the places of each word."""
+    """The distinct lines of a text, each as its words, and the places of each word.
+
+    `telling` are the words that a symptom shares with it if it is there at all, `rare` those in few
+    places that the failed command does not have.
+    """
 
     lines: tuple[tuple[str, ...], ...]
     places: Mapping[str, Sequence[int]]
+    telling: Set[str]
+    rare: Set[str]
 
 
 def matching(
@@ -135,8 +143,10 @@ def _on_record(memory: Memory) -> list[Record]:
                     trust=trust,
                     session=session,
                     created_at=at,
-                    evidence=jsontext.loads(evidence or "{}"),
-                    entities=tuple(Entity(*one) for one in jsontext.loads(entities or "[]")),
+                    evidence=jsontext.loads(evidence) if evidence not in EMPTY else {},
+                    entities=tuple(Entity(*one) for one in jsontext.loads(entities))
+                    if entities not in EMPTY
+                    else (),
                 )
             )
     return found
@@ -156,8 +166,8 @@ def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[K
 
     Raises DeadlinePassed.
     """
-    read = _read(text)
     typed = frozenset(_words(command))
+    read = _read(text, typed)
     found = []
     limit = deadline.current()
     for record in fixes:
@@ -173,19 +183,21 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
     """Return the weight of the best match; 0 if the symptom is not in the text."""
     evidence = record.evidence
     error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
+    more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
+    stated = [said[:MAX_SAID_CHARS] for said in (record.what, *more) if said]
+    if not any(_shares(said, text) for said in (*stated, error)):
+        return 0.0
     if error:
         weight = _by_line(error, text)
         if weight:
             return BY_LINE + weight
-    more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
-    stated = [said[:MAX_SAID_CHARS] for said in (record.what, *more)]
     weight = _by_phrase(stated, text, typed)
     if weight:
         return BY_PHRASE + weight
     # The same kind of failure of something else.
     if not text.places.keys() >= _names(error):
         return 0.0
-    weight = _by_words(record, " ".join(stated), text, typed)
+    weight = _by_words(record, " ".join(stated), text)
     return BY_WORDS + weight if weight else 0.0
 
 
@@ -236,10 +248,9 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
     return 0.0
 
 
-def _by_words(record: Record, said: str, text: _Text, typed: frozenset[str]) -> float:
+def _by_words(record: Record, said: str, text: _Text) -> float:
     """Match several distinctive words of the record that stand close together."""
-    among = {word for word, places in text.places.items() if len(places) <= MAX_PLACES}
-    weights = _weighed(said, among=among - typed)
+    weights = _weighed(said, among=text.rare)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:
             weights[entity.name.lower()] = TECHNOLOGY
@@ -267,7 +278,12 @@ def _near(
     return weight if weight >= NEAR_WEIGHT and is_sure else 0.0
 
 
-def _read(text: str) -> _Text:
+def _shares(said: str, text: _Text) -> bool:
+    """Return True if a text of a record has a telling word of the output."""
+    return not text.telling.isdisjoint(_words(said))
+
+
+def _read(text: str, typed: frozenset[str]) -> _Text:
     if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
         text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
     stated = [line[:MAX_LINE_CHARS] for line in dict.fromkeys(text.splitlines())]
@@ -280,7 +296,11 @@ def _read(text: str) -> _Text:
             at = places.setdefault(word, [])
             if not at or at[-1] != place:
                 at.append(place)
-    return _Text(lines, places)
+    rare = frozenset(
+        word for word, at in places.items() if len(at) <= MAX_PLACES and word not in typed
+    )
+    telling = frozenset(w for w in places if len(w) > 1 and w not in GENERIC and w not in STOPWORDS)
+    return _Text(lines, places, telling, rare)
 
 
 def _names(error: str) -> set[str]:

@@ -19,6 +19,7 @@ from memory_fabric.store.forget import purge_team, scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.health import repair
+from memory_fabric.store.operations import inverses
 from memory_fabric.store.queues.ingest_queue import PURGED
 from memory_fabric.store.sqlite import as_address
 from memory_fabric.text import index_extra
@@ -255,7 +256,8 @@ def _operations(c: sqlite3.Connection, target: PurgeTarget) -> int:
     ).fetchall():
         last = found[-1][0]
         for seq, kind, payload, inverse in found:
-            done += _operation(c, target, seq, kind, json.loads(payload), json.loads(inverse))
+            said = json.loads(payload)
+            done += _operation(c, target, seq, kind, said, inverses.read(kind, said, inverse))
     return done
 
 
@@ -268,7 +270,7 @@ def _operation(
         return 0
     if left is None:
         kind, left, back = "purged", {}, []
-    texts = [json.dumps(value, ensure_ascii=False) for value in (left, back)]
+    texts = [json.dumps(left, ensure_ascii=False), inverses.stored(kind, left, back)]
     c.execute(
         "UPDATE operations SET kind = ?, payload = ?, inverse = ? WHERE seq = ?",
         (kind, *texts, seq),

@@ -6,6 +6,7 @@ import os
 
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import files
+from memory_fabric.store.health import lateness
 from memory_fabric.text import cut, one_line
 
 TYPE_CHECKING = False
@@ -63,19 +64,22 @@ def unreported(
 
 
 def notice(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return the notice at the end of an event about failures that were not reported yet; ''
-    without any.
+    """Return the notice at the end of an event: failures that were not reported yet, and a prompt
+    that was told nothing for want of time; '' without any.
     """
     places = (settings.home, settings.data_dir)
+    late = ""
     if event_name == "Stop":  # Stop tried all tiers
         clear_marks(failures, places)
+        late = lateness.notice(places)
     text = unreported(
         failures,
         places,
         only_refused=event_name == "UserPromptSubmit",
         unmarked=event_name == "SessionStart",
     )
-    return f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
+    told = f"memory-fabric: {text}; `/memory-fabric:memory status` says more" if text else ""
+    return " · ".join(part for part in (told, late) if part)
 
 
 def clear_marks(failures: Sequence[str], places: Sequence[str]) -> None:

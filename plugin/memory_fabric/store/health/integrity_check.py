@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from memory_fabric.models import OLD, SOUND
 from memory_fabric.store import backup, files, invariants, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.purge_steps import set_aside
-from memory_fabric.store.health import repair
+from memory_fabric.store.health import index_check, repair
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import cards, identity
 from memory_fabric.text import first_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from memory_fabric.values import Progress
+
+    Part = Callable[[], Iterable["Finding"]]
 
 MAX_SHOWN = 5
 MAX_ORPHANS = 10_000
@@ -31,25 +39,43 @@ class Finding:
     harms: bool = True
 
 
-def findings(memory: Memory) -> list[Finding]:
-    """Return all problems of this memory, harmful ones first."""
+def findings(
+    memory: Memory, *, full: bool = False, progress: Progress | None = None
+) -> list[Finding]:
+    """Return all problems of this memory, harmful ones first.
+
+    Large indexes and older large backups are read whole only if `full`.
+    """
     databases = memory.databases()
     found = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
         for failure in memory.failures
     ]
-    for database in databases:
-        found += [*_pages(database), *_indexes(database), *_names(database), *_copies(database)]
-    for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
-        found += _lines(folder)
-    for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
-        found += _unreadable(path)
-    found += _registered(memory.settings.home)
+    parts = [part for database in databases for part in _parts_of(database, full=full)]
+    folders = dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user"))
+    parts += [partial(_lines, folder) for folder in folders]
+    journals = dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user"))
+    parts += [partial(_unreadable, path, repair.MAX_JOURNAL_BYTES) for path in journals]
+    parts.append(partial(_registered, memory.settings.home))
+    for number, part in enumerate(parts):
+        if progress is not None:
+            progress(number, len(parts))
+        found += part()
     if purge.pending(memory.settings.home):
         text = "A purge was stopped before its end."
         remedy = "memory-fabric forget --purge --yes with any text completes it."
         found.append(Finding("purge", memory.settings.home, text, remedy))
     return sorted(found, key=lambda finding: not finding.harms)
+
+
+def _parts_of(database: Database, *, full: bool) -> list[Part]:
+    """Return the checks of one database, in their order."""
+    parts: list[Part] = [partial(_pages, database), partial(_links, database)]
+    if not database.newer and not database.read_only:
+        parts += [partial(_index, database, table, full) for table in repair.FULL_TEXT]
+        parts += [] if full else [partial(_sampled, database)]
+    parts.append(partial(_names, database))
+    return [*parts, partial(_copies, database, full)]
 
 
 def _registered(home: str) -> Iterator[Finding]:
@@ -77,18 +103,29 @@ def _pages(database: Database) -> Iterator[Finding]:
     for (said,) in database.rows("PRAGMA quick_check(5)"):
         if said != "ok":
             yield Finding("damage", database.path, str(said), remedy)
+
+
+def _links(database: Database) -> Iterator[Finding]:
     broken = database.rows("PRAGMA foreign_key_check")
     if broken:
         text = f"{len(broken)} rows have broken references, first in {broken[0][0]}."
+        remedy = "memory-fabric repair rebuilds it from backup and journal."
         yield Finding("links", database.path, text, remedy)
 
 
-def _indexes(database: Database) -> Iterator[Finding]:
-    if database.newer or database.read_only:
-        return
-    for table in repair.mismatched_indexes(database):
+def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
+    if not index_check.matches(database, table, full=full):
         text = f"The index {table} does not match its texts: searches miss some."
         yield Finding("index", database.path, text, "memory-fabric repair rebuilds it.")
+
+
+def _sampled(database: Database) -> Iterator[Finding]:
+    """Yield a note if indexes are so large that only their rows and samples were compared."""
+    large = [table for table in repair.FULL_TEXT if index_check.is_large(database, table)]
+    if large:
+        text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
+        remedy = "memory-fabric check --full compares every text."
+        yield Finding("sampled", database.path, text, remedy, harms=False)
 
 
 def _names(database: Database) -> Iterator[Finding]:
@@ -107,13 +144,14 @@ def _names(database: Database) -> Iterator[Finding]:
         yield Finding("alias", database.path, text, remedy, harms=False)
 
 
-def _copies(database: Database) -> Iterator[Finding]:
+def _copies(database: Database, full: bool) -> Iterator[Finding]:
     copies = backup.list_backups(database.path)
     if not copies:
         text, remedy = "There is no backup yet.", "memory-fabric backup makes one."
         yield Finding("backup", files.backups_of(database.path), text, remedy, harms=False)
-    for copy in copies:
-        if not backup.is_sound(copy):
+    for number, copy in enumerate(copies):
+        is_read = full or not number or not backup.is_large(copy)
+        if not (backup.is_sound(copy) if is_read else backup.can_be_opened(copy)):
             remedy = "Delete it; memory-fabric backup makes a new one."
             yield Finding("backup", copy, "The backup cannot be read.", remedy)
     for path in set_aside(database.path):
@@ -139,9 +177,9 @@ def _lines(folder: str) -> Iterator[Finding]:
         yield Finding("queue", aside, text, "Look at them, then delete the file.")
 
 
-def _unreadable(path: str) -> Iterator[Finding]:
+def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Finding]:
     try:
-        _, bad = files.read_lines(path)
+        bad = files.invalid_lines(path, max_bytes)
     except OSError as error:
         yield Finding("file", path, f"It cannot be read: {error}.", "Check its permissions.")
         return

@@ -35,9 +35,20 @@ MAX_UPGRADED = 100_000
 
 
 def is_due(memory: Memory) -> bool:
-    """True if the newest backup of one of the databases is older than a day."""
-    ages = [backup.age_s(database.path) for database in memory.databases()]
-    return any(age is None or age > sync.BACKUP_EVERY_S for age in ages)
+    """Return True if a database has a backup due, or nothing has expired in it for a day."""
+    paths = [database.path for database in memory.databases()]
+    return any(backup.is_due(path) or _age_of_expiry_s(path) > backup.EVERY_S for path in paths)
+
+
+def _age_of_expiry_s(path: str) -> float:
+    """Return the seconds since the last run for a database: the folder of its backups has its time.
+
+    Infinite without such a folder.
+    """
+    try:
+        return time.time() - os.path.getmtime(files.backups_of(path))
+    except OSError:
+        return float("inf")
 
 
 def start(environ: Mapping[str, str], project_dir: str) -> int:
@@ -75,6 +86,8 @@ def run(memory: Memory, keep_days: int) -> None:
     sync.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
     demotion.upgrade(memory, most=MAX_UPGRADED)
     demotion.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)
+    for database in memory.databases():
+        os.utime(files.backups_of(database.path))
     memory.close()
 
 

@@ -176,14 +176,17 @@ def repair_indexes(db: Database) -> list[str]:
 
 def mismatched_indexes(db: Database) -> list[str]:
     """Return the full-text indexes that do not match their texts."""
-    unfit = []
-    for table in FULL_TEXT:
-        try:
-            with db.transaction() as c:
-                c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
-        except StoreCorrupt:
-            unfit.append(table)
-    return unfit
+    return [table for table in FULL_TEXT if not index_matches(db, table)]
+
+
+def index_matches(db: Database, table: str) -> bool:
+    """Return True if a full-text index matches all of its texts; changes wait meanwhile."""
+    try:
+        with db.transaction() as c:
+            c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+    except StoreCorrupt:
+        return False
+    return True
 
 
 def _set_aside(path: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import inverses
 
 # Displayed short ids have eight characters; with fewer than six several ids would often fit.
 MIN_ID_CHARS = 6
@@ -59,13 +60,13 @@ def _read(
         f"WHERE {where} ORDER BY seq DESC LIMIT ?",
         [*values, limit],
     )
-    return [
-        Change(
-            *(id_, kind, json.loads(payload), json.loads(inverse), json.loads(provenance)),
-            *(database.kind, seq, id_ in undone),
-        )
-        for id_, kind, payload, inverse, provenance, seq in rows
-    ]
+    found = []
+    for id_, kind, payload, inverse, provenance, seq in rows:
+        said = json.loads(payload)
+        back = inverses.read(kind, said, inverse)
+        by = json.loads(provenance)
+        found.append(Change(id_, kind, said, back, by, database.kind, seq, id_ in undone))
+    return found
 
 
 def read_all(

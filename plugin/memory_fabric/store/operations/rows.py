@@ -232,8 +232,7 @@ def observations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> li
         f"ON e.id = o.entity WHERE {where} ORDER BY o.id",
         values,
     ).fetchall()
-    rows = [dict(zip(_OBSERVATION, row, strict=True)) for row in found]
-    return [row | {"claims": _claims_on(c, "observations", row["id"])} for row in rows]
+    return _with_claims(c, "observations", [dict(zip(_OBSERVATION, r, strict=True)) for r in found])
 
 
 def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
@@ -244,8 +243,7 @@ def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[
         f"JOIN entities AS t ON t.id = r.target WHERE {where} ORDER BY r.id",
         values,
     ).fetchall()
-    rows = [dict(zip(_RELATION, row, strict=True)) for row in found]
-    return [row | {"claims": _claims_on(c, "relations", row["id"])} for row in rows]
+    return _with_claims(c, "relations", [dict(zip(_RELATION, row, strict=True)) for row in found])
 
 
 def users_of(c: sqlite3.Connection, entity: int) -> list[str]:
@@ -408,11 +406,18 @@ def insert_relation(
     return cursor.rowcount > 0
 
 
-def _claims_on(c: sqlite3.Connection, table: str, id_: int) -> list[str]:
-    found = c.execute(
-        "SELECT record FROM claims WHERE kind = ? AND row = ? ORDER BY record", (table, id_)
-    )
-    return [row[0] for row in found]
+def _with_claims(
+    c: sqlite3.Connection, table: str, some: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Add to each row the ids of the records that state it."""
+    by_row: dict[int, list[str]] = {}
+    for number, record in c.execute(
+        "SELECT c.row, c.record FROM json_each(?) AS j CROSS JOIN claims AS c "
+        "ON c.kind = ? AND c.row = j.value ORDER BY c.record",
+        (f"[{','.join(str(row['id']) for row in some)}]", table),
+    ):
+        by_row.setdefault(number, []).append(record)
+    return [row | {"claims": by_row.get(row["id"], [])} for row in some]
 
 
 def _chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:

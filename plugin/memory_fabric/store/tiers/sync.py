@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
-BACKUP_EVERY_S = 24 * 3600
 # Of what the user said: what may be in MEMORY.md.
 _LASTING = (
     "(type IN ('constraint', 'preference') OR sightings > 1 "
@@ -168,13 +167,9 @@ def confirm_shown(memory: Memory) -> None:
 
 
 def backup_when_due(memory: Memory) -> list[str]:
-    """Make a verified backup of each database without one of the last day; return the copies."""
-    made = []
-    for database in memory.databases():
-        age_s = backup.age_s(database.path)
-        if age_s is None or age_s > BACKUP_EVERY_S:
-            made.append(backup.create(database.path))
-    return made
+    """Make a verified backup of each database that needs one (backup.is_due); return the copies."""
+    due = [one.path for one in memory.databases() if backup.is_due(one.path)]
+    return [backup.create(path) for path in due]
 
 
 def expire_episodes(memory: Memory, before: str) -> None:

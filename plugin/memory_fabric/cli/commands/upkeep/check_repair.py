@@ -20,15 +20,27 @@ from memory_fabric.store.tiers import sync as tiers
 MAX_ORPHANS = 10_000
 
 
-def check(as_json: show.AsJson = False) -> int:
+def check(
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Also compare every text of indexes with 50,000 rows or more, and read all "
+            "backups; changes wait meanwhile.",
+        ),
+    ] = False,
+    as_json: show.AsJson = False,
+) -> int:
     """Check stored data for damage and disorder; change nothing.
 
     Finds damage in databases, indexes, journals, queues and backups, and notes what to tidy up:
-    entities without observations or relations, names in several spellings. Exit code 1 only for
-    damage.
+    entities without observations or relations, names in several spellings. Of an index with 50,000
+    rows or more the row numbers and samples are compared; of backups above 64 MB the newest is
+    read. Exit code 1 only for damage.
     """
-    with environment.open_memory() as memory:
-        found = integrity_check.findings(memory)
+    bar = progress.bar("Checking", quiet=as_json)
+    with environment.open_memory() as memory, bar as tell:
+        found = integrity_check.findings(memory, full=full, progress=tell)
     harms = any(finding.harms for finding in found)
     if as_json:
         show.json_out({"sound": not harms, "findings": [asdict(finding) for finding in found]})

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric import patterns
 from memory_fabric.capture import polarity
-from memory_fabric.language import patterns
-from memory_fabric.language.patterns import DOTALL, IGNORECASE, pattern
+from memory_fabric.patterns import DOTALL, IGNORECASE, pattern
 
-PLUGIN = Path(patterns.__file__).parents[2]
+PLUGIN = Path(patterns.__file__).parents[1]
 # Says which modules a process has loaded once it has matched, and keeps what it compiled.
 SCRIPT = """
 import sys
 sys.path.append(sys.argv[1])
-from memory_fabric.language import patterns as expressions
+from memory_fabric import patterns as expressions
 expressions._FILE = sys.argv[2]
 chosen = expressions.pattern(r"(?P<who>wé|they) (?:chose|dropped) (\\w+)")
 found = chosen.search("So WÉ chose Redis")

@@ -1,12 +1,15 @@
-"""Regular expressions of the language rules, compiled on first use: most texts need few.
+"""Regular expressions of the program, compiled ahead or on first use: most texts need few.
 
 Compiling takes as long as two bare starts of a hook, and importing `re` another half. So compiled
 patterns are saved next to this module's own `.pyc`, under the same name, and loaded into the
 interpreter's matcher. Only expressions of the program are compiled here, never a text of the user.
+
+A template of `sub` with a backslash in it would import `re`: functions are given to it instead.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 from memory_fabric.cache import Memo
@@ -19,10 +22,12 @@ if TYPE_CHECKING:
 
     Key = tuple[str, int]
 
-IGNORECASE, DOTALL = 2, 16  # as in `re`, without importing it
+IGNORECASE, MULTILINE, DOTALL = 2, 8, 16  # as in `re`, without importing it
 # More than the program has, so that patterns of older releases are dropped in the end.
-MAX_KEPT, MAX_KEPT_BYTES = 500, 4 << 20
+MAX_KEPT, MAX_KEPT_BYTES = 4_000, 16 << 20
 WORD_BYTES = 4
+# What `re.escape` escapes.
+_ESCAPED = {ord(c): f"\\{c}" for c in "()[]{}?*+-|^$\\.&~# \t\n\r\v\f"}
 
 
 def pattern(expression: str, flags: int = IGNORECASE) -> re.Pattern[str]:
@@ -31,12 +36,21 @@ def pattern(expression: str, flags: int = IGNORECASE) -> re.Pattern[str]:
     return compiled
 
 
+def exact(expression: str) -> re.Pattern[str]:
+    """Return the compiled expression, which minds the case of letters."""
+    compiled: re.Pattern[str] = _COMPILED[expression, 0]
+    return compiled
+
+
+def escaped(text: str) -> str:
+    """Return the expression that matches the text itself."""
+    return text.translate(_ESCAPED)
+
+
 def keep() -> None:
     """Save the newly compiled patterns for later processes, if possible."""
     if not _new or not _FILE or sys.dont_write_bytecode:
         return
-    from memory_fabric.store import files  # late: only the first hooks have something to save
-
     kept = {**_kept(), **_new}
     _new.clear()
     if len(kept) > MAX_KEPT:
@@ -44,7 +58,7 @@ def keep() -> None:
     from marshal import dumps
 
     try:
-        files.write_atomic(_FILE, dumps((_made_by(), kept)))
+        _write(_FILE, dumps((_made_by(), kept)))
     except OSError:
         return  # as with a `.pyc`: the next process compiles them again
 
@@ -95,13 +109,29 @@ def _kept() -> Mapping[Key, Any]:
     """Return the patterns that earlier processes of the same interpreter saved."""
     from marshal import loads
 
-    from memory_fabric.store import files  # every hook has loaded it
-
     try:
-        made_by, kept = loads((_FILE and files.read_bytes(_FILE, MAX_KEPT_BYTES)) or b"")
+        made_by, kept = loads(_content(_FILE))
     except (OSError, EOFError, ValueError, TypeError):
         return {}
     return kept if made_by == _made_by() and isinstance(kept, dict) else {}
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(MAX_KEPT_BYTES)
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write the file for its owner only, whole or not at all."""
+    beside = f"{path}.{os.getpid()}"
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(beside, path)
+    except OSError:
+        os.unlink(beside)
+        raise
 
 
 def _made_by() -> tuple[str, int]:

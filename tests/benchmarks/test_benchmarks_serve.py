@@ -1,0 +1,52 @@
+"""benchmarks/serve.py: its texts, its questions and the times at which they are asked."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Import modules as the benchmark's own folder sees them."""
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        yield importlib.import_module
+    for name in ("serve", "serving", "server", "driver", "processes", "prose"):
+        sys.modules.pop(name, None)
+
+
+def test_texts_are_distinct_also_beyond_the_known_sentences(module: Any) -> None:
+    prose = module("prose")
+    number = len(prose.sentences()) + 100
+    assert len(set(prose.texts(number))) == number
+
+
+def test_entities_hold_all_texts_ten_each(module: Any) -> None:
+    found = list(module("prose").entities(95))
+    assert [len(one["observations"]) for one in found] == [10] * 9 + [5]
+    assert len({one["name"] for one in found}) == len(found)
+
+
+def test_questions_are_sentences_that_differ_by_seed_and_stay_the_same(module: Any) -> None:
+    prose = module("prose")
+    asked = prose.questions(200, 1)
+    assert all(prose.MIN_WORDS <= len(one.split()) <= prose.MAX_ASKED_WORDS for one in asked)
+    assert len(set(asked)) == 200
+    assert prose.questions(200, 1) == asked
+    assert not set(prose.questions(200, 2)) & set(asked)
+
+
+def test_even_questions_have_a_time_each_and_bursts_one_for_all_clients(module: Any) -> None:
+    serve = module("serve")
+    evenly = [serve.EVENLY.at_s(number) for number in range(3)]
+    together = [serve.BURSTS.at_s(number) for number in range(2 * serve.BURSTS.clients)]
+    assert evenly == [0, 0.02, 0.04]
+    assert together == [0.0] * 8 + [0.16] * 8

@@ -1,0 +1,88 @@
+"""Inverses in the log: one that follows from its payload is not stored, and still takes it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.models import Provenance
+from memory_fabric.store import graph
+from memory_fabric.store.forget import purge
+from memory_fabric.store.history import changes, undo
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import inverses
+from store.support import TOOL, World, create, database, entity, names
+
+BY = Provenance("cli", trust="user", session="s2")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return World(tmp_path).memory()
+
+
+def stored(memory: Memory) -> list[tuple[str, str]]:
+    """Kinds and inverses as the log has them, oldest first."""
+    found = database(memory).rows("SELECT kind, inverse FROM operations ORDER BY seq")
+    return [(kind, text) for kind, text in found]
+
+
+def told(memory: Memory) -> dict[str, tuple[str, ...]]:
+    return {e.name: e.observations for e in graph.read_graph(database(memory)).entities}
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("create_entities", {"entities": [entity("three", "a", "a", "b"), entity("four")]}),
+        ("add_observations", {"observations": [{"entityName": "one", "contents": ["x", "x"]}]}),
+        ("create_relations", {"relations": [{"from": "one", "relationType": "u", "to": "two"}]}),
+    ],
+)
+def test_what_is_all_new_is_taken_back_and_made_again_without_a_stored_inverse(
+    memory: Memory, kind: str, payload: dict[str, Any]
+) -> None:
+    create(memory, entity("one", "a"), entity("two", "b"))
+    before = graph.read_graph(database(memory))
+    memory.write(kind, payload, TOOL)
+    made = graph.read_graph(database(memory))
+
+    (done,) = undo.undo(memory, [undo.last(memory)], BY)
+    undone = graph.read_graph(database(memory))
+    undo.undo(memory, [changes.by_id(memory, done.by)], BY)
+
+    assert stored(memory)[1] == (kind, inverses.FOLLOWS)
+    assert undone == before != made
+    assert graph.read_graph(database(memory)) == made
+
+
+def test_the_inverse_of_what_was_known_in_part_is_stored(memory: Memory) -> None:
+    create(memory, entity("one", "a"))
+    create(memory, entity("one", "a", "b"), entity("two"))
+
+    undo.undo(memory, [undo.last(memory)], BY)
+
+    assert inverses.FOLLOWS not in stored(memory)[1][1]
+    assert told(memory) == {"one": ("a",)}
+
+
+def test_what_a_purge_leaves_of_an_operation_can_be_taken_back(memory: Memory) -> None:
+    create(memory, entity("one", "the hidden harbour", "b"), entity("two", "c"))
+
+    purge.purge(memory, purge.find(memory, "hidden harbour"), BY)
+    left = told(memory)
+    made = [change for change in changes.read_all(memory) if change.kind == "create_entities"]
+    undo.undo(memory, made, BY)
+
+    assert left == {"one": ("b",), "two": ("c",)}
+    assert names(graph.read_graph(database(memory)).entities) == []
+    assert "harbour" not in str(database(memory).rows("SELECT * FROM operations"))
+
+
+def test_an_inverse_of_an_earlier_release_is_read_as_it_is() -> None:
+    steps = [{"kind": "delete_relations", "payload": {"relations": []}}]
+    text = '[{"kind": "delete_relations", "payload": {"relations": []}}]'
+
+    assert inverses.read("create_relations", {"relations": []}, text) == steps
