@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.cache import Memo
 from memory_fabric.language import concepts
 from memory_fabric.models import Hit
 from memory_fabric.recall.relevance import entities_of, measure
@@ -49,10 +50,11 @@ def normalize(
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
     )
-    wanted, exact = concepts.concepts(query), _exact_names(query)
+    _mark_exact(measured, _exact_names(query))
     if most:
-        measured = _best_measured(measured, exact, most)
-    return most_relevant_first([_hit(one, wanted, exact, explain) for one in measured])
+        measured = _best_measured(measured, most)
+    wanted = concepts.concepts(query)
+    return most_relevant_first([_hit(one, wanted, explain) for one in measured])
 
 
 def best_of_each_source(
@@ -73,16 +75,21 @@ def best_of_each_source(
     return kept
 
 
-def _best_measured(
-    measured: Sequence[Measured], exact: tuple[str, ...], most: int
-) -> list[Measured]:
+def _mark_exact(measured: Sequence[Measured], exact: tuple[str, ...]) -> None:
+    is_exact = Memo(lambda name: name_key(name) in exact, len(measured) + 1)
+    for one in measured if exact else ():
+        entity = one.candidate.entity
+        one.is_exact = bool(entity) and one.candidate.source == "graph" and is_exact[entity]
+
+
+def _best_measured(measured: Sequence[Measured], most: int) -> list[Measured]:
     """Return the measured candidates of the best memories of each source.
 
     Several candidates may be of one memory: a record and its observations.
     """
     ordered = sorted(measured, key=lambda one: one.candidate.id)
     ordered.sort(key=lambda one: one.candidate.timestamp, reverse=True)
-    ordered.sort(key=lambda one: _relevance(one, exact), reverse=True)
+    ordered.sort(key=_relevance, reverse=True)
     same: dict[str, list[Measured]] = {}
     for one in ordered:
         same.setdefault(one.candidate.id, []).append(one)
@@ -148,36 +155,28 @@ def _exact_names(query: Query) -> tuple[str, ...]:
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
 
 
-def _hit(one: Measured, wanted: Sequence[Concept], exact: tuple[str, ...], explain: bool) -> Hit:
+def _hit(one: Measured, wanted: Sequence[Concept], explain: bool) -> Hit:
     candidate = one.candidate
-    is_exact = _is_exact(candidate, exact)
     metadata: Mapping[str, Any] = {
         **candidate.metadata,
         "store": candidate.store,
-        "coverage": round(1.0 if is_exact else one.covered, 4),
+        "coverage": round(1.0 if one.is_exact else one.covered, 4),
         "matched": [c.text for i, c in enumerate(wanted) if one.mask >> i & 1],
     }
     if one.replaces:
         metadata = {**metadata, "replaces": one.replaces}
     if explain:
-        metadata = {**metadata, "parts": {"exact name": 1.0} if is_exact else one.parts()}
+        metadata = {**metadata, "parts": {"exact name": 1.0} if one.is_exact else one.parts()}
     return Hit(
         id=candidate.id,
         text=candidate.text,
         source=candidate.source,
         timestamp=candidate.timestamp,
-        relevance=_relevance(one, exact),
+        relevance=_relevance(one),
         entities=one.entities,
         metadata=metadata,
     )
 
 
-def _relevance(one: Measured, exact: tuple[str, ...]) -> float:
-    return 1.0 if _is_exact(one.candidate, exact) else min(MOST, one.relevance)
-
-
-def _is_exact(candidate: Candidate, exact: tuple[str, ...]) -> bool:
-    """Return True for a row of the entity that the question just names."""
-    if not exact or not candidate.entity or candidate.source != "graph":
-        return False
-    return name_key(candidate.entity) in exact
+def _relevance(one: Measured) -> float:
+    return 1.0 if one.is_exact else min(MOST, one.relevance)

@@ -76,6 +76,7 @@ class Measured:
         "entities",
         "focus",
         "group",
+        "is_exact",
         "mask",
         "name",
         "passages",
@@ -88,11 +89,10 @@ class Measured:
         "unasked",
     )
 
-    def __init__(
-        self, candidate: Candidate, entities: tuple[str, ...], mask: int, before: int, after: int
-    ) -> None:
-        self.candidate, self.entities = candidate, entities
-        self.mask, self.before, self.after = mask, before, after
+    def __init__(self, candidate: Candidate, entities: tuple[str, ...], mask: int) -> None:
+        self.candidate, self.entities, self.mask = candidate, entities, mask
+        self.before = self.after = 0
+        self.is_exact = False  # True for a row of the entity that the question just names
         self.replaces = ""  # the predecessor whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
         self.session, self.share, self.focus, self.typed = 0.0, 1.0, 1.0, 0.0
@@ -194,15 +194,18 @@ def _with_concepts(
     mask_of = _mask_reader(wanted, near)
     measured = []
     for candidate in candidates:
-        mask = mask_of(candidate.text) | mask_of(candidate.metadata.get("why") or "")
-        entities = entities_of(candidate)
+        mask, entities = mask_of(candidate.text), entities_of(candidate)
         for name in entities:
             mask |= mask_of(name)
-        before, after = mask_of(candidate.before), mask_of(candidate.after)
-        one = Measured(candidate, entities, mask, before, after)
-        # A prompt is not given turns, and does not wait for their passages.
-        if wide and candidate.source == "episodes" and len(candidate.text) > LONG_TURN_CHARS:
-            one.passages = tuple({mask_of(part) for part in passages(candidate.text)})
+        why = candidate.metadata.get("why")
+        if why:
+            mask |= mask_of(why)
+        one = Measured(candidate, entities, mask)
+        if candidate.source == "episodes":
+            one.before, one.after = mask_of(candidate.before), mask_of(candidate.after)
+            # A prompt is not given turns, and does not wait for their passages.
+            if wide and len(candidate.text) > LONG_TURN_CHARS:
+                one.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(one)
     return measured
 
