@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from pathlib import Path
 
 from cli.doctor.doctoring import (
     look,
@@ -12,7 +13,7 @@ from cli.doctor.doctoring import (
 from cli.shell import Shell
 from memory_fabric.config import read_settings
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import files, journal, signing
+from memory_fabric.store import backup, files, journal, signing
 from memory_fabric.store.memory import Memory
 
 
@@ -141,6 +142,19 @@ def test_an_old_backup_is_told(enabled: Shell) -> None:
 
     assert none["state"] == "ok" and "none yet" in none["told"]
     assert old["state"] == "warning" and "20 days old" in old["told"]
+
+
+def test_a_backup_of_a_large_database_is_old_a_week_later(enabled: Shell) -> None:
+    ago = time.time() - 9 * 86400
+    for path in enabled.run("backup", "--json").json["made"]:
+        os.utime(path, (ago, ago))
+        small = look(enabled)["backups"]
+        stem = Path(path).name.partition("-")[0]
+        os.truncate(Path(path).parents[1] / f"{stem}.db", backup.LARGE_BYTES + 1)
+
+    large = look(enabled)["backups"]
+
+    assert (small["state"], large["state"]) == ("warning", "ok")
 
 
 def test_half_a_fence_in_memory_md_is_told_and_left_to_its_owner(enabled: Shell) -> None:

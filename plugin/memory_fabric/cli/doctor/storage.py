@@ -18,6 +18,7 @@ from memory_fabric.text import first_of, many
 
 TIER_STATES = {status.HEALTHY: OK, status.DEGRADED: WARNING, status.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
+# A backup is old after a week, or after a week more than a large database waits for one.
 OLD_BACKUP_S = 7 * 24 * 3600
 # Reading a larger index would delay writers; the command `check` does it.
 MAX_INDEXED_BYTES = 64 << 20
@@ -152,16 +153,20 @@ def backups(sight: Sight) -> Check:
     databases = sight.memory.databases()
     if not databases:
         return Check("backups", OK, "nothing is stored yet")
-    ages = [backup.age_s(database.path) for database in databases]
-    known = [age for age in ages if age is not None]
+    ages = {database.path: backup.age_s(database.path) for database in databases}
+    known = {path: age_s for path, age_s in ages.items() if age_s is not None}
     told = "A backup is made at the end of a session, at most one a day."
     if len(known) < len(ages):
         return Check("backups", OK, f"none yet of {len(ages) - len(known)} databases. {told}")
-    days = max(known) / 86400
-    if max(known) > OLD_BACKUP_S:
+    days = max(known.values()) / 86400
+    if any(age_s > _old_from_s(path) for path, age_s in known.items()):
         told = f"the newest is {days:.0f} days old"
         return Check("backups", WARNING, told, "memory-fabric backup makes a new one.")
     return Check("backups", OK, f"the newest is {days:.1f} days old")
+
+
+def _old_from_s(path: str) -> float:
+    return OLD_BACKUP_S + (backup.LARGE_EVERY_S if backup.is_large(path) else 0)
 
 
 def identity(sight: Sight) -> Check:
