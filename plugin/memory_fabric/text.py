@@ -8,7 +8,7 @@ from memory_fabric.cache import Memo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 # Includes question words, which carry no content in a query.
 STOPWORDS = frozenset(
@@ -239,6 +239,56 @@ def loose_stem(word: str) -> str:
 # A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5. Cached,
 # since every stage asks for the words of the same few texts.
 stem: Callable[[str], str] = Memo(_stem, 4096).__getitem__
+
+
+def index_words(text: str) -> list[str]:
+    """Return all words under which a text can be found, in small letters."""
+    return words(text) + camel_parts(text) + cjk_pairs(text)
+
+
+def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
+    """Return a function from a text to the bits, together, of those of the stems that it holds.
+
+    Every text is read once, and only around what may be one of the stems.
+    """
+    # A stem keeps the first three letters of its word.
+    beginnings = {one[:3] for one in bits}
+    of_part: dict[str, int] = {}
+    of_text: dict[str, int] = {"": 0}
+
+    def read(text: str) -> int:
+        held = 0
+        for word in index_words(text):
+            if word[:3] in beginnings:
+                held |= bits.get(stem(word), 0)
+        return held
+
+    def mask_of(text: str) -> int:
+        mask = of_text.get(text)
+        if mask is not None:
+            return mask
+        mask, small = 0, text.lower()
+        if composed(text) is not text or len(small) != len(text):
+            # Separate accents join two runs, and few letters become two in lower case.
+            mask = read(text)
+            of_text[text] = mask
+            return mask
+        for beginning in beginnings:
+            end = small.find(beginning)
+            while end >= 0:
+                start = small.rfind(" ", 0, end) + 1
+                end = small.find(" ", end)
+                part = text[start:end] if end >= 0 else text[start:]
+                held = of_part.get(part)
+                if held is None:
+                    held = of_part[part] = read(part)
+                mask |= held
+                if end >= 0:
+                    end = small.find(beginning, end)
+        of_text[text] = mask
+        return mask
+
+    return mask_of
 
 
 def name_key(name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from memory_fabric.redaction import secret_signs as signs
 from memory_fabric.redaction.secret_commands import PROGRAMS
+from memory_fabric.redaction.secret_words import SEEDS
 from memory_fabric.redaction.word_signs import possible
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -21,7 +22,7 @@ from thorough import examples
 NAMES = [
     *signs.IN_TABLES,
     *signs.EVERY_KEY,
-    *signs.SEEDS,
+    *SEEDS,
     *signs.OPTIONS,
     *signs.CODES,
     *signs.CALLS,

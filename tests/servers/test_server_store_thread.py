@@ -53,6 +53,22 @@ def test_a_read_that_takes_long_leaves_the_loop_to_others(tmp_path: Path) -> Non
     assert store.close(WAIT_S)
 
 
+def test_a_process_that_answers_one_request_at_a_time_reads_where_it_is_asked(
+    tmp_path: Path,
+) -> None:
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")), answers_one=True)
+
+    async def asked() -> list[str]:
+        def named(_: Memory) -> str:
+            return threading.current_thread().name
+
+        return [await store.ask(named, at_once=False) for _ in range(2)]
+
+    # The first call opens the memory in the thread that owns it.
+    assert anyio.run(asked) == ["store", threading.current_thread().name]
+    assert store.close(WAIT_S)
+
+
 def test_an_error_is_raised_where_the_job_was_asked_and_the_thread_lives_on(tmp_path: Path) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from memory_fabric.cache import Memo
 from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
-from memory_fabric.text import STOPWORDS, camel_parts, cjk_pairs, name_key, stem, words
+from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -104,11 +104,6 @@ _OF_QUERY = Memo(_concepts, 8)
 def stems_of(text: str) -> set[str]:
     """Return the stems of all words of a text, with the parts of CamelCase words and CJK pairs."""
     return {stem(word) for word in index_words(text)}
-
-
-def index_words(text: str) -> list[str]:
-    """Return all words under which a text can be found."""
-    return words(text) + camel_parts(text) + cjk_pairs(text)
 
 
 def name_keys(text: str) -> frozenset[str]:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from memory_fabric.cache import Memo
 from memory_fabric.language import concepts, time_hints
 from memory_fabric.recall import succession
-from memory_fabric.text import composed, name_key, stem, words
+from memory_fabric.text import mask_reader, name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function from a text to its concepts as bits; every text and word is read once.
+    """Return a function from a text to its concepts as bits.
 
     Bit i means that the text holds concept i, bit n + i that it holds a synonym of it.
     """
@@ -231,44 +231,7 @@ def _mask_reader(
     for i, neighbours in enumerate(near):
         for word in neighbours:
             by_stem[stem(word)] = by_stem.get(stem(word), 0) | 1 << len(wanted) + i
-    # A stem keeps the first three letters of its word, so a text is only read around those.
-    beginnings = {one[:3] for one in by_stem}
-    of_part: dict[str, int] = {}
-    of_text: dict[str, int] = {"": 0}
-
-    def bits_of(text: str) -> int:
-        bits = 0
-        for word in concepts.index_words(text):
-            if word[:3] in beginnings:
-                bits |= by_stem.get(stem(word), 0)
-        return bits
-
-    def mask_of(text: str) -> int:
-        mask = of_text.get(text)
-        if mask is not None:
-            return mask
-        mask, small = 0, text.lower()
-        # Separate accents join two words, and few letters become two in lower case.
-        if composed(text) is not text or len(small) != len(text):
-            mask = bits_of(text)
-            of_text[text] = mask
-            return mask
-        for beginning in beginnings:
-            end = small.find(beginning)
-            while end >= 0:
-                start = small.rfind(" ", 0, end) + 1
-                end = small.find(" ", end)
-                part = text[start:end] if end >= 0 else text[start:]
-                bits = of_part.get(part)
-                if bits is None:
-                    bits = of_part[part] = bits_of(part)
-                mask |= bits
-                if end >= 0:
-                    end = small.find(beginning, end)
-        of_text[text] = mask
-        return mask
-
-    return mask_of
+    return mask_reader(by_stem)
 
 
 def _weights(wanted: Sequence[Concept], measured: Sequence[Measured]) -> list[float]:

@@ -18,15 +18,12 @@ from memory_fabric.redaction.secret_names import (
     is_style,
     looks_random,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 from memory_fabric.redaction.secret_values import is_known_form, is_words_of_phrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 _LINE_PARTS = tuple(
     {*secret_signs.NAME_PARTS, *secret_signs.VARIABLE_PARTS, *secret_signs.DUMPED_PARTS}

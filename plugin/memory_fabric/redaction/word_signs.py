@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from memory_fabric.cache import Memo
 from memory_fabric.redaction import secret_signs as signs
-from memory_fabric.redaction.secret_commands import PROGRAMS
+from memory_fabric.redaction.secret_commands import OPTION_NAMES, PROGRAMS
 from memory_fabric.redaction.secret_words import PAIRS, PASSWORDS, SEEDS, SHORT_PASSWORDS
 from memory_fabric.text import runs
 
@@ -62,7 +62,7 @@ _PARTS: tuple[tuple[Iterable[str], int], ...] = (
     (signs.OPTIONS, OPTION),
     (("pass:", "password", "identified", "</", "/>", *signs.PORTS), OPTION),
     (("--",), DASHES),
-    (signs.OPTION_NAMES, OPTION_NAME),
+    (OPTION_NAMES, OPTION_NAME),
     (signs.NAME_PARTS, NAME_PART),
     (signs.QUOTED_NAMES, QUOTED_NAME),
     (signs.CALLS, CALL),

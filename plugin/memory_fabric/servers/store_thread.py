@@ -49,7 +49,8 @@ class Item(Value):
 class StoreThread:
     """The thread and its queue. The memory is opened with the first call and closed at the end;
     `begin` opens it before. What `check` raises is the answer to a call; where `moved` says so of
-    the open memory, it is closed and opened anew.
+    the open memory, it is closed and opened anew. A process that `answers_one` request at a
+    time does each read at once.
     """
 
     def __init__(
@@ -60,9 +61,10 @@ class StoreThread:
         *,
         check: Callable[[], None] | None = None,
         moved: Callable[[Memory], bool] | None = None,
+        answers_one: bool = False,
     ) -> None:
         self._open, self._idle_s, self._latest_s = open_memory, idle_s, latest_s
-        self._check, self._moved = check, moved
+        self._check, self._moved, self._answers_one = check, moved, answers_one
         self._memory: Memory | None = None
         self._changed = False
         # The times of `time.monotonic()` when the other tiers are written, calls or not, and when a
@@ -109,6 +111,7 @@ class StoreThread:
 
         loop = asyncio.get_running_loop()
         answer: Future[T] = loop.create_future()
+        at_once = at_once or self._answers_one
         idle = at_once and not changes and self._is_idle()
         if idle and self._free.acquire(blocking=False):
             try:

@@ -11,7 +11,7 @@ from itertools import islice
 from memory_fabric import jsontext
 from memory_fabric.store import fts_query, graph
 from memory_fabric.store.substring import names_with, texts_with
-from memory_fabric.text import camel_parts, cjk_pairs, stem, terms, words
+from memory_fabric.text import mask_reader, stem, terms
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -205,14 +205,15 @@ _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e
 
 def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int, float]:
     """Return the share of the query's words that each of these entities holds in all its texts."""
-    held: dict[int, set[str]] = {number: set() for number in some}
+    held = dict.fromkeys(some, 0)
     if not held:
         return {}
-    stems = {stem(word) for word in asked}
+    bits = {one: 1 << i for i, one in enumerate(dict.fromkeys(map(stem, asked)))}
+    mask_of = mask_reader(bits)
     wanted = jsontext.dumps(list(held))
     for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
-        held[number] |= _stems(text)
-    return {number: len(stems & there) / max(1, len(stems)) for number, there in held.items()}
+        held[number] |= mask_of(text)
+    return {number: mask.bit_count() / max(1, len(bits)) for number, mask in held.items()}
 
 
 _TEXTS_OF = (
@@ -220,10 +221,6 @@ _TEXTS_OF = (
     "CROSS JOIN entities AS e ON e.id = j.value UNION ALL SELECT o.entity, o.text "
     "FROM json_each(?) AS j CROSS JOIN observations AS o ON o.entity = j.value"
 )
-
-
-def _stems(text: str) -> set[str]:
-    return {stem(word) for word in (*words(text), *camel_parts(text), *cjk_pairs(text))}
 
 
 def _named_by(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:

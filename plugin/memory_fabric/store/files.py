@@ -338,7 +338,7 @@ def write_atomic(
             if kept is not None:
                 os.chmod(beside, kept)
             for part in (data,) if isinstance(data, bytes) else data:
-                _write_all(handle, part)
+                write_all(handle, part)
             if durable:
                 os.fsync(handle)
         finally:
@@ -386,6 +386,11 @@ def open_to_append(path: str) -> int:
     return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
+def open_to_extend(path: str) -> int:
+    """Open an existing regular file for reading and appending. Raises NotRegular, OSError."""
+    return _opened(path, os.O_RDWR | os.O_APPEND)
+
+
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     """Append one JSON line per object, durable on return; an unfinished last line is closed first.
 
@@ -398,15 +403,15 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     handle = _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK)
     try:
         data = lines.encode("utf-8", "replace")
-        if _is_torn(handle):
+        if is_torn(handle):
             data = b"\n" + data
-        _write_all(handle, data)
+        write_all(handle, data)
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _is_torn(handle: int) -> bool:
+def is_torn(handle: int) -> bool:
     """True if the file's last line has no end."""
     if not os.fstat(handle).st_size:
         return False
@@ -467,7 +472,8 @@ def _remove(path: str) -> None:
         return
 
 
-def _write_all(handle: int, data: bytes) -> None:
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of the data, however often that takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]

@@ -25,6 +25,7 @@ from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.ingest_process import WorkerChild
 from memory_fabric.servers.http.keys import Keys
 from memory_fabric.servers.http.rate_limit import Rate
+from memory_fabric.servers.http.readers.pool import ReaderPool
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
@@ -53,7 +54,8 @@ class World:
         self.app: Starlette = self._made(own)
 
     def _made(self, own: Settings) -> Starlette:
-        made = application(self.store, own, self.keys, self.writer, self.worker)
+        readers = ReaderPool(own, 1)
+        made = application(self.store, own, self.keys, self.writer, self.worker, readers)
         made.router.routes.append(Route("/broken", self._broken))
         made.router.routes.append(Route("/half", self._half))
         return made

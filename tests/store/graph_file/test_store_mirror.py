@@ -27,9 +27,9 @@ from memory_fabric.store.graph_file.mirror import open_mirrored
 told = []
 memory = open_mirrored(read_settings(os.environ, {}), told.append)
 path, by = os.environ["MEMORY_FILE_PATH"], Provenance("mcp")
-def add(name):
-    item = {"name": name, "entityType": "t", "observations": []}
-    memory.write("create_entities", {"entities": [item]}, by)
+def add(text):
+    item = {"entityName": "a", "contents": [text]}
+    memory.write("add_observations", {"observations": [item]}, by)
     memory.flush()
 for place in (path, os.path.dirname(path)):
     mode = os.stat(place).st_mode & 0o7777
@@ -164,8 +164,8 @@ def test_lines_that_did_not_change_stay_byte_for_byte(served: Served) -> None:
         other,
         line("a", "x", "new"),
         *odd[1:],
-        edge("a", "uses", "b"),
         b'{"type":"note"}',
+        edge("a", "uses", "b"),
         row,
     ]
     memory.flush()
@@ -391,7 +391,7 @@ def test_a_file_that_cannot_be_written_fails_nothing_and_is_told_once(tmp_path: 
     assert [text.split(" cannot be written")[0] for text in told.strip().split("\n")] == [
         str(served.path)
     ] * 2
-    assert len(served.lines) == 5
+    assert len(json.loads(served.lines[0])["observations"]) == 4
     assert os.listdir(served.path.parent) == ["memory.jsonl"]
 
 
@@ -473,3 +473,84 @@ def test_a_call_on_an_unchanged_file_takes_no_lock_and_reads_nothing(served: Ser
 
     with files.Locked(files.lock_path(str(served.home), str(served.path))):
         assert names(whole(memory).entities) == ["a"]
+
+
+def test_an_addition_is_appended_and_a_change_alters_its_line_alone(served: Served) -> None:
+    odd = b'{ "type": "entity", "name": "odd", "entityType": "t", "observations": [] }'
+    served.put(line("a", "x"), odd, line("b", "y"))
+    memory = served.open()
+    inode = served.path.stat().st_ino
+
+    say(memory, entity("new", "said", kind="t"))
+    memory.write("create_relations", {"relations": [relation("new", "uses", "a")]}, TOOL)
+    memory.flush()
+
+    assert served.path.stat().st_ino == inode
+    added = [line("new", "said"), edge("new", "uses", "a")]
+    assert served.lines == [line("a", "x"), odd, line("b", "y"), *added]
+
+    more = [{"entityName": name, "contents": ["more"]} for name in ("a", "odd")]
+    memory.write("add_observations", {"observations": more}, TOOL)
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    say(memory, entity("other", kind="t"))
+    memory.write("delete_relations", {"relations": [relation("new", "uses", "a")]}, TOOL)
+    memory.write("create_relations", {"relations": [relation("new", "has", "a")]}, TOOL)
+    memory.flush()
+
+    assert served.lines == [
+        *(line("a", "x", "more"), line("odd", "more"), line("new", "said"), line("other")),
+        edge("new", "has", "a"),
+    ]
+    assert memory.failures == served.told == []
+    # Another start and another writer know all of it.
+    served.overwrite(line("a", "x", "more"), line("odd", "more"), line("theirs"), later_s=6.0)
+    assert names(whole(served.open()).entities) == ["a", "odd", "theirs"]
+
+
+@pytest.mark.parametrize("written", [0, 1, 20, -1])
+def test_an_addition_that_was_cut_short_is_completed_at_the_next_start(
+    served: Served, written: int
+) -> None:
+    served.put(line("a", "x"), line("b"))
+    memory = served.open()
+    before = served.path.read_bytes()
+    agreed = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
+    assert agreed is not None
+    say(memory, entity("new", "said"), entity("other"))
+    memory.flush()
+    after = served.path.read_bytes()
+    # As a kill leaves it: a part of the lines, and nothing of it agreed.
+    with database(memory).transaction() as c:
+        c.execute("UPDATE meta SET value = ? WHERE key = 'mirror'", agreed)
+    memory.close()
+    os.truncate(served.path, len(before) + written if written >= 0 else len(after) - 1)
+
+    again = served.open()
+    say(again, entity("last"))
+    again.flush()
+
+    assert served.path.read_bytes() == after + line("last", kind="component") + b"\n"
+    assert names(whole(again).entities) == ["a", "b", "new", "other", "last"]
+    assert served.told == []
+
+
+def test_many_edits_of_lines_are_known_after_each_of_them(served: Served) -> None:
+    served.put(line("a"), line("b"))
+    memory = served.open()
+    for number in range(40):
+        add = {"observations": [{"entityName": "a", "contents": [f"fact {number}"]}]}
+        gone = {"deletions": [{"entityName": "a", "observations": [f"fact {number - 1}"]}]}
+        memory.write("add_observations", add, TOOL)
+        memory.write("delete_observations", gone, TOOL)
+        memory.flush()
+
+    assert served.lines == [line("a", "fact 39"), line("b")]
+    memory.write(
+        "delete_observations",
+        {"deletions": [{"entityName": "a", "observations": ["fact 39"]}]},
+        TOOL,
+    )
+    memory.flush()
+    served.put(line("a", "theirs"), line("b"))
+
+    assert whole(served.open()).entities == (Entity("a", "t", ("theirs",)), Entity("b", "t"))

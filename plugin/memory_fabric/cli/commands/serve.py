@@ -71,8 +71,13 @@ def serve(
         ),
     ] = "",
     workers: Annotated[
-        int, typer.Option(metavar="N", help="With --team: so many processes answer requests.")
-    ] = 1,
+        int,
+        typer.Option(
+            metavar="N",
+            help="So many processes answer questions; by default one for each processor, at most "
+            "4. With --team they answer all requests; by default 1.",
+        ),
+    ] = 0,
     member: Annotated[
         str,
         typer.Option(
@@ -135,13 +140,13 @@ def serve(
             socket,
             socket_fd,
             allow_host or (),
-            workers,
+            workers or 1,
         )
         return _serve_team(given, name, new_key=new_key, list_keys=list_keys, drop_key=drop_key)
-    if space or member or domain or insecure or workers != 1:
+    if space or member or domain or insecure:
         raise BadInput(
             "--team",
-            "--space, --workers, --member, --domain and --insecure need --team.",
+            "--space, --member, --domain and --insecure need --team.",
             remedy="Use serve --team DSN.",
         )
     if new_key:
@@ -158,7 +163,7 @@ def serve(
     _load_packages(settings.data_dir, settings.plugin_root)
     from memory_fabric.servers.http.server import Server  # not needed for --help
 
-    server = Server(settings, host, port, path=socket, allowed=allow_host or ())
+    server = Server(settings, host, port, path=socket, allowed=allow_host or (), workers=workers)
     try:
         _tell(server, socket)
         if opens:

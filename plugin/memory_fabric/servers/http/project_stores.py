@@ -14,9 +14,10 @@ in an isolated domain (MEMORY_FABRIC_DOMAIN) shows only that domain.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from memory_fabric.errors import NotFound
+from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.servers.http import query_params
 from memory_fabric.servers.http.responses import of_error
 from memory_fabric.servers.store_thread import StoreThread
@@ -86,6 +87,18 @@ class ProjectStores:
 
         home_projects.memory_of(self._settings, project_id).close()  # an unknown id needs no thread
         return StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
+
+
+def need_folder(folder: str) -> None:
+    """Raise StoreUnavailable if the project's folder is missing: its path would be another project,
+    of which nothing is known.
+    """
+    if folder and not os.path.isdir(folder):
+        raise StoreUnavailable(
+            folder,
+            "The folder of the served project is missing.",
+            remedy="Move it back, or start memory-fabric serve where it is now.",
+        )
 
 
 def _project_id(memory: Memory) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import asynccontextmanager
 from functools import cache
@@ -15,13 +16,13 @@ from starlette.routing import Route
 
 from memory_fabric import ingest_protocol
 from memory_fabric.errors import FabricError
-from memory_fabric.servers.http import changes_api, ingest_api, mcp_endpoint, recall_api
+from memory_fabric.servers.http import changes_api, ingest_api, mcp_endpoint
 from memory_fabric.servers.http.auth import FRONT
 from memory_fabric.servers.http.bodies import WithBody
 from memory_fabric.servers.http.health_api import HealthApi
 from memory_fabric.servers.http.openapi import document
-from memory_fabric.servers.http.page_api import PageApi
 from memory_fabric.servers.http.project_stores import ProjectStores
+from memory_fabric.servers.http.readers.routes import read_routes
 from memory_fabric.servers.http.responses import of_fault, of_route
 from memory_fabric.viewer.page import page
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from memory_fabric.servers.http.batching import BatchedWriter
     from memory_fabric.servers.http.ingest_process import WorkerChild
     from memory_fabric.servers.http.keys import Keys
+    from memory_fabric.servers.http.readers.pool import ReaderPool
     from memory_fabric.servers.store_thread import StoreThread
 
 # The most seconds for each other project's memory to write what a change of the page left.
@@ -46,6 +48,7 @@ def application(
     keys: Keys,
     writer: BatchedWriter,
     worker: WorkerChild,
+    readers: ReaderPool,
     *,
     only_served: bool = False,
 ) -> Starlette:
@@ -74,25 +77,21 @@ def application(
                 _say(error)
             finally:
                 stores.close(CLOSE_GRACE_S)
-                await worker.end()
+                await asyncio.gather(worker.end(), readers.end())
 
-    api, health, states = PageApi(stores), HealthApi(writer, worker), ingest_api.StateApi(writer)
+    health, states = HealthApi(writer, worker), ingest_api.StateApi(writer)
+    reads = read_routes(stores)
     app = Starlette(
         routes=[
             Route(ingest_protocol.PATH, ingest_api.IngestEndpoint(writer), methods=["POST"]),
             Route(ingest_protocol.PATH + "/{id}", states.state),
-            Route(recall_api.PATH, recall_api.RecallApi(store).recall),
+            *(Route(path, readers.shared(handler)) for path, handler in reads.items()),
             Route(
                 mcp_endpoint.PATH,
                 WithBody(mcp, mcp_endpoint.MAX_BYTES),
                 methods=list(mcp_endpoint.METHODS),
             ),
             Route(FRONT, front),
-            Route("/api/picture", api.picture),
-            Route("/api/recall", api.recall),
-            Route("/api/history", api.history),
-            Route("/api/status", api.status),
-            Route("/api/projects", api.projects),
             Route(changes_api.PATH, changes_api.ChangesApi(stores).change, methods=["POST"]),
             Route("/healthz", health.lives),
             Route("/readyz", health.is_ready),

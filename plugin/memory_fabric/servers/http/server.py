@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.errors import BadInput
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.allowed_hosts import Names, checked
@@ -17,7 +17,9 @@ from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.connection_limits import ConnectionPool
 from memory_fabric.servers.http.ingest_process import WorkerChild
 from memory_fabric.servers.http.keys import Keys
+from memory_fabric.servers.http.project_stores import need_folder
 from memory_fabric.servers.http.rate_limit import Rate
+from memory_fabric.servers.http.readers.pool import MAX_READERS, ReaderPool
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
@@ -32,13 +34,16 @@ MAX_REQUEST_BYTES = 16 << 10
 # For answers under way when the server ends, then for the memory to close: what was answered is
 # durable, so it has nothing to save.
 ANSWERS_GRACE_S, CLOSE_GRACE_S = 1, 0.5
+# Each takes some 45 MB once questions overlap.
+MOST_BY_DEFAULT = 4
 
 
 class Server:
     """A server that listens already; `run` answers until a signal comes, also one before.
 
     With `path` it listens on a Unix socket there, else on `host` and `port`; `allowed` are names
-    that Host headers may have besides. Raises BadInput for an address that others reach when no
+    that Host headers may have besides. Up to `workers` processes answer questions, by default as
+    many as `default_workers` says. Raises BadInput for an address that others reach when no
     key is kept, CannotListen, StoreUnavailable when the kept keys cannot be read.
     """
 
@@ -50,7 +55,11 @@ class Server:
         *,
         path: str = "",
         allowed: Sequence[str] = (),
+        workers: int = 0,
     ) -> None:
+        if not 0 <= workers <= MAX_READERS:
+            raise BadInput("--workers", f"--workers must be from 1 to {MAX_READERS}.")
+        self._workers = workers or default_workers()
         # Clients are not the session in which the server was started.
         settings = self._settings = settings._replace(session="")
         self.is_local = bool(path) or listen_sockets.is_loopback(host)
@@ -77,7 +86,7 @@ class Server:
 
     def _prepare(self, settings: Settings, names: Names) -> None:
         def check() -> None:
-            _need_folder(settings.project_dir)
+            need_folder(settings.project_dir)
 
         self._store = StoreThread(lambda: Memory.open(settings), check=check)
         worker = WorkerChild(settings.project_dir)
@@ -94,6 +103,7 @@ class Server:
             self._keys,
             self._writer,
             worker,
+            ReaderPool(settings, self._workers, only_served=not self.is_local),
             only_served=not self.is_local,
         )
         rate = Rate(settings.serve_rate)
@@ -143,16 +153,9 @@ class Server:
         return f"http://{self.host}:{self.port}/?key={key}"
 
 
-def _need_folder(folder: str) -> None:
-    """Raises StoreUnavailable where the project's folder is there no longer: under its path there
-    would be another project, of which nothing is known.
-    """
-    if folder and not os.path.isdir(folder):
-        raise StoreUnavailable(
-            folder,
-            "The folder of the served project is missing.",
-            remedy="Move it back, or start memory-fabric serve where it is now.",
-        )
+def default_workers() -> int:
+    """Return how many processes answer questions: one for each processor, at most four."""
+    return min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
 
 def config_for(app: object, connections: ConnectionPool) -> uvicorn.Config:

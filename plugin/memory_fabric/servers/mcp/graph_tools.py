@@ -87,7 +87,7 @@ def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Ou
 
 def whole_graph(memory: Memory) -> str:
     """The resource: everything, as JSON (MEM-16)."""
-    return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
+    return graph_view.as_text(graph.read_all(_readable(memory)))
 
 
 def _readable(memory: Memory) -> list[Database]:
@@ -107,8 +107,9 @@ def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
     if page.cut:
         names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
         notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
-    structure = graph_view.as_object(page.graph) | _noted(notes)
-    return Outcome((as_json(structure),), structure)
+    more = _noted(notes)
+    text = graph_view.as_text(page.graph, **more)
+    return Outcome((text,), graph_view.as_object(page.graph) | more)
 
 
 def _noted(notes: Sequence[str]) -> dict[str, str]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from itertools import islice
 
 from memory_fabric.models import Graph
-from memory_fabric.servers.mcp.pagination import CHUNK, Page, Start, chars, page
+from memory_fabric.servers.mcp.pagination import (
+    CHUNK,
+    Page,
+    Start,
+    chars,
+    in_databases,
+    in_memory,
+    page,
+)
+from memory_fabric.servers.mcp.result import quoted
 from memory_fabric.store import entity_search, graph
 from memory_fabric.text import name_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from memory_fabric.models import Entity, Relation
@@ -21,11 +30,16 @@ if TYPE_CHECKING:
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
     """A page of everything in creation order, and what was left out."""
     everything = graph.read_if_small(databases) if start == Start() else None
-    if everything is not None and chars(everything) <= max_chars:
-        return Page(everything), ""
-    found = page(
-        databases, _in_order(databases, start.place), start, max_chars=max_chars, outgoing=True
-    )
+    # Places count an entity of two databases twice.
+    if everything is not None and len(databases) == 1:
+        if chars(everything) <= max_chars:
+            return Page(everything), ""
+        opener, names = in_memory(everything), enumerate(e.name for e in everything.entities)
+        found = page(opener, names, start, max_chars=max_chars, outgoing=True)
+    else:
+        ordered = _in_order(databases, start.place)
+        opener = in_databases(databases)
+        found = page(opener, ordered, start, max_chars=max_chars, outgoing=True)
     if found.following is None:
         return found, ""
     counts = [graph.counts(db) for db in databases]
@@ -41,7 +55,7 @@ def opened(
     known = (name for db in databases for name in graph.existing_in_order(db, names))
     ordered = list(dict.fromkeys(known))
     found = page(
-        databases,
+        in_databases(databases),
         enumerate(ordered[start.place :], start.place),
         start,
         max_chars=max_chars,
@@ -65,15 +79,11 @@ def found(
     if not query:
         return read(databases, start, max_chars)
     best, is_cut = _best(databases, query, enough)
-    everything = graph.read_if_small(databases) if start == Start() and not is_cut else None
-    if everything is not None:
-        matching = _selected(everything, best)
-        if chars(matching) <= max_chars:
-            return Page(matching), ""
+    everything = graph.read_if_small(databases)
+    opener = in_databases(databases) if everything is None else in_memory(everything)
     names = _best_then_others(databases, query, best, is_cut)
-    result = page(
-        databases, islice(enumerate(names), start.place, None), start, max_chars=max_chars
-    )
+    ordered = islice(enumerate(names), start.place, None)
+    result = page(opener, ordered, start, max_chars=max_chars)
     if result.following is None:
         return result, ""
     last = result.following.place
@@ -85,23 +95,49 @@ def found(
 def as_object(view: Graph) -> dict[str, Any]:
     """The graph in the tools' form."""
     return {
-        "entities": [entity_object(e) for e in view.entities],
-        "relations": [relation_object(r) for r in view.relations],
+        "entities": [
+            {"name": name, "entityType": kind, "observations": list(texts)}
+            for name, kind, texts in view.entities
+        ],
+        "relations": [
+            {"from": source, "to": target, "relationType": kind}
+            for source, kind, target in view.relations
+        ],
     }
 
 
-def entity_object(entity: Entity) -> dict[str, Any]:
-    """The entity in the tools' form."""
-    return {
-        "name": entity.name,
-        "entityType": entity.type,
-        "observations": list(entity.observations),
-    }
+def as_text(view: Graph, **more: str) -> str:
+    """The graph in the tools' form as JSON of several lines, as `result.as_json` writes it.
+
+    `more` are further fields. A text of its own, since most of an answer's time was its JSON.
+    """
+    parts = {"entities": map(_entity_text, view.entities)}
+    parts["relations"] = map(_relation_text, view.relations)
+    fields = [f'\n  "{name}": {_list_text(items, "  ")}' for name, items in parts.items()]
+    fields += [f'\n  "{name}": {quoted(text)}' for name, text in more.items()]
+    return f"{{{','.join(fields)}\n}}"
 
 
-def relation_object(relation: Relation) -> dict[str, Any]:
-    """The relation in the tools' form."""
-    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
+def _entity_text(entity: Entity) -> str:
+    name, kind, texts = entity
+    said = _list_text([f"\n        {quoted(text)}" for text in texts], "      ")
+    return (
+        f'\n    {{\n      "name": {quoted(name)},\n      "entityType": {quoted(kind)},'
+        f'\n      "observations": {said}\n    }}'
+    )
+
+
+def _relation_text(relation: Relation) -> str:
+    source, kind, target = relation
+    return (
+        f'\n    {{\n      "from": {quoted(source)},\n      "to": {quoted(target)},'
+        f'\n      "relationType": {quoted(kind)}\n    }}'
+    )
+
+
+def _list_text(items: Iterable[str], margin: str) -> str:
+    joined = ",".join(items)
+    return f"[{joined}\n{margin}]" if joined else "[]"
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
@@ -142,14 +178,6 @@ def _other_names(query: str) -> list[str]:
         if key in known:
             return [other for other, name in known.items() if name == known[key] and other != key]
     return []
-
-
-def _selected(view: Graph, names: Sequence[str]) -> Graph:
-    """The entities of these names in their order, with every relation that touches one."""
-    wanted = set(names)
-    entities = {entity.name: entity for entity in view.entities if entity.name in wanted}
-    touching = [r for r in view.relations if r.source in wanted or r.target in wanted]
-    return Graph(tuple(entities[name] for name in names if name in entities), tuple(touching))
 
 
 def _best_then_others(

@@ -16,9 +16,13 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from memory_fabric.store.database import Database
+
+    # Entities of some names, and the relations at some of their ends, by numbers in creation order.
+    Part = tuple[list[Entity], dict[int, Relation]]
+    Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 
     # A key that sorts relations in creation order, database by database; the relation; its size.
     Numbered = tuple[int, Relation, int]
@@ -68,8 +72,32 @@ def start_of(cursor: str) -> Start:
     )
 
 
+def in_databases(databases: Sequence[Database]) -> Opener:
+    """Return the reader of entities from these databases."""
+    return lambda names, ends: [_part(db, names, ends) for db in databases]
+
+
+def in_memory(view: Graph) -> Opener:
+    """Return the reader of entities from a graph that was read whole."""
+    entities = {entity.name: entity for entity in view.entities}
+    touching: dict[str, list[int]] = {}
+    leaving: dict[str, list[int]] = {}
+    for number, (source, _, target) in enumerate(view.relations):
+        leaving.setdefault(source, []).append(number)
+        touching.setdefault(source, []).append(number)
+        touching.setdefault(target, []).append(number)
+
+    def opened(names: Sequence[str], ends: Sequence[str]) -> list[Part]:
+        around = touching if len(ends) > 1 else leaving
+        found = {number for name in names for number in around.get(name, ())}
+        relations = {number: view.relations[number] for number in found}
+        return [([entities[name] for name in names if name in entities], relations)]
+
+    return opened
+
+
 def page(
-    databases: Sequence[Database],
+    opener: Opener,
     entities: Iterable[tuple[int, str]],
     start: Start,
     *,
@@ -79,15 +107,16 @@ def page(
 ) -> Page:
     """The entities (place, name) in order, from the start on, with relations at either end.
 
-    With `outgoing` a relation comes with its source only: each once over all pages. `whole_first`
-    keeps the observations of a first entity that is too long. Relations are in creation order.
+    `opener` reads them. With `outgoing` a relation comes with its source only: each once over all
+    pages. `whole_first` keeps the observations of a first entity that is too long. Relations are in
+    creation order.
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations
     rest = iter(entities)
     while chunk := list(islice(rest, filled.wanted())):
         names = [name for _, name in chunk]
-        known, around = _opened(databases, names, outgoing)
+        known, around = _opened(opener, names, outgoing)
         for place, name in chunk:
             if name in known:
                 relations = around.get(name, [])[skipped:]
@@ -172,14 +201,13 @@ class _Filled:
 
 
 def _opened(
-    databases: Sequence[Database], names: Sequence[str], outgoing: bool
+    opener: Opener, names: Sequence[str], outgoing: bool
 ) -> tuple[dict[str, Entity], dict[str, list[Numbered]]]:
     """The entities, and their relations in creation order, each with the first of its ends here.
 
     With `outgoing` each with its source.
     """
-    ends = graph.ENDS[:1] if outgoing else graph.ENDS
-    parts = [_part(db, names, ends) for db in databases]
+    parts = opener(names, graph.ENDS[:1] if outgoing else graph.ENDS)
     known = graph.by_name(entities for entities, _ in parts)
     places = {name: place for place, name in enumerate(names)}
     around: dict[str, list[Numbered]] = {}
@@ -200,9 +228,7 @@ def _opened(
     return known, around
 
 
-def _part(
-    db: Database, names: Sequence[str], ends: Sequence[str]
-) -> tuple[list[Entity], dict[int, Relation]]:
+def _part(db: Database, names: Sequence[str], ends: Sequence[str]) -> Part:
     entities, relations = graph.opened(db, names, CHUNK_RELATIONS, ends)
     if len(relations) >= CHUNK_RELATIONS:
         entities, relations = graph.opened(db, names, ends=ends)

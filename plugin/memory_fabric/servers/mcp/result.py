@@ -6,19 +6,21 @@ from memory_fabric import jsontext
 from memory_fabric.values import Value
 
 try:
-    from _json import encode_basestring as quoted
+    from _json import encode_basestring
 except ImportError:  # an interpreter without the compiled half
-    from json.encoder import encode_basestring as quoted
+    from json.encoder import encode_basestring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 # Answers of our own tools are text for a model's eyes: its attention is the budget.
 MAX_ANSWER_CHARS = 4000
 # Kept free for the line that says what was left out.
 NOTE_CHARS = 100
+# The JSON of a text; other scripts stay as they are.
+quoted: Callable[[str], str] = encode_basestring
 
 
 class Outcome(Value):

@@ -7,6 +7,7 @@ lists `entities` and `relations`.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from bisect import bisect_left
@@ -76,6 +77,12 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             bare = bare.removeprefix(BOM)
         if bare.strip():
             yield number, bare
+
+
+def lines_of(content: bytes) -> Iterator[bytes]:
+    """Yield the lines of a content as `lines` does, without their numbers."""
+    for _, line in lines(io.BytesIO(content)):
+        yield line
 
 
 def read(line: bytes) -> Item | None:

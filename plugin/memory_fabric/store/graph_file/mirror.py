@@ -7,10 +7,8 @@ whose content did not change are kept byte for byte.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import stat
 import time
 
 from memory_fabric import ids
@@ -18,16 +16,19 @@ from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Graph, Operation, Provenance
 from memory_fabric.store import backup, files, graph
 from memory_fabric.store.database import translated
-from memory_fabric.store.graph_file import exchange, own_writes, sync_state
+from memory_fabric.store.graph_file import exchange, file_content, own_writes, sync_state
+from memory_fabric.store.graph_file.file_content import UNSEEN
+from memory_fabric.store.graph_file.file_content import signature as _signature
+from memory_fabric.store.graph_file.line_edits import Agreed, can_be_appended, edited, edits_since
 from memory_fabric.store.graph_file.merge_external import merge_changes
-from memory_fabric.store.graph_file.sync_state import NOTHING, State
+from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, mark_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import file_locations, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from memory_fabric.config import Settings
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Attempts to read while others keep writing.
 ATTEMPTS = 20
-# The signature of no file: forces reading it.
-UNSEEN = (-1, -1, -1)
-CHUNK_BYTES = 1 << 20
 # Characters replaced in a folder's name.
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -188,14 +186,52 @@ class Mirror:
             return WAIT_AT_FIRST_S
         return 0.0 if self._outwaited else WAIT_S
 
-    def _write(self, memory: AnyMemory, is_gone: Test = lambda _: False) -> None:
+    def _write(self, memory: AnyMemory, is_gone: Test | None = None) -> None:
         for _ in range(ATTEMPTS):
             self._merge_file(memory)
-            if self._replaced(memory, is_gone):
+            done = self._edited(memory) if is_gone is None else None
+            if done is None:
+                done = self._replaced(memory, is_gone or (lambda _: False))
+            if done:
                 self.behind = False
                 self._reported.clear()
                 return
         raise OSError("others change it all the time")
+
+    def _edited(self, memory: AnyMemory) -> bool | None:
+        """Write the database's changes by editing single lines; None if that is not possible, False
+        if the file changed meanwhile.
+        """
+        db = _database(memory)
+        state = sync_state.state_of(db)
+        if state is None or not sync_state.can_be_edited(self.home, state):
+            return None
+        agreed = Agreed(lambda: sync_state.saved_lines(self.home, state))
+        found = edits_since(db, state, agreed)
+        if found is None:
+            return None
+        old, new, marks = found.edits.replaced, found.edits.new, found.edits.marks
+        content = file_content.read(self.path)
+        is_appended = can_be_appended(content, found.edits)
+        whole = b"" if is_appended else edited(content, found.edits)
+        if whole is None:
+            return None
+        digest = Digest(state.digest)
+        for line in old:
+            digest.remove(marks[line])
+        for line in new:
+            digest.add(mark_of(line))
+        after = State(None, str(digest), found.seq, found.operation)
+        after = sync_state.save_edits(self.home, state, after, [marks[line] for line in old], new)
+        self._note_own(db, old, new)
+        if is_appended:
+            written = file_content.append(self.path, state.signature, found.edits.added)
+        else:
+            written = self._written(whole, state)
+        if written is None:
+            return False
+        self._agree(db, written, after)
+        return True
 
     def _replaced(self, memory: AnyMemory, is_gone: Test) -> bool:
         """Write the database's content to the file; return False if the file changed meanwhile."""
@@ -204,25 +240,42 @@ class Mirror:
         held, seq, operation = _snapshot(db)
         before = sync_state.load_lines(self.home, state)
         lines, marked = self._rendered(held, before, is_gone)
-        content = exchange.content_of(lines)
-        digest = _digest_of(content)
+        digest = _digest_of(lines)
         # The state is saved first, under the digest of the new content: if this process dies before
         # the end, the next one recognizes that content as its own.
-        sync_state.save_lines(self.home, State(None, digest, seq, operation), marked)
-        if digest != state.digest:
-            _must_be_writable(self.path)
-            known = own_writes.load(db)
-            own_writes.save(db, known.after(_of_graph(before), _of_graph(marked), time.time()))
-            self.look_in_s = own_writes.WINDOW_S
-            still = lambda: _signature(self.path) == state.signature  # noqa: E731
-            if not files.write_atomic(self.path, content, still=still):
-                return False
-        # If others have replaced it already, it is read at the next check.
+        after = State(None, digest, seq, operation)
+        after = sync_state.save_lines(self.home, after, marked)
         written = _signature(self.path)
-        is_ours = self._digest() == digest and _signature(self.path) == written
-        self._seen = written if is_ours else UNSEEN
-        sync_state.agree(db, self.home, State(self._seen, digest, seq, operation))
+        if digest != state.digest:
+            self._note_own(db, _of_graph(before), _of_graph(marked))
+            replaced = self._written(exchange.content_of(lines), state)
+            if replaced is None:
+                return False
+            written = replaced
+        self._agree(db, written, after)
         return True
+
+    def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
+        """Save what is about to change, for programs that read the file before. Raises OSError."""
+        _must_be_writable(self.path)
+        own_writes.save(db, own_writes.load(db).after(before, after, time.time()))
+        self.look_in_s = own_writes.WINDOW_S
+
+    def _written(self, content: bytes, state: State) -> Signature:
+        """Replace the file; return its signature, UNSEEN if others have replaced it already, and
+        None if they had changed it before.
+        """
+        still = lambda: _signature(self.path) == state.signature  # noqa: E731
+        if not files.write_atomic(self.path, content, still=still):
+            return None
+        written = _signature(self.path)
+        is_ours = file_content.read(self.path) == content and _signature(self.path) == written
+        return written if is_ours else UNSEEN
+
+    def _agree(self, db: Database, signature: Signature, state: State) -> None:
+        # If others have replaced it already, it is read at the next check.
+        self._seen = signature
+        sync_state.agree(db, self.home, state._replace(signature=signature))
 
     def _rendered(self, held: Graph, before: Marked, is_gone: Test) -> tuple[list[bytes], Marked]:
         """Return the lines of the new file, and their digests.
@@ -237,7 +290,7 @@ class Mirror:
         wanted = set(plain)
         graph_began = False
         for line in self._lines():
-            cleaned = before.get(_mark(line), b"")
+            cleaned = before.get(mark_of(line), b"")
             graph_began = graph_began or bool(cleaned)
             if is_gone(line):
                 continue
@@ -246,8 +299,8 @@ class Mirror:
             elif not cleaned and _is_of_another_kind(line):
                 (back if graph_began else front).append(line)
         lines = [*front, *(odd.get(line, line) for line in plain), *back]
-        marked = {_mark(line): b"" for line in (*front, *back)}
-        marked |= {_mark(odd.get(line, line)): line for line in plain}
+        marked = {mark_of(line): b"" for line in (*front, *back)}
+        marked |= {mark_of(odd.get(line, line)): line for line in plain}
         return lines, marked
 
     def _merge_file(self, memory: AnyMemory) -> None:
@@ -267,12 +320,13 @@ class Mirror:
     def _read(self, memory: AnyMemory, db: Database, state: State | None, seen: Signature) -> None:
         digest = self._digest() if seen else ""
         agreed = state or NOTHING
+        if state is not None and digest != state.digest and self._mended(state, seen):
+            return  # it is read again
         if state is None or digest != state.digest:
-            ours = sync_state.interrupted(db, self.home, digest) if state else None
+            ours = sync_state.interrupted(db, self.home, state, digest) if state else None
             if ours is None:
                 written_s = seen[1] / 1e9 if seen else time.time()
-                kept = self._merge(memory, db, state, digest, written_s)
-                agreed = agreed._replace(owed=agreed.owed or kept)
+                agreed = self._merge(memory, db, state, digest, written_s)
             agreed = ours or agreed
             self.behind = self.behind or agreed.owed
         sync_state.agree(db, self.home, agreed._replace(signature=seen, digest=digest))
@@ -280,9 +334,9 @@ class Mirror:
 
     def _merge(
         self, memory: AnyMemory, db: Database, state: State | None, digest: str, written_s: float
-    ) -> bool:
-        """Apply to the database what others changed in the file; return True if the file now lacks
-        own changes.
+    ) -> State:
+        """Apply to the database what others changed in the file, and save its lines; return the
+        state, with `owed` if the file now lacks own changes.
         """
         before = sync_state.load_lines(self.home, state)
         now, bad = self._read_lines(before)
@@ -299,19 +353,40 @@ class Mirror:
                 )
             return result
 
+        is_ahead = sync_state.is_ahead(db, state)
         ours = own_writes.load(db).unknown_at(written_s)
         kept = merge_changes(db, apply, before, now, lambda: sync_state.clear(db), ours)
         if bad:
             self._set_aside(bad)
-        sync_state.save_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
-        return kept
+        agreed = state or NOTHING
+        agreed = agreed._replace(digest=digest, owed=agreed.owed or kept)
+        agreed = sync_state.save_lines(self.home, agreed, now)
+        # Bad lines leave the file when it is written as a whole; and of two changes that met, not
+        # every line follows from the operations.
+        return agreed._replace(length=0) if bad or is_ahead else agreed
+
+    def _mended(self, state: State, seen: Signature) -> bool:
+        """Complete own lines of which a killed process has appended only a part; return True if
+        there were any.
+        """
+        pending = sync_state.pending(self.home, state)
+        if pending is None or seen is None or state.signature is None:
+            return False
+        size = state.signature[0]
+        if not 0 <= size < seen[0]:
+            return False
+        content = file_content.read(self.path)
+        rest = file_content.missing(content, size, pending[1])
+        if not rest or _digest_of(exchange.lines_of(content[:size])) != state.digest:
+            return False
+        return file_content.append_bytes(self.path, seen, rest) is not None
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
         """Return the file's lines by their digests, and unreadable lines that are new."""
         now: Marked = {}
         bad = []
         for number, line in self._numbered_lines():
-            mark = _mark(line)
+            mark = mark_of(line)
             if mark in before:
                 now[mark] = before[mark]
                 continue
@@ -352,14 +427,7 @@ class Mirror:
             yield line
 
     def _digest(self) -> str:
-        sum_ = hashlib.blake2b(digest_size=16)
-        try:
-            with files.open_regular(self.path) as stream:
-                while part := stream.read(CHUNK_BYTES):
-                    sum_.update(part)
-        except FileNotFoundError:
-            return ""
-        return sum_.hexdigest()
+        return _digest_of(self._lines())
 
     def _report_once(self, sentence: str) -> None:
         if sentence not in self._reported:
@@ -409,17 +477,6 @@ def _said_by(settings: Settings) -> Provenance:
     )
 
 
-def _signature(path: str) -> Signature:
-    """Return size, time and inode of the file. Raises OSError if it is not a regular file."""
-    try:
-        found = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError("it is not a file")
-    return found.st_size, found.st_mtime_ns, found.st_ino
-
-
 def _must_be_writable(path: str) -> None:
     """Raise PermissionError for a read-only file: replacing it would bypass its mode."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
@@ -431,12 +488,11 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _mark(line: bytes) -> bytes:
-    return hashlib.blake2b(line, digest_size=8).digest()
-
-
-def _digest_of(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+def _digest_of(lines: Iterable[bytes]) -> str:
+    digest = Digest()
+    for line in lines:
+        digest.add(mark_of(line))
+    return str(digest)
 
 
 def _is_of_another_kind(line: bytes) -> bool:

@@ -1,0 +1,1 @@
+"""Processes that answer questions beside the server (docs/decisions/0058)."""

@@ -1,0 +1,197 @@
+"""Readers over real HTTP: questions side by side, a reader that ends, changes, and the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from servers.http.http_server import GIVE_UP_S, Reply, Serving, serving
+
+RECALL, ASKED = "/v1/memory/recall", "/v1/memory/recall?q=which+pagination+do+the+orders+use"
+MARK = "servers.http.readers.process"
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell of whose project something is remembered."""
+    shell = Shell(tmp_path_factory.mktemp("read"))
+    shell.remember("Use cursor-pagination for the orders-api")
+    return shell
+
+
+@pytest.fixture
+def server(shell: Shell) -> Iterator[Serving]:
+    """A server whose two readers run."""
+    with serving(shell, "--workers", "2") as found, ThreadPoolExecutor(4) as clients:
+        while len(readers_of(found.process.pid)) < 2 or None in map(started, readers(found)):
+            ask(found, clients, 4)
+        yield found
+
+
+@pytest.fixture
+def clients() -> Iterator[ThreadPoolExecutor]:
+    """Threads that ask at the same time."""
+    with ThreadPoolExecutor(8) as found:
+        yield found
+
+
+def readers_of(process: int) -> list[int]:
+    """Return the ids of the readers among the children of a process."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(child) for child in children if MARK in command_of(int(child))]
+
+
+def readers(server: Serving) -> list[int]:
+    return readers_of(server.process.pid)
+
+
+def command_of(process: int) -> str:
+    """Return the command line of a process; empty when it is gone, or waits for its parent."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def started(reader: int) -> str | None:
+    """Return the state of a reader that has opened the memory."""
+    try:
+        opened = [os.readlink(one) for one in Path(f"/proc/{reader}/fd").iterdir()]
+    except OSError:
+        return None
+    return "open" if any(path.endswith("graph.db") for path in opened) else None
+
+
+def ask(server: Serving, clients: ThreadPoolExecutor, number: int) -> list[Reply]:
+    """Ask so many times at once, and return the answers."""
+    return [one.result(GIVE_UP_S) for one in begin(server, clients, number)]
+
+
+def begin(server: Serving, clients: ThreadPoolExecutor, number: int) -> list[Future[Reply]]:
+    return [clients.submit(server.get, ASKED) for _ in range(number)]
+
+
+def test_questions_are_answered_by_several_processes_and_alike(
+    server: Serving, clients: ThreadPoolExecutor
+) -> None:
+    first, _ = readers(server)
+    os.kill(first, signal.SIGSTOP)
+    asked = begin(server, clients, 4)
+    others, held = set(asked), set(asked)
+    while len(held) > 1:
+        _, held = wait(held, GIVE_UP_S, FIRST_COMPLETED)
+    os.kill(first, signal.SIGCONT)
+
+    answers = [one.result(GIVE_UP_S) for one in others]
+
+    assert {one.status for one in answers} == {200}
+    assert len({one.body for one in answers}) == 1
+    assert "cursor-pagination" in answers[0].json["results"][0]["text"]
+
+
+def test_a_killed_reader_loses_no_question_and_is_replaced(
+    server: Serving, clients: ThreadPoolExecutor
+) -> None:
+    before = readers(server)
+    for reader in before:
+        os.kill(reader, signal.SIGSTOP)
+    asked = begin(server, clients, 6)
+    os.kill(before[0], signal.SIGKILL)
+    os.kill(before[1], signal.SIGCONT)
+
+    answers = [one.result(GIVE_UP_S) for one in asked]
+    while before[0] in readers(server) or len(readers(server)) < 2:
+        answers += ask(server, clients, 2)
+
+    assert {one.status for one in answers} == {200}
+    assert before[1] in readers(server)
+
+
+def test_where_every_reader_was_killed_the_server_answers(
+    server: Serving, clients: ThreadPoolExecutor
+) -> None:
+    for reader in readers(server):
+        os.kill(reader, signal.SIGKILL)
+
+    answers = ask(server, clients, 8)
+
+    assert {one.status for one in answers} <= {200, 503}
+    assert [one.status for one in ask(server, clients, 4)] == [200] * 4
+
+
+def test_a_change_by_the_server_is_seen_by_every_reader_at_once(
+    server: Serving, clients: ThreadPoolExecutor
+) -> None:
+    for number in range(5):
+        (record,) = server.ask("/api/picture")["records"]
+        text = f"Use cursor-pagination of size {number} for the orders-api"
+        about = {"id": record["id"], "version": record["version"]}
+        body = json.dumps({"action": "edit", "record": about, "text": text})
+        changed = server.post("/api/changes", body, key=server.key)
+
+        answers = ask(server, clients, 6)
+
+        assert changed.status == 200, changed.body
+        assert [text in one.json["results"][0]["text"] for one in answers] == [True] * 6
+
+
+def test_errors_of_a_question_are_those_of_one_process(
+    server: Serving, clients: ThreadPoolExecutor
+) -> None:
+    wrong = [clients.submit(server.get, f"{RECALL}?limit=0&q=x") for _ in range(4)]
+    locked = [clients.submit(server.get, ASKED, key="none") for _ in range(4)]
+
+    assert {(one.result().status, one.result().json["error"]["field"]) for one in wrong} == {
+        (400, "limit")
+    }
+    assert {one.result().status for one in locked} == {401}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_end_of_the_server_leaves_no_process(server: Serving, number: int) -> None:
+    family = readers(server)
+
+    server.end(number)
+    while any(MARK in command_of(reader) for reader in family):
+        continue
+
+    assert len(family) == 2
+
+
+def test_one_worker_starts_no_reader(shell: Shell, clients: ThreadPoolExecutor) -> None:
+    with serving(shell, "--workers", "1") as server:
+        answers = ask(server, clients, 8)
+
+        assert {one.status for one in answers} == {200}
+        assert readers(server) == []
+
+
+def test_questions_one_after_the_other_start_no_reader(shell: Shell) -> None:
+    with serving(shell, "--workers", "2") as server:
+        answers = [server.get(ASKED) for _ in range(5)]
+
+        assert {one.status for one in answers} == {200}
+        assert readers(server) == []
+
+
+def test_a_number_of_workers_out_of_range_is_refused(shell: Shell) -> None:
+    command = [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0"]
+    done = subprocess.run(
+        [*command, "--workers", "33"],
+        env=shell.environ,
+        cwd=shell.project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2 and "from 1 to 32" in done.stderr
