@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain
 from typing import Any, TypeVar
 
 from memory_fabric import ids
@@ -30,7 +30,7 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 # Readers hold the write-ahead log only while they read.
 CHECKPOINT_S = 10.0
 BATCH = 500
-TEXTS_AT_ONCE = 500
+TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
 # The forms in which the injection ledger names a record, a turn, and an entity or its rows.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
@@ -244,10 +244,16 @@ def _holding(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
 
     Texts are searched some hundred at once: few hold it, and a search costs most at its start.
     """
-    left = iter(rows)
-    while some := list(islice(left, TEXTS_AT_ONCE)):
-        if sought.is_in("\n".join(row[column] for row in some)):
-            yield from (row for row in some if sought.is_in(row[column]))
+    some: list[Row] = []
+    chars = 0
+    for row in chain(rows, (None,)):
+        if row is None or len(some) == TEXTS_AT_ONCE or chars > CHARS_AT_ONCE:
+            if sought.is_in("\n".join(one[column] for one in some)):
+                yield from (one for one in some if sought.is_in(one[column]))
+            some, chars = [], 0
+        if row is not None:
+            some.append(row)
+            chars += len(row[column])
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
