@@ -131,7 +131,7 @@ def _questions(samples: Samples) -> list[Run]:
 def _upkeep(scratch: str) -> list[Run]:
     graph = os.path.join(scratch, "export.jsonl")
     return [
-        Run("status", ("status",)),
+        Run("status", ("status",), statuses=(0, 1)),
         Run("doctor", ("doctor",), statuses=(0, 1)),
         Run("queue", ("queue",), statuses=(0, 3)),
         Run("check", ("check",), statuses=(0, 1)),

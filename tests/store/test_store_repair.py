@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.store import backup, database, files, graph
-from memory_fabric.store.health import repair
+from memory_fabric.store.health import repair, status
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, entity, names, pagination
@@ -242,3 +242,15 @@ def test_a_place_where_nothing_can_be_rebuilt_says_so(tmp_path: Path) -> None:
     path = str(tmp_path / "file" / "graph.db")
     with pytest.raises(Exception, match="could not be rebuilt"):
         repair.rebuild(path, "project", path + ".jsonl")
+
+
+def test_a_journal_of_a_large_memory_is_read_by_the_status(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("api", "is here"))
+    memory.flush()
+    with open(memory.journal_of("project"), "ab") as file:
+        file.writelines(b" " * (1 << 20) + b"\n" for _ in range(66))
+
+    graph_tier = status.tiers(memory, 0.0)[0]
+
+    assert graph_tier.findings == ()

@@ -38,6 +38,8 @@ OPERATIONS = "operations.jsonl"
 # queue.
 QUEUE_S = 5.0
 BATCH = 500
+# A journal grows with the memory; one of a million observations has 130 MB.
+MAX_JOURNAL_BYTES = 4 << 30
 # Others have the file of instructions itself.
 _FOLLOWS_NO_FILE = "json_extract(body, '$.evidence.instructions') IS NULL"
 MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
@@ -208,7 +210,7 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
 
 def conflict_markers(path: str) -> list[int]:
     """Return the numbers (from 1) of lines left by an unfinished git merge. Raises OSError."""
-    found = enumerate(files.lines_in(path), start=1)
+    found = enumerate(files.lines_in(path, MAX_JOURNAL_BYTES), start=1)
     return [number for number, line in found if line[:7] in MARKERS]
 
 

@@ -442,3 +442,29 @@ def test_words_in_a_list_are_found_as_the_text_they_were() -> None:
 
     assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())
     assert not sought.spans(json.dumps(["correct", "horses", "battery"]).encode())
+
+
+def test_words_are_purged_where_the_journal_is_larger_than_other_files_may_be(
+    world: World,
+) -> None:
+    memory = world.memory()
+    create(memory, entity("zoo", f"it has a {PLAIN}", "it has a gate"))
+    memory.flush()
+    path = Path(memory.journal_of("project"))
+    with path.open("ab") as file:
+        file.write((b" " * (1 << 20) + b"\n") * 9)
+
+    purge(memory, PLAIN)
+
+    assert PLAIN.encode() not in path.read_bytes()
+    assert observations_of(database(memory), "zoo") == ("it has a gate",)
+
+
+def test_words_are_found_in_a_few_of_thousands_of_texts(world: World) -> None:
+    memory = world.memory()
+    texts = [f"text {number}" for number in range(1200)]
+    create(memory, entity("zoo", *texts[:700], f"a {PLAIN} here", *texts[700:], f"{PLAIN}es"))
+
+    purge(memory, PLAIN)
+
+    assert observations_of(database(memory), "zoo") == (*texts, f"{PLAIN}es")

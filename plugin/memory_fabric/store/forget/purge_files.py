@@ -155,8 +155,11 @@ def is_in_user_text(path: str, sought: Sought) -> bool:
 
 def lines_with(path: str, target: PurgeTarget) -> int:
     """Count the lines of a file that hold purged text. Raises OSError."""
-    text = files.read_text(path) or ""
-    return sum(map(target.is_in, text.split("\n"))) if target.is_in(text) else 0
+    try:
+        with files.open_regular(path) as stream:  # a journal may be larger than other files
+            return sum(target.is_in(line.decode("utf-8", "replace")) for line in stream)
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def is_in(line: bytes, target: PurgeTarget) -> bool:

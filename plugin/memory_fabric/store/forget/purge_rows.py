@@ -6,9 +6,10 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
@@ -24,9 +25,12 @@ from memory_fabric.store.queues.ingest_queue import PURGED
 from memory_fabric.store.sqlite import as_address
 from memory_fabric.text import index_extra
 
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
 # Readers hold the write-ahead log only while they read.
 CHECKPOINT_S = 10.0
 BATCH = 500
+TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
 # The forms in which the injection ledger names a record, a turn, and an entity or its rows.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
@@ -78,7 +82,8 @@ def stated(c: sqlite3.Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     """
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
-    names = [name for (name,) in c.execute("SELECT name FROM entities") if target.asked.is_in(name)]
+    named = _holding(c.execute("SELECT name FROM entities"), 0, target.asked)
+    names = [name for (name,) in named]
     ids = [
         record.id
         for record, _ in records.find(c, "1", (), limit=-1)
@@ -86,11 +91,15 @@ def stated(c: sqlite3.Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     ]
     said = [
         {"entityName": name, "observations": [text]}
-        for name, text, record in c.execute(
-            "SELECT e.name, o.text, o.record FROM observations AS o "
-            "JOIN entities AS e ON e.id = o.entity"
+        for name, text, record in _holding(
+            c.execute(
+                "SELECT e.name, o.text, o.record FROM observations AS o "
+                "JOIN entities AS e ON e.id = o.entity"
+            ),
+            1,
+            target.asked,
         )
-        if target.asked.is_in(text) and name not in names and record not in ids
+        if name not in names and record not in ids
     ]
     return {"ids": ids, "entityNames": names, "deletions": said}
 
@@ -141,7 +150,7 @@ def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
     wide = target.asked.anywhere()
     return [
         table
-        for table, _, text, _ in cells(database.connection)
+        for table, _, text, _ in _holding(cells(database.connection), 2, wide)
         if len(wide.spans(_bytes(text))) > len(target.asked.spans(_bytes(text)))
     ]
 
@@ -173,7 +182,7 @@ def compact(database: Database) -> None:
 def bytes_held(database: Database, sought: Sought) -> Counter[str]:
     """Count the bytes that each table still holds; empty if there are none."""
     held: Counter[str] = Counter()
-    for table, _, text, _ in cells(database.connection):
+    for table, _, text, _ in _holding(cells(database.connection), 2, sought):
         held[table] += sum(end - start for start, end in sought.spans(_bytes(text)))
     return +held
 
@@ -228,6 +237,23 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
         return False
     finally:
         connection.close()
+
+
+def _holding(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
+    """Yield the rows whose text in that column holds what is sought.
+
+    Texts are searched some hundred at once: few hold it, and a search costs most at its start.
+    """
+    some: list[Row] = []
+    chars = 0
+    for row in chain(rows, (None,)):
+        if row is None or len(some) == TEXTS_AT_ONCE or chars > CHARS_AT_ONCE:
+            if sought.is_in("\n".join(one[column] for one in some)):
+                yield from (one for one in some if sought.is_in(one[column]))
+            some, chars = [], 0
+        if row is not None:
+            some.append(row)
+            chars += len(row[column])
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:

@@ -55,7 +55,7 @@ def findings(
     folders = dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user"))
     parts += [partial(_lines, folder) for folder in folders]
     journals = dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user"))
-    parts += [partial(_unreadable, path, repair.MAX_JOURNAL_BYTES) for path in journals]
+    parts += [partial(_unreadable, path, journal.MAX_JOURNAL_BYTES) for path in journals]
     parts.append(partial(_registered, memory.settings.home))
     for number, part in enumerate(parts):
         if progress is not None:

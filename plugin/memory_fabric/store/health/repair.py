@@ -13,7 +13,7 @@ from memory_fabric.errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from memory_fabric.store import backup, files, write
+from memory_fabric.store import backup, files, journal, write
 from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
 from memory_fabric.store.sqlite import sqlite3
@@ -31,7 +31,6 @@ FULL_TEXT = (
     *("entities_trigrams", "observations_trigrams"),
 )
 # A journal in home has only been written by this package, and may hold years of changes.
-MAX_JOURNAL_BYTES = 4 << 30
 
 
 def rebuild(
@@ -52,7 +51,7 @@ def rebuild(
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Apply the journal's operations that the database lacks; return (applied, unusable lines)."""
-    lines, bad = files.read_lines(journal_path, MAX_JOURNAL_BYTES)
+    lines, bad = files.read_lines(journal_path, journal.MAX_JOURNAL_BYTES)
     applied, refused = _replayed(db, lines, progress)
     with db.transaction() as connection:
         connection.execute("UPDATE operations SET journaled = 1")

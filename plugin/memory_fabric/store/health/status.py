@@ -259,7 +259,7 @@ def _age_s(line: dict[str, object], now_s: float) -> float:
 def _lines(path: str) -> Iterator[Finding]:
     """Yield findings for unreadable lines, and for those left by an unfinished git merge."""
     try:
-        _, bad = files.read_lines(path)
+        bad = files.invalid_lines(path, journal.MAX_JOURNAL_BYTES)
         marks = set(journal.conflict_markers(path)) if bad else set()
     except OSError as error:
         yield _unreadable(path, error)

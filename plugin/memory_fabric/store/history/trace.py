@@ -245,7 +245,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     known: set[str] = set()
     while known != names | ids:  # a merge adds former names of the entity
         known = names | ids
-        for change in _mentioning(memory, known):
+        for change in _mentioning(memory, ids, names):
             if change.id not in found and _concerns(change, ids, names):
                 found[change.id] = change
                 if change.kind == "merge" and change.payload["into"] in names:
@@ -253,9 +253,13 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     return changes.newest_first(found.values())
 
 
-def _mentioning(memory: Memory, needles: Iterable[str]) -> list[Change]:
-    """Return operations that may concern the names or ids; `_concerns` decides."""
-    patterns = [f"%{_escaped(needle)}%" for needle in sorted(needles)]
+def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
+    """Return operations that may concern the names or ids; `_concerns` decides.
+
+    A name is a whole string of their JSON, an id the end of one.
+    """
+    patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
+    patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
     one = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
     found = []
     for start in range(0, len(patterns), NEEDLES_AT_ONCE):
