@@ -137,10 +137,11 @@ def content(memory: Memory) -> dict[str, Any]:
 def exported(memory: Memory, folder: Path) -> list[Path]:
     """The pages of a memory, in a folder."""
     paths = []
-    for one in page_write.pages(memory):
-        path = folder / f"{one.name}.md"
-        path.write_bytes("".join(one.parts).encode())
-        paths.append(path)
+    with page_write.pages(memory) as written:
+        for one in written:
+            path = folder / f"{one.name}.md"
+            path.write_bytes("".join(one.parts).encode())
+            paths.append(path)
     return paths
 
 
@@ -395,3 +396,24 @@ def test_records_of_others_are_not_in_a_page(memory: Memory, tmp_path: Path) -> 
     (path, *_) = exported(memory, tmp_path)
 
     assert "Said by bob" not in path.read_text("utf-8")
+
+
+def test_a_page_has_nothing_of_what_changes_while_it_is_written(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_write, "LINES_AT_ONCE", 3)
+    other = opened(tmp_path)
+    more = {"entityName": "api", "contents": ["a late fact"]}
+    (path, *_) = exported(memory, tmp_path)
+    undisturbed = path.read_text("utf-8")
+
+    with page_write.pages(memory) as (page_, *_):
+        parts = [next(page_.parts)]
+        other.remember(Record("note", "Said late", confidence=0.9), USER)
+        other.write("add_observations", {"observations": [more]}, USER)
+        other.write("delete_entities", {"entityNames": ["Postgres"]}, USER)
+        parts += page_.parts
+
+    assert "".join(parts) == undisturbed
+    assert "Said late" in texts_of(memory)
+    other.close()

@@ -29,18 +29,12 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
         raise BadInput("--markdown", f"{folder} is not a folder.", remedy="Name a folder.")
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        written = page_write.pages(memory)
-        if memory.failures:
-            raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
-        written = [one for one in written if one.records or one.entities or one.relations]
-        files.make_folder(os.path.abspath(folder))
-        made: list[dict[str, Any]] = []
-        for one in written:
-            path = os.path.join(folder, f"{_file_name(one.name)}.md")
-            with progress.bar(f"Writing {path}", quiet=as_json) as tell:
-                write(path, _encoded(one, tell), force)
-            numbers = {n: getattr(one, n) for n in ("records", "entities", "relations")}
-            made.append({"name": one.name, "text": path, **numbers})
+        with page_write.pages(memory) as written:
+            if memory.failures:
+                raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
+            files.make_folder(os.path.abspath(folder))
+            filled = (one for one in written if one.records or one.entities or one.relations)
+            made = [_written(one, folder, force, quiet=as_json) for one in filled]
     if as_json:
         show.json_out({"pages": made, "left_out": page_write.LEFT_OUT})
         return 0
@@ -55,6 +49,15 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
         show.line(f"{row['text']}: {counts}")
     show.line(page_write.LEFT_OUT if made else "Nothing is remembered yet; no page was written.")
     return 0
+
+
+def _written(one: page_write.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
+    """Write a page; return its name, path and numbers."""
+    path = os.path.join(folder, f"{_file_name(one.name)}.md")
+    with progress.bar(f"Writing {path}", quiet=quiet) as tell:
+        write(path, _encoded(one, tell), force)
+    numbers = {n: getattr(one, n) for n in ("records", "entities", "relations")}
+    return {"name": one.name, "text": path, **numbers}
 
 
 def _encoded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import islice
 
 from memory_fabric.ids import short_id, timestamp
@@ -48,7 +49,7 @@ class Written(Value):
     """A page: the name of its file without ending, and its numbers of records and rows.
 
     `parts` are its lines, in parts of some thousand; they are read from the database as they are
-    asked for, once.
+    asked for, once, inside of `pages`.
     """
 
     name: str
@@ -65,9 +66,22 @@ class Written(Value):
         return 2 * rows_ // LINES_AT_ONCE + 1
 
 
-def pages(memory: Memory) -> list[Written]:
-    """Return the pages of the databases that can be read. Raises StoreUnavailable, OSError."""
-    return [_page(memory, database) for database in memory.databases()]
+@contextmanager
+def pages(memory: Memory) -> Iterator[list[Written]]:
+    """Give the pages of the databases that can be read, until the end of the `with` block.
+
+    Each is read in one transaction: what others change meanwhile is not in it. Raises
+    StoreUnavailable, OSError.
+    """
+    databases = memory.databases()
+    try:
+        for database in databases:
+            database.rows("BEGIN")
+        yield [_page(memory, database) for database in databases]
+    finally:
+        for database in databases:
+            if database.connection.in_transaction:
+                database.rows("ROLLBACK")
 
 
 def page_name(name: str) -> str:
