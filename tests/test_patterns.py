@@ -64,6 +64,29 @@ def test_what_cannot_be_taken_is_compiled_anew(tmp_path: Path, kind: str) -> Non
     assert matched(kept) == "('WÉ', 'Redis', True)"
 
 
+@pytest.mark.parametrize("kind", ["fewer parts", "code", "bytes of code", "a number", "flags"])
+def test_an_expression_that_was_saved_damaged_is_compiled_and_saved_anew(
+    tmp_path: Path, kind: str
+) -> None:
+    kept = tmp_path / "kept"
+    matched(kept)
+    made_by, found = marshal.loads(kept.read_bytes())
+    ((key, (flags, words, *rest)),) = found.items()
+    parts = {
+        "fewer parts": (flags, words),
+        "code": (flags, b"\xff" * len(words), *rest),
+        "bytes of code": (flags, words[:-1], *rest),
+        "a number": 1,
+        "flags": (1 << 80, words, *rest),
+    }[kind]
+    kept.write_bytes(marshal.dumps((made_by, {key: parts})))
+
+    first, second = matched(kept), matched(kept)
+
+    assert first == "('WÉ', 'Redis', True)"
+    assert second == "('WÉ', 'Redis', False)"
+
+
 @pytest.mark.parametrize("flags", [0, IGNORECASE, DOTALL])
 @pytest.mark.parametrize("expression", [polarity._LEFT, polarity._DENIED, polarity._CLAUSES])
 def test_a_taken_expression_is_the_one_that_the_package_compiles(

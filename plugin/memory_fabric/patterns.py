@@ -67,7 +67,13 @@ def _made(key: Key) -> re.Pattern[str]:
     if _KEPT is None:
         _take()
     parts = (_KEPT or {}).get(key)
-    return _compiled(key) if parts is None else _pattern_of(key[0], parts)
+    if parts is None:
+        return _compiled(key)
+    try:
+        return _pattern_of(key[0], parts)
+    # a damaged file: `keep` saves it anew
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return _compiled(key)
 
 
 def _compiled(key: Key) -> re.Pattern[str]:
