@@ -71,7 +71,7 @@ def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
 
 
 def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
-    create(memory, entity("café", "naïve_words and Größe, 日本語"))
+    create(memory, entity("café", "naïve_words and Größe, 日本語", "a\0word behind NUL"))
     turn = {"id": "t", "session": "s", "role": "user", "text": "Said so", "created_at": "2026"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
 

@@ -75,7 +75,7 @@ def _has_samples(database: Database, table: str) -> bool:
     """Return True if a word of each sampled text leads to its row."""
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
     for number, text in _samples(database, table):
-        words = _WORD.findall(text)
+        words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end
         if not words:
             continue
         word = max(words, key=len)
