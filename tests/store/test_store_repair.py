@@ -12,6 +12,7 @@ import pytest
 from memory_fabric.store import backup, database, files, graph
 from memory_fabric.store.health import repair, status
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.sharing import location
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, entity, names, pagination
 from store.support import database as opened
@@ -254,3 +255,20 @@ def test_a_journal_of_a_large_memory_is_read_by_the_status(tmp_path: Path) -> No
     graph_tier = status.tiers(memory, 0.0)[0]
 
     assert graph_tier.findings == ()
+
+
+def test_a_projects_journal_is_read_only_as_far_as_a_file_of_others(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("api", "is here"))
+    memory.flush()
+    path = location.journal_file(memory)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(b"<<<<<<< ours\n")
+        file.truncate(files.MAX_LINES_BYTES + 1)
+
+    local_tier = status.tiers(memory, 0.0)[1]
+
+    reasons = [finding.reason for finding in local_tier.findings if path in finding.reason]
+    assert len(reasons) == 1
+    assert "is larger than" in reasons[0]

@@ -38,7 +38,8 @@ OPERATIONS = "operations.jsonl"
 # queue.
 QUEUE_S = 5.0
 BATCH = 500
-# A journal grows with the memory; one of a million observations has 130 MB.
+# A journal in home has only been written by this package, and grows with the memory: one of a
+# million observations has 130 MB.
 MAX_JOURNAL_BYTES = 4 << 30
 # Others have the file of instructions itself.
 _FOLLOWS_NO_FILE = "json_extract(body, '$.evidence.instructions') IS NULL"
@@ -208,9 +209,9 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
     return [row[0] for row in known if row[0] not in there]
 
 
-def conflict_markers(path: str) -> list[int]:
+def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[int]:
     """Return the numbers (from 1) of lines left by an unfinished git merge. Raises OSError."""
-    found = enumerate(files.lines_in(path, MAX_JOURNAL_BYTES), start=1)
+    found = enumerate(files.lines_in(path, max_bytes), start=1)
     return [number for number, line in found if line[:7] in MARKERS]
 
 

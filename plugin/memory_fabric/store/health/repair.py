@@ -30,7 +30,6 @@ FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
     *("entities_trigrams", "observations_trigrams"),
 )
-# A journal in home has only been written by this package, and may hold years of changes.
 
 
 def rebuild(

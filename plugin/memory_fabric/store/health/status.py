@@ -122,7 +122,7 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
                 Finding(DEGRADED, f"{database.path} cannot be written.", "Check its permissions.")
             )
     for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
-        findings += _lines(path)
+        findings += _lines(path, journal.MAX_JOURNAL_BYTES)
     folders = _queue_folders(memory)
     newest = _backup(databases, now_s)
     if newest is not None and newest.sound is False:
@@ -256,11 +256,11 @@ def _age_s(line: dict[str, object], now_s: float) -> float:
         return 0.0
 
 
-def _lines(path: str) -> Iterator[Finding]:
+def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Finding]:
     """Yield findings for unreadable lines, and for those left by an unfinished git merge."""
     try:
-        bad = files.invalid_lines(path, journal.MAX_JOURNAL_BYTES)
-        marks = set(journal.conflict_markers(path)) if bad else set()
+        bad = files.invalid_lines(path, max_bytes)
+        marks = set(journal.conflict_markers(path, max_bytes)) if bad else set()
     except OSError as error:
         yield _unreadable(path, error)
         return
