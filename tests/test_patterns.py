@@ -64,22 +64,27 @@ def test_what_cannot_be_taken_is_compiled_anew(tmp_path: Path, kind: str) -> Non
     assert matched(kept) == "('WÉ', 'Redis', True)"
 
 
-@pytest.mark.parametrize("kind", ["fewer parts", "code", "bytes of code", "a number", "flags"])
+@pytest.mark.parametrize(
+    "kind", ["fewer parts", "code", "bytes of code", "a number", "flags", "cut", "another form"]
+)
 def test_an_expression_that_was_saved_damaged_is_compiled_and_saved_anew(
     tmp_path: Path, kind: str
 ) -> None:
     kept = tmp_path / "kept"
     matched(kept)
     made_by, found = marshal.loads(kept.read_bytes())
-    ((key, (flags, words, *rest)),) = found.items()
-    parts = {
-        "fewer parts": (flags, words),
-        "code": (flags, b"\xff" * len(words), *rest),
-        "bytes of code": (flags, words[:-1], *rest),
-        "a number": 1,
-        "flags": (1 << 80, words, *rest),
+    ((key, saved),) = found.items()
+    flags, words, *rest = marshal.loads(saved)
+    damaged = {
+        "fewer parts": marshal.dumps((flags, words)),
+        "code": marshal.dumps((flags, b"\xff" * len(words), *rest)),
+        "bytes of code": marshal.dumps((flags, words[:-1], *rest)),
+        "a number": marshal.dumps(1),
+        "flags": marshal.dumps((1 << 80, words, *rest)),
+        "cut": saved[:-9],
+        "another form": (flags, words, *rest),
     }[kind]
-    kept.write_bytes(marshal.dumps((made_by, {key: parts})))
+    kept.write_bytes(marshal.dumps((made_by, {key: damaged})))
 
     first, second = matched(kept), matched(kept)
 

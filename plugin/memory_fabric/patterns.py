@@ -66,18 +66,21 @@ def keep() -> None:
 def _made(key: Key) -> re.Pattern[str]:
     if _KEPT is None:
         _take()
-    parts = (_KEPT or {}).get(key)
-    if parts is None:
+    saved = (_KEPT or {}).get(key)
+    if saved is None:
         return _compiled(key)
+    from marshal import loads
+
     try:
-        return _pattern_of(key[0], parts)
+        return _pattern_of(key[0], loads(saved))
     # a damaged file: `keep` saves it anew
-    except (TypeError, ValueError, RuntimeError, OverflowError):
+    except (EOFError, TypeError, ValueError, RuntimeError, OverflowError):
         return _compiled(key)
 
 
 def _compiled(key: Key) -> re.Pattern[str]:
     import re  # late: only for an expression that was not saved
+    from marshal import dumps
 
     expression, flags = key
     try:
@@ -93,7 +96,7 @@ def _compiled(key: Key) -> re.Pattern[str]:
     # an interpreter with different internals
     except (AttributeError, KeyError, TypeError, OverflowError):
         return re.compile(expression, flags)
-    _new[key] = parts
+    _new[key] = dumps(parts)
     return found
 
 
@@ -111,8 +114,11 @@ def _take() -> None:
     _KEPT = _kept()
 
 
-def _kept() -> Mapping[Key, Any]:
-    """Return the patterns that earlier processes of the same interpreter saved."""
+def _kept() -> Mapping[Key, bytes]:
+    """Return the patterns that earlier processes of the same interpreter saved.
+
+    The parts of each are marshalled by themselves: a hook needs few of them.
+    """
     from marshal import loads
 
     try:
@@ -151,5 +157,5 @@ def _made_by() -> tuple[str, int]:
 _FILE = ((__spec__ and __spec__.cached) or "").removesuffix(".pyc")
 _FILE = _FILE and f"{_FILE}.marshal"
 _COMPILED = Memo(_made, 4096)
-_KEPT: Mapping[Key, Any] | None = None
-_new: dict[Key, Any] = {}
+_KEPT: Mapping[Key, bytes] | None = None
+_new: dict[Key, bytes] = {}
