@@ -10,17 +10,16 @@ from __future__ import annotations
 import ast
 import os
 import random
-import re
 import sysconfig
 from collections.abc import Iterator
 from typing import NamedTuple
+
+import prose
 
 # Folders of the standard library that hold tests, copies of packages or generated tables.
 LEFT_OUT = frozenset(
     ("test", "tests", "site-packages", "idlelib", "encodings", "lib2to3", "pydoc_data")
 )
-# Characters of a sentence.
-MIN_CHARS, MAX_CHARS = 24, 240
 
 PEOPLE = "Amira Bruno Chen Dilara Emeka Freya Goran Hanna Ines Jonas Kofi Lena Mateo Nadia".split()
 PLACES = (
@@ -37,8 +36,6 @@ FRAMES = (
     "{said} See {name}, line {number}.",
     "{said} The {place} service needs this for case {number}.",
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
-_SPACE = re.compile(r"\s+")
 
 
 class Prose(NamedTuple):
@@ -62,7 +59,6 @@ class Prose(NamedTuple):
 def read_prose() -> Prose:
     """The prose of this interpreter's standard library, in the order of its files."""
     root = sysconfig.get_path("stdlib")
-    sentences: dict[str, None] = {}
     names: dict[str, str] = {}
     for path in _files(root):
         parts = path[len(root) + 1 :].removesuffix(".py").split(os.sep)
@@ -71,10 +67,9 @@ def read_prose() -> Prose:
                 tree = ast.parse(file.read())
             except SyntaxError:
                 continue
-        for name, kind, text in _described(tree, ".".join(parts).removesuffix(".__init__")):
+        for name, kind in _described(tree, ".".join(parts).removesuffix(".__init__")):
             names.setdefault(name, kind)
-            sentences.update(dict.fromkeys(_sentences(text)))
-    return Prose(tuple(sentences), tuple(names.items()))
+    return Prose(prose.sentences(), tuple(names.items()))
 
 
 def _files(root: str) -> Iterator[str]:
@@ -85,22 +80,12 @@ def _files(root: str) -> Iterator[str]:
                 yield os.path.join(folder, name)
 
 
-def _described(node: ast.AST, name: str) -> Iterator[tuple[str, str, str]]:
-    """A module's, class's or function's name, kind and docstring, and those of its parts."""
+def _described(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+    """A module's, class's or function's name and kind, and those of its parts."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     if isinstance(node, documented):
         kind = {ast.Module: "module", ast.ClassDef: "class"}.get(type(node), "function")
-        yield name, kind, ast.get_docstring(node) or ""
+        yield name, kind
         for part in node.body:
             if isinstance(part, documented[1:]):
                 yield from _described(part, f"{name}.{part.name}")
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a docstring's paragraphs; tables and examples are left out."""
-    for paragraph in text.split("\n\n"):
-        if ">>>" in paragraph or "  " in paragraph.strip().replace("\n", ""):
-            continue
-        for sentence in _SENTENCE_END.split(_SPACE.sub(" ", paragraph).strip()):
-            if MIN_CHARS <= len(sentence) <= MAX_CHARS and sentence.count(" ") > 3:
-                yield sentence

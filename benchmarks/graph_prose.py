@@ -6,14 +6,12 @@ the word frequencies of the docstrings. The same seed and Python give the same t
 
 from __future__ import annotations
 
-import glob
-import os
 import random
-import re
-import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
+
+import prose
 
 LEAST_CHARS, MOST_CHARS = 60, 200
 # A docstring with fewer words holds no sentence.
@@ -26,9 +24,6 @@ FUNCTION_WORDS = frozenset(
     that their them then there these they this those through under used uses using very were what
     when where whether which while will with within without would your""".split()
 )
-# Nearly every text in three quotes is a docstring; to parse the whole library takes ten seconds.
-DOCSTRING = re.compile('"""(.+?)"""', re.DOTALL)
-BREAK = re.compile(r"\n\s*\n|(?<=[.!?:])\s+(?=[A-Z])")
 SIGNS = ".,;:!?()[]{}<>\"'`*"
 
 
@@ -117,22 +112,10 @@ def _chain() -> tuple[list[tuple[str, str]], dict[tuple[str, str], list[str]]]:
 
 
 def _sentences() -> Iterable[list[str]]:
-    folder = sysconfig.get_path("stdlib")
-    paths = sorted(glob.glob(os.path.join(folder, "*.py")))
-    paths += sorted(glob.glob(os.path.join(folder, "[a-z]*", "*.py")))
-    for path in paths:
-        if "packages" in path or f"{os.sep}test" in path or "idlelib" in path:
-            continue
-        for text in _docstrings(path):
-            for part in BREAK.split(text):
-                words = part.split()
-                if len(words) >= LEAST_WORDS and _is_prose(words):
-                    yield words
-
-
-def _docstrings(path: str) -> Iterable[str]:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return DOCSTRING.findall(file.read())
+    for sentence in prose.sentences():
+        words = sentence.split()
+        if len(words) >= LEAST_WORDS and _is_prose(words):
+            yield words
 
 
 def _is_prose(words: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ from memory_fabric.models import Entity, Operation, Provenance, Record, Relation
 from memory_fabric.store import backup, graph, journal, records, write
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.health import repair
+from memory_fabric.store.operations import inverses
 from thorough import examples
 
 NAMES = st.sampled_from(["api", "Redis", "redis", "cursor-pagination", "cursor_pagination", "Ann"])
@@ -103,7 +104,7 @@ def databases(count: int) -> Iterator[list[Database]]:
 
 
 def done(db: Database, kind: str, payload: Mapping[str, Any], at: str) -> list[dict[str, Any]]:
-    """Apply one operation; returns its inverse as the database keeps it."""
+    """Apply one operation; returns its inverse as the database has it."""
     by = Provenance("mcp", trust="tool", session="s9", at=at)
     operation = Operation(new_id(), kind, write.cleaned(payload), by)
     try:
@@ -111,14 +112,12 @@ def done(db: Database, kind: str, payload: Mapping[str, Any], at: str) -> list[d
         write.apply(db, operation)
     except NotFound:
         return []
-    row = db.row("SELECT inverse FROM operations WHERE id = ?", (operation.id,))
+    row = db.row("SELECT payload, inverse FROM operations WHERE id = ?", (operation.id,))
     if row is None:  # a record that was only read again: nothing to log, for nothing has changed
         assert kind == "remember"
         assert seen(db) == before
         return []
-    inverse = json.loads(row[0])
-    assert isinstance(inverse, list)
-    return inverse
+    return inverses.read(kind, json.loads(row[0]), row[1])
 
 
 def seen(db: Database) -> tuple[Any, ...]:
