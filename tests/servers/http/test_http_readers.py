@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,8 +13,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from cli.shell import Shell
+from memory_fabric.config import read_settings
+from memory_fabric.servers.http.readers.pool import ReaderPool
 from servers.http.http_server import GIVE_UP_S, Reply, Serving, serving
 
 RECALL, ASKED = "/v1/memory/recall", "/v1/memory/recall?q=which+pagination+do+the+orders+use"
@@ -32,8 +37,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 def server(shell: Shell) -> Iterator[Serving]:
     """A server whose two readers run."""
     with serving(shell, "--workers", "2") as found, ThreadPoolExecutor(4) as clients:
-        while len(readers_of(found.process.pid)) < 2 or None in map(started, readers(found)):
+        while len(readers(found)) < 2 or not all(map(waits, readers(found))):
             ask(found, clients, 4)
+        ask(found, clients, 4)  # the server has read that they are ready
         yield found
 
 
@@ -62,13 +68,14 @@ def command_of(process: int) -> str:
         return ""
 
 
-def started(reader: int) -> str | None:
-    """Return the state of a reader that has opened the memory."""
+def waits(reader: int) -> bool:
+    """True if a reader has opened the memory, and waits for a question on its standard input."""
     try:
         opened = [os.readlink(one) for one in Path(f"/proc/{reader}/fd").iterdir()]
+        call = Path(f"/proc/{reader}/syscall").read_text().split()
     except OSError:
-        return None
-    return "open" if any(path.endswith("graph.db") for path in opened) else None
+        return False
+    return any(path.endswith("graph.db") for path in opened) and call[1:2] == ["0x0"]
 
 
 def ask(server: Serving, clients: ThreadPoolExecutor, number: int) -> list[Reply]:
@@ -147,6 +154,7 @@ def test_a_change_by_the_server_is_seen_by_every_reader_at_once(
 def test_errors_of_a_question_are_those_of_one_process(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
+    before = readers(server)
     wrong = [clients.submit(server.get, f"{RECALL}?limit=0&q=x") for _ in range(4)]
     locked = [clients.submit(server.get, ASKED, key="none") for _ in range(4)]
 
@@ -154,6 +162,38 @@ def test_errors_of_a_question_are_those_of_one_process(
         (400, "limit")
     }
     assert {one.result().status for one in locked} == {401}
+    assert readers(server) == before
+
+
+def test_a_reader_that_hangs_is_ended_and_the_question_refused(tmp_path: Path) -> None:
+    hanging = (
+        "import sys; sys.path[:] = sys.argv[1:]; from memory_fabric.servers.http.readers import "
+        "frames as f; read = sys.stdin.buffer; f.read(read); "
+        "sys.stdout.buffer.write(f.packed('ready')); sys.stdout.flush(); f.read(read); f.read(read)"
+    )
+    command = (sys.executable, "-I", "-c", hanging, *filter(None, sys.path))
+    settings = read_settings({"HOME": str(tmp_path)}, {})
+    scope = {"type": "http", "method": "GET", "path": RECALL, "query_string": b"", "headers": []}
+
+    async def asked() -> list[int]:
+        pool = ReaderPool(settings, 2, command=command, first_pause_s=60.0, answer_s=0.5)
+        begun = asyncio.Event()
+
+        async def inside(_: Request) -> Response:
+            begun.set()
+            while not pool._running:
+                await asyncio.sleep(0)
+            return Response(status_code=204)
+
+        handle = pool.shared(inside)
+        first = asyncio.create_task(handle(Request(scope)))
+        await begun.wait()
+        second = await handle(Request(scope))
+        third = await handle(Request(scope))
+        await pool.end()
+        return [(await first).status_code, second.status_code, third.status_code]
+
+    assert asyncio.run(asked()) == [204, 204, 503]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

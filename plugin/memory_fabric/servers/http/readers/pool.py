@@ -35,6 +35,8 @@ ATTEMPTS = 2
 # After an end that was too soon, each pause is twice the last one.
 FIRST_PAUSE_S, MOST_PAUSE_S, LONG_S = 0.5, 60.0, 30.0
 END_GRACE_S = 1.0
+# A reader that has not answered by then is ended: it was stopped, or its disk hangs.
+ANSWER_S = 30.0
 STREAM_BYTES = 1 << 20
 # The modules are found where this process found them.
 _START = (
@@ -58,9 +60,11 @@ class ReaderPool:
         only_served: bool = False,
         command: Sequence[str] = (),
         first_pause_s: float = FIRST_PAUSE_S,
+        answer_s: float = ANSWER_S,
     ) -> None:
         self._given = given_to(settings, only_served=only_served)
         self._number, self._first_pause_s = number if number > 1 else 0, first_pause_s
+        self._answer_s = answer_s
         cache = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
         paths = json.dumps([path for path in sys.path if path])
         self._command = command or (sys.executable, "-I", *cache, "-c", _START, paths)
@@ -170,7 +174,7 @@ class ReaderPool:
             )
         except OSError as error:
             return str(error)
-        reader = Reader(process)
+        reader = Reader(process, self._answer_s)
         try:
             with suppress(ReaderEnded):
                 await reader.begin(self._given)
@@ -195,8 +199,8 @@ class ReaderPool:
 class Reader:
     """A process with its pipes."""
 
-    def __init__(self, process: Process) -> None:
-        self.process = process
+    def __init__(self, process: Process, answer_s: float) -> None:
+        self.process, self._answer_s = process, answer_s
 
     async def begin(self, given: bytes) -> None:
         """Give it the settings, and wait until it can answer. Raises ReaderEnded."""
@@ -219,9 +223,11 @@ class Reader:
     async def _sent(self, frame: bytes) -> Any:
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
-            self.process.stdin.write(frame)
-            await self.process.stdin.drain()
-            return await frames.receive(self.process.stdout)
+            async with asyncio.timeout(self._answer_s):
+                self.process.stdin.write(frame)
+                await self.process.stdin.drain()
+                return await frames.receive(self.process.stdout)
+        # OSError: among them the TimeoutError of a reader that hangs.
         except (OSError, asyncio.IncompleteReadError, ValueError, EOFError) as error:
             with suppress(ProcessLookupError):
                 self.process.kill()

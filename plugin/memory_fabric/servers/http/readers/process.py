@@ -63,7 +63,9 @@ def main() -> None:
         _tell(answers, READY)
         while (asked := frames.read(requests)) is not None:
             response = runner.run(_answer(handlers, *asked))
-            _tell(answers, (response.status_code, response.raw_headers, bytes(response.body)))
+            # A status is a number with a name in Starlette's answers to errors; marshal has none.
+            status = int(response.status_code)
+            _tell(answers, (status, response.raw_headers, bytes(response.body)))
     stores.close(CLOSE_GRACE_S)
     store.close(CLOSE_GRACE_S)
 
