@@ -11,7 +11,7 @@ try:
     sys.path.append(os.path.join(root, "plugin"))
     from memory_fabric import compiled_modules
 
-    compiled_modules.use(os.path.join(root, "plugin"))
+    compiled_modules.use(os.path.join(root, "plugin"), compiled_modules.EVERY_EVENT)
     from memory_fabric.dispatcher import main
 
     main()

@@ -26,7 +26,9 @@ class Memo(dict["Any", "Any"]):
         return answer
 
 
-class _Cached(dict["tuple[Any, ...]", "Any"]):
+class Cached(dict["tuple[Any, ...]", "Any"]):
+    """A function whose results are kept for ever; its arguments are given by their place."""
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.function = function
@@ -46,4 +48,4 @@ if TYPE_CHECKING:
     cached = cache
 else:
     # As functools.cache, for positional arguments.
-    cached = _Cached
+    cached = Cached

@@ -28,5 +28,10 @@ def start(module: str, environ: Mapping[str, str]) -> int:
     user can read. Standard streams are /dev/null. Raises OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    command = [sys.executable, "-I", "-S", "-c", program(module), folder]
+    command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]
     return processes.start_detached(command, environ)
+
+
+def cache_options() -> list[str]:
+    """Return Python's options for the folder of compiled files, where it is not the usual one."""
+    return ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []

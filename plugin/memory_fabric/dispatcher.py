@@ -6,11 +6,11 @@ nothing, and the log has a line about it.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
 
+from memory_fabric import compiled_modules
 from memory_fabric.client import CLAUDE_CODE, key_of
 from memory_fabric.config import TIES
 from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
@@ -187,7 +187,6 @@ class Outcome(Value):
 
 def main() -> None:
     """Answer the event on stdin and exit at once, always with status 0."""
-    gc.disable()  # the process ends before a reference cycle could matter
     try:
         _serve(os.environ)
         patterns = sys.modules.get("memory_fabric.patterns")
@@ -264,6 +263,8 @@ def _answer(
             return Outcome(log=log)
     if event.name not in HANDLERS:
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
+    if HANDLERS[event.name].recalls:
+        compiled_modules.load_together(compiled_modules.RECALLS)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
         # Memory that is off for this process only, or until config.toml is corrected, is not noted.

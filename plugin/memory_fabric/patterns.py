@@ -58,7 +58,7 @@ def keep() -> None:
     from marshal import dumps
 
     try:
-        _write(_FILE, dumps((_made_by(), kept)))
+        write(_FILE, dumps((_made_by(), kept)))
     except OSError:
         return  # as with a `.pyc`: the next process compiles them again
 
@@ -133,8 +133,8 @@ def _content(path: str) -> bytes:
         return file.read(MAX_KEPT_BYTES)
 
 
-def _write(path: str, data: bytes) -> None:
-    """Write the file for its owner only, whole or not at all."""
+def write(path: str, data: bytes) -> None:
+    """Write a compiled file, for its owner only, whole or not at all. Raises OSError."""
     beside = f"{path}.{os.getpid()}"
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -362,11 +362,8 @@ def without_injected(text: str) -> str:
     """Remove this plugin's own blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    from memory_fabric.patterns import (
-        DOTALL,
-        IGNORECASE,
-        pattern,
-    )  # late: few texts hold such a tag
+    # late: few texts hold such a tag
+    from memory_fabric.patterns import DOTALL, IGNORECASE, pattern
 
     block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
     return pattern(block, DOTALL | IGNORECASE).sub(" ", text)

@@ -70,6 +70,7 @@ class HookRunner:
             "CLAUDE_PROJECT_DIR": str(self.project),
             "CLAUDE_PLUGIN_ROOT": str(root),
             "CLAUDE_PLUGIN_DATA": str(self.data),
+            "MEMORY_FABRIC_AHEAD": "1",  # nothing is compiled beside a test
         }
         self._look_installed()
 

@@ -46,6 +46,8 @@ ALLOWED = {
     "semantic/weights.py": INSTALLER,
     "compiled_modules.py": "compiled modules of the package itself",
     "patterns.py": "compiled expressions of the package itself",
+    "compile_ahead.py": "sources of the package itself",
+    "setup/compiling.py": "marks beside the compiled modules of the package itself, no links",
     "team/server/migrate.py": "the schema, a part of the package itself",
     "viewer/page.py": "assets of the package itself",
     "cli/doctor/canary.py": DEMONSTRATION,

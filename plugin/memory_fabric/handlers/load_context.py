@@ -70,7 +70,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         texts += [notice_texts.welcome(memory.settings, local), past]
     texts.append(_week(event, memory))
     notice = " · ".join(part for part in texts if part)
-    return block.reply._replace(notice=notice)
+    receipts = (*block.reply.receipts, _compile)
+    return block.reply._replace(notice=notice, receipts=receipts)
+
+
+def _compile() -> None:
+    from memory_fabric.setup import compiling  # late: after the reply is out
+
+    compiling.start_when_due(os.environ)
 
 
 class Block(Value):

@@ -218,6 +218,12 @@ def shapes_in(text: str) -> Iterable[re.Pattern[str]]:
     return found
 
 
+def every_shape() -> list[str]:
+    """Return the expressions that `shapes_in` chooses from, and those of values beside a name."""
+    beside = [_BESIDE.format(names=names, value=value) for names, _, value in (*NAMED, *BESIDE)]
+    return [*(s for _, s in _PIECES), *(s + _REST for _, s in _ISSUED), *beside]
+
+
 def is_object_id(value: str) -> bool:
     """True for the id of a thing in an account, by its prefix: `req_…`, `cus_…`."""
     return bool(_compiled(rf"(?:{_OBJECTS})[_-]").match(value))

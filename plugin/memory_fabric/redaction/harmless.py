@@ -25,7 +25,7 @@ _HEADS = (
     "TU0AK|Qk0|AGFzbQ|PD94bWw|PCFET0NU|PGh0bWw|TVqQ|f0VMR|yv66vg|KLUv/|N3q8r|/Td6WFo|QlpoO|UmFyIR|"
     "GkXfo|T2dnUw|SUQz|//uQ|AAAA[A-Z]G[Z0-9]0eX|ZkxhQ|MThcb|e1xydGY|QVJST1|UEFSMQ|U1FMaXRl|Q0lJ"
 )
-_ALWAYS: tuple[tuple[str, str], ...] = (
+ALWAYS: tuple[tuple[str, str], ...] = (
     # Encrypted: of no use without a key that is elsewhere.
     ("enc[ enc(", r"\bENC(?:\[[^\]\n]{1,4000}\]|\([A-Za-z0-9+/=]{8,4000}\))"),
     ("$ansible_vault", r"\$ANSIBLE_VAULT;[^\s\\]{1,80}(?:(?:\s|\\n|[\"'+,]){1,20}[0-9a-f]{6,200}){0,2000}"),
@@ -83,7 +83,7 @@ _ALWAYS: tuple[tuple[str, str], ...] = (
 # So long is the longest word, at least, of a text that holds a form with these pieces.
 _LEAST_CHARS = {"": 24, "ag": 60, "hq": 60, "ciq cik": 60, "mi mc mf mh": 24}
 _FORMS = tuple(
-    (tuple(pieces.split()) or ("",), _LEAST_CHARS.get(pieces, 0), form) for pieces, form in _ALWAYS
+    (tuple(pieces.split()) or ("",), _LEAST_CHARS.get(pieces, 0), form) for pieces, form in ALWAYS
 )
 _ID = (
     r"(?:request|req|trace|span|parent|correlation|transaction|txn|event|message|msg|change|build|job|"
