@@ -186,7 +186,7 @@ def test_a_reader_that_hangs_is_ended_and_the_question_refused(tmp_path: Path) -
             return Response(status_code=204)
 
         handle = pool.shared(inside)
-        first = asyncio.create_task(handle(Request(scope)))
+        first = asyncio.ensure_future(handle(Request(scope)))
         await begun.wait()
         second = await handle(Request(scope))
         third = await handle(Request(scope))
