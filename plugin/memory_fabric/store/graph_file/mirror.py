@@ -13,15 +13,27 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Graph, Operation, Provenance
-from memory_fabric.store import backup, files, graph
+from memory_fabric.models import Operation, Provenance
+from memory_fabric.store import backup, files
 from memory_fabric.store.database import translated
-from memory_fabric.store.graph_file import exchange, file_content, own_writes, sync_state
+from memory_fabric.store.graph_file import (
+    exchange,
+    file_content,
+    own_writes,
+    sync_state,
+    whole_file,
+)
 from memory_fabric.store.graph_file.file_content import UNSEEN
 from memory_fabric.store.graph_file.file_content import signature as _signature
-from memory_fabric.store.graph_file.line_edits import Agreed, can_be_appended, edited, edits_since
+from memory_fabric.store.graph_file.line_edits import (
+    Agreed,
+    can_be_appended,
+    edited,
+    edits_since,
+    is_of_lines,
+)
 from memory_fabric.store.graph_file.merge_external import merge_changes
-from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, mark_of
+from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, digest_of, mark_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import file_locations, sync
@@ -212,6 +224,8 @@ class Mirror:
             return None
         old, new, marks = found.edits.replaced, found.edits.new, found.edits.marks
         content = file_content.read(self.path)
+        if not is_of_lines(content):
+            return None
         is_appended = can_be_appended(content, found.edits)
         whole = b"" if is_appended else edited(content, found.edits)
         if whole is None:
@@ -237,17 +251,17 @@ class Mirror:
         """Write the database's content to the file; return False if the file changed meanwhile."""
         db = _database(memory)
         state = sync_state.state_of(db) or NOTHING
-        held, seq, operation = _snapshot(db)
+        held, seq, operation = whole_file.snapshot(db)
         before = sync_state.load_lines(self.home, state)
-        lines, marked = self._rendered(held, before, is_gone)
-        digest = _digest_of(lines)
+        lines, marked = whole_file.rendered(held, self._lines(), before, is_gone)
+        digest = digest_of(lines)
         # The state is saved first, under the digest of the new content: if this process dies before
         # the end, the next one recognizes that content as its own.
         after = State(None, digest, seq, operation)
         after = sync_state.save_lines(self.home, after, marked)
         written = _signature(self.path)
         if digest != state.digest:
-            self._note_own(db, _of_graph(before), _of_graph(marked))
+            self._note_own(db, filter(None, before.values()), filter(None, marked.values()))
             replaced = self._written(exchange.content_of(lines), state)
             if replaced is None:
                 return False
@@ -276,32 +290,6 @@ class Mirror:
         # If others have replaced it already, it is read at the next check.
         self._seen = signature
         sync_state.agree(db, self.home, state._replace(signature=signature))
-
-    def _rendered(self, held: Graph, before: Marked, is_gone: Test) -> tuple[list[bytes], Marked]:
-        """Return the lines of the new file, and their digests.
-
-        Entities and relations keep the order of the database. Lines of another kind stay in front
-        if they were there, else they move to the end; purged lines are dropped.
-        """
-        plain = exchange.graph_lines(held)
-        odd: dict[bytes, bytes] = {}
-        front: list[bytes] = []
-        back: list[bytes] = []
-        wanted = set(plain)
-        graph_began = False
-        for line in self._lines():
-            cleaned = before.get(mark_of(line), b"")
-            graph_began = graph_began or bool(cleaned)
-            if is_gone(line):
-                continue
-            if cleaned in wanted and line != cleaned:
-                odd.setdefault(cleaned, line)
-            elif not cleaned and _is_of_another_kind(line):
-                (back if graph_began else front).append(line)
-        lines = [*front, *(odd.get(line, line) for line in plain), *back]
-        marked = {mark_of(line): b"" for line in (*front, *back)}
-        marked |= {mark_of(odd.get(line, line)): line for line in plain}
-        return lines, marked
 
     def _merge_file(self, memory: AnyMemory) -> None:
         """Update the database with the changes that others made to the file."""
@@ -377,7 +365,7 @@ class Mirror:
             return False
         content = file_content.read(self.path)
         rest = file_content.missing(content, size, pending[1])
-        if not rest or _digest_of(exchange.lines_of(content[:size])) != state.digest:
+        if not rest or digest_of(exchange.lines_of(content[:size])) != state.digest:
             return False
         return file_content.append_bytes(self.path, seen, rest) is not None
 
@@ -427,7 +415,7 @@ class Mirror:
             yield line
 
     def _digest(self) -> str:
-        return _digest_of(self._lines())
+        return digest_of(self._lines())
 
     def _report_once(self, sentence: str) -> None:
         if sentence not in self._reported:
@@ -463,10 +451,6 @@ def _agreed(memory: AnyMemory) -> State | None:
     return sync_state.state_of(db) if db else None
 
 
-def _of_graph(lines: Marked) -> list[bytes]:
-    return [line for line in lines.values() if line]
-
-
 def _said_by(settings: Settings) -> Provenance:
     return Provenance(
         source="import",
@@ -486,32 +470,3 @@ def _must_be_writable(path: str) -> None:
 def _reason(error: OSError) -> str:
     """Return the error's reason without its path, which may be that of a temporary file."""
     return error.strerror or str(error)
-
-
-def _digest_of(lines: Iterable[bytes]) -> str:
-    digest = Digest()
-    for line in lines:
-        digest.add(mark_of(line))
-    return str(digest)
-
-
-def _is_of_another_kind(line: bytes) -> bool:
-    try:
-        return exchange.read(line) is None
-    except BadInput:
-        return False
-
-
-def _snapshot(db: Database) -> tuple[Graph, int, str]:
-    """Return the graph and the last operation in it, read in one transaction. Raises
-    StoreUnavailable.
-    """
-    db.rows("BEGIN")
-    try:
-        seq, operation = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (
-            0,
-            "",
-        )
-        return graph.read_graph(db), seq, operation
-    finally:
-        db.rows("ROLLBACK")
