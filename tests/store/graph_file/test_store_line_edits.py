@@ -218,3 +218,16 @@ def test_an_addition_to_a_file_that_is_one_object_keeps_all_of_it(
     assert served.lines == expected
     served.put(*expected, line("theirs"))
     assert names(whole(memory).entities) == ["a", "b", "ours", "theirs"]
+
+
+def test_a_name_that_only_a_relation_of_others_stated_gets_a_line_when_they_delete_it(
+    served: Served,
+) -> None:
+    served.put(line("a"), edge("a", "uses", "x"), b"")
+    memory = served.open()
+    served.put(line("a"), b"")
+
+    say(memory, entity("ours", kind="t"))
+    memory.flush()
+
+    assert served.lines == [line("a"), line("x", kind="unknown"), line("ours")]

@@ -1,8 +1,7 @@
-"""A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
+"""A served file and its database: each is updated with the changes of the other.
 
-The graph is in a database of its own in home, with everything that makes a database safe. The file
-is updated after each change, and changes by other programs are merged before the next answer. Lines
-whose content did not change are kept byte for byte.
+The file is updated after each change, and changes by other programs are merged before the next
+answer. Lines whose content did not change are kept byte for byte.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Operation, Provenance
+from memory_fabric.models import Operation, Provenance, Relation
 from memory_fabric.store import backup, files
 from memory_fabric.store.database import translated
 from memory_fabric.store.graph_file import (
@@ -23,7 +22,7 @@ from memory_fabric.store.graph_file import (
     sync_state,
     whole_file,
 )
-from memory_fabric.store.graph_file.file_content import UNSEEN
+from memory_fabric.store.graph_file.file_content import UNSEEN, reason_of
 from memory_fabric.store.graph_file.file_content import signature as _signature
 from memory_fabric.store.graph_file.line_edits import (
     Agreed,
@@ -34,9 +33,7 @@ from memory_fabric.store.graph_file.line_edits import (
 )
 from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, digest_of, mark_of
-from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.store.tiers import file_locations, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,48 +53,6 @@ if TYPE_CHECKING:
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Attempts to read while others keep writing.
 ATTEMPTS = 20
-# Characters replaced in a folder's name.
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory that serves exactly the file of `settings.memory_file_path`.
-
-    `report` receives sentences for the operator of the server. Raises StoreUnavailable.
-    """
-    path = file_path(settings)
-    home = home_of(settings.home, path)
-    memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
-    memory.switched_by = (settings.home, "")
-    memory.follow_switches()
-    memory.mirror = Mirror(path, home, report)
-    try:
-        memory.mirror.tidy()
-        memory.refresh()
-        memory.flush()
-        _note_served(home, path, report)
-        _back_up(memory, report)
-    except BaseException:
-        memory.close()
-        raise
-    return memory
-
-
-def file_path(settings: Settings) -> str:
-    """Return the file's absolute path; a relative one starts in the project's folder, else in the
-    current.
-    """
-    path = settings.memory_file_path
-    if path.startswith("~/"):
-        path = settings.user_home + path[1:]
-    return os.path.abspath(os.path.join(settings.project_dir or os.getcwd(), path))
-
-
-def home_of(home: str, path: str) -> str:
-    """Return the folder for the database and everything else of a mirrored file."""
-    real = os.path.realpath(path)
-    name = _PLAIN.sub("-", os.path.basename(real))[:40]
-    return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
 
 
 class Mirror:
@@ -147,10 +102,10 @@ class Mirror:
             answers = self._was_read or (self._outwaited and _agreed(memory) is not None)
             if not answers:
                 raise StoreUnavailable(
-                    self.path, f"{self.path} cannot be read: {_reason(error)}."
+                    self.path, f"{self.path} cannot be read: {reason_of(error)}."
                 ) from error
             self._report_once(
-                f"{self.path} cannot be read: {_reason(error)}. "
+                f"{self.path} cannot be read: {reason_of(error)}. "
                 "Answers lack what others have written into it since."
             )
         except sqlite3.Error as error:
@@ -179,7 +134,7 @@ class Mirror:
         except OSError as error:
             self._outwaited = isinstance(error, TimeoutError)
             self._report_once(
-                f"{self.path} cannot be written, so it lacks what changed: {_reason(error)}. "
+                f"{self.path} cannot be written, so it lacks what changed: {reason_of(error)}. "
                 "Nothing is lost; the file is updated as soon as it can be written."
             )
 
@@ -342,6 +297,12 @@ class Mirror:
             return result
 
         is_ahead = sync_state.is_ahead(db, state)
+        # The ends of a relation may have no lines of their own.
+        has_lost = any(
+            isinstance(exchange.read(line), Relation)
+            for mark, line in before.items()
+            if line and mark not in now
+        )
         ours = own_writes.load(db).unknown_at(written_s)
         kept = merge_changes(db, apply, before, now, lambda: sync_state.clear(db), ours)
         if bad:
@@ -351,7 +312,7 @@ class Mirror:
         agreed = sync_state.save_lines(self.home, agreed, now)
         # Bad lines leave the file when it is written as a whole; and of two changes that met, not
         # every line follows from the operations.
-        return agreed._replace(length=0) if bad or is_ahead else agreed
+        return agreed._replace(length=0) if bad or is_ahead or has_lost else agreed
 
     def _mended(self, state: State, seen: Signature) -> bool:
         """Complete own lines of which a killed process has appended only a part; return True if
@@ -423,22 +384,6 @@ class Mirror:
             self._report(sentence)
 
 
-def _note_served(home: str, path: str, report: Report) -> None:
-    """Register the file, so that a purge elsewhere can name it."""
-    try:
-        file_locations.save_served(home, path)
-    except OSError as error:
-        report(f"{home} cannot be written: {_reason(error)}")
-
-
-def _back_up(memory: AnyMemory, report: Report) -> None:
-    """Make a backup when one is due: no client session ends here, which would trigger it."""
-    try:
-        sync.backup_when_due(memory)
-    except (OSError, sqlite3.Error) as error:
-        report(f"no backup of {memory.path_of('user')} was made: {error}")
-
-
 def _database(memory: AnyMemory) -> Database:
     found = memory.database("user", create=True)
     assert found is not None
@@ -465,8 +410,3 @@ def _must_be_writable(path: str) -> None:
     """Raise PermissionError for a read-only file: replacing it would bypass its mode."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError("it is read-only")
-
-
-def _reason(error: OSError) -> str:
-    """Return the error's reason without its path, which may be that of a temporary file."""
-    return error.strerror or str(error)
