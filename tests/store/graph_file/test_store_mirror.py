@@ -15,15 +15,15 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import backup, files, graph
 from memory_fabric.store.database import open_database
-from memory_fabric.store.graph_file.mirror import file_path
+from memory_fabric.store.graph_file.served_memory import file_path
 from store.serving import Served, edge, line, say, whole
-from store.support import TOOL, database, entity, names, relation, token
+from store.support import TOOL, database, entity, names, relation
 
 READ_ONLY = """
 import os, sys
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.store.graph_file.mirror import open_mirrored
+from memory_fabric.store.graph_file.served_memory import open_mirrored
 told = []
 memory = open_mirrored(read_settings(os.environ, {}), told.append)
 path, by = os.environ["MEMORY_FILE_PATH"], Provenance("mcp")
@@ -141,47 +141,6 @@ def test_a_link_is_followed_and_a_mode_is_kept(served: Served) -> None:
     assert stat.S_IMODE(real.stat().st_mode) == 0o644
     assert b'"b"' in real.read_bytes()
     assert os.listdir(served.home.parent) == [served.home.name]
-
-
-def test_lines_that_did_not_change_stay_byte_for_byte(served: Served) -> None:
-    secret = token()
-    odd = [
-        b'{ "type": "entity", "name": "a", "entityType": "t", "observations": ["x"] }',
-        line("b", "y", color="red") + b"\r",
-        b'{"type":"entity","name":"caf\\u00e9","entityType":"t","observations":["z","z"]}',
-        line("vault", f"holds {secret}"),
-    ]
-    other = row = b'{"type":"meta",  "version":1}'
-    served.put(other, *odd, b'{"type":"note"}', edge("a", "uses", "b"), row)
-    memory = served.open()
-
-    memory.write(
-        "add_observations", {"observations": [{"entityName": "a", "contents": ["new"]}]}, TOOL
-    )
-    memory.flush()
-
-    assert served.lines == [
-        other,
-        line("a", "x", "new"),
-        *odd[1:],
-        b'{"type":"note"}',
-        edge("a", "uses", "b"),
-        row,
-    ]
-    memory.flush()
-    served.path.unlink()
-    assert secret.encode() not in served.world.all_bytes()
-
-
-def test_mem_18_a_deletion_leaves_the_rest_as_it_was(served: Served) -> None:
-    rest = [line("a", "x"), line("c", color="red"), edge("a", "uses", "c")]
-    served.put(rest[0], line("b", "y"), rest[1], edge("a", "uses", "b"), rest[2])
-    memory = served.open()
-
-    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
-    memory.flush()
-
-    assert served.lines == rest
 
 
 def test_bad_lines_leave_the_file_for_a_place_of_their_own_and_are_told(served: Served) -> None:
@@ -473,84 +432,3 @@ def test_a_call_on_an_unchanged_file_takes_no_lock_and_reads_nothing(served: Ser
 
     with files.Locked(files.lock_path(str(served.home), str(served.path))):
         assert names(whole(memory).entities) == ["a"]
-
-
-def test_an_addition_is_appended_and_a_change_alters_its_line_alone(served: Served) -> None:
-    odd = b'{ "type": "entity", "name": "odd", "entityType": "t", "observations": [] }'
-    served.put(line("a", "x"), odd, line("b", "y"))
-    memory = served.open()
-    inode = served.path.stat().st_ino
-
-    say(memory, entity("new", "said", kind="t"))
-    memory.write("create_relations", {"relations": [relation("new", "uses", "a")]}, TOOL)
-    memory.flush()
-
-    assert served.path.stat().st_ino == inode
-    added = [line("new", "said"), edge("new", "uses", "a")]
-    assert served.lines == [line("a", "x"), odd, line("b", "y"), *added]
-
-    more = [{"entityName": name, "contents": ["more"]} for name in ("a", "odd")]
-    memory.write("add_observations", {"observations": more}, TOOL)
-    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
-    say(memory, entity("other", kind="t"))
-    memory.write("delete_relations", {"relations": [relation("new", "uses", "a")]}, TOOL)
-    memory.write("create_relations", {"relations": [relation("new", "has", "a")]}, TOOL)
-    memory.flush()
-
-    assert served.lines == [
-        *(line("a", "x", "more"), line("odd", "more"), line("new", "said"), line("other")),
-        edge("new", "has", "a"),
-    ]
-    assert memory.failures == served.told == []
-    # Another start and another writer know all of it.
-    served.overwrite(line("a", "x", "more"), line("odd", "more"), line("theirs"), later_s=6.0)
-    assert names(whole(served.open()).entities) == ["a", "odd", "theirs"]
-
-
-@pytest.mark.parametrize("written", [0, 1, 20, -1])
-def test_an_addition_that_was_cut_short_is_completed_at_the_next_start(
-    served: Served, written: int
-) -> None:
-    served.put(line("a", "x"), line("b"))
-    memory = served.open()
-    before = served.path.read_bytes()
-    agreed = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
-    assert agreed is not None
-    say(memory, entity("new", "said"), entity("other"))
-    memory.flush()
-    after = served.path.read_bytes()
-    # As a kill leaves it: a part of the lines, and nothing of it agreed.
-    with database(memory).transaction() as c:
-        c.execute("UPDATE meta SET value = ? WHERE key = 'mirror'", agreed)
-    memory.close()
-    os.truncate(served.path, len(before) + written if written >= 0 else len(after) - 1)
-
-    again = served.open()
-    say(again, entity("last"))
-    again.flush()
-
-    assert served.path.read_bytes() == after + line("last", kind="component") + b"\n"
-    assert names(whole(again).entities) == ["a", "b", "new", "other", "last"]
-    assert served.told == []
-
-
-def test_many_edits_of_lines_are_known_after_each_of_them(served: Served) -> None:
-    served.put(line("a"), line("b"))
-    memory = served.open()
-    for number in range(40):
-        add = {"observations": [{"entityName": "a", "contents": [f"fact {number}"]}]}
-        gone = {"deletions": [{"entityName": "a", "observations": [f"fact {number - 1}"]}]}
-        memory.write("add_observations", add, TOOL)
-        memory.write("delete_observations", gone, TOOL)
-        memory.flush()
-
-    assert served.lines == [line("a", "fact 39"), line("b")]
-    memory.write(
-        "delete_observations",
-        {"deletions": [{"entityName": "a", "observations": ["fact 39"]}]},
-        TOOL,
-    )
-    memory.flush()
-    served.put(line("a", "theirs"), line("b"))
-
-    assert whole(served.open()).entities == (Entity("a", "t", ("theirs",)), Entity("b", "t"))

@@ -110,7 +110,7 @@ def _leave(store: StoreThread, grace_s: float) -> NoReturn:
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        from memory_fabric.store.graph_file.mirror import (
+        from memory_fabric.store.graph_file.served_memory import (
             open_mirrored,  # only where a file is served
         )
 

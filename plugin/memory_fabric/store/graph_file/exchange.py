@@ -87,6 +87,11 @@ def lines_of(content: bytes) -> Iterator[bytes]:
         yield line
 
 
+def is_one_object(content: bytes) -> bool:
+    """True if a content is a single object with both lists."""
+    return _whole(io.BytesIO(content)) is not None
+
+
 def read(line: bytes) -> Item | None:
     """Return the item of a line; None for a record of another kind. Raises BadInput for a
     bad line.

@@ -83,5 +83,10 @@ def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
     return whole[len(begun) :] if whole.startswith(begun) else b""
 
 
+def reason_of(error: OSError) -> str:
+    """Return the error's reason without its path, which may be that of a temporary file."""
+    return error.strerror or str(error)
+
+
 def _of(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_size, found.st_mtime_ns, found.st_ino

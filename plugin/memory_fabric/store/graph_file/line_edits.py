@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _ENTITY = b'{"type":"entity"'
 _RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')
-# Entities and relations that are edited one by one; with more the whole file is written.
-MAX_TOUCHED = 200
+# Operations, and entities and relations, that are edited one by one; with more of either the whole
+# file is written.
+MAX_OPERATIONS = MAX_TOUCHED = 200
 _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
@@ -95,7 +96,10 @@ class _Touched:
             for _, p in undone:
                 self._name((row["name"] for row in p.get("entities", ())), set())
                 self._name((row["entity"] for row in p.get("observations", ())), set())
-                self._relate(p.get("relations", ()), is_new=False)
+                gone = p.get("relations", ())
+                self._relate(gone, is_new=False)
+                # The line of a relation may have been all that stated an end of it.
+                self._name((r[end] for r in gone for end in ("from", "to")), set())
         else:
             self.is_plain = False
 
@@ -113,27 +117,44 @@ def edits_since(db: Database, state: State, agreed: Agreed) -> Found | None:
 
     Raises StoreUnavailable.
     """
+    # One transaction: the lines must be those after the last of these operations.
+    db.rows("BEGIN")
+    try:
+        operations = db.rows(_SINCE, (state.seq, MAX_OPERATIONS + 1))
+        touched = _touched_by(operations)
+        now = _lines_now(db, touched) if touched else {}
+    finally:
+        db.rows("ROLLBACK")
+    if touched is None:
+        return None
+    seq, operation = operations[-1][:2] if operations else (state.seq, state.operation)
+    added: list[bytes] = []
+    replaced: dict[bytes, bytes] = {}
+    marks: dict[bytes, bytes] = {}
+    for part, is_new in touched.all():
+        found = [] if is_new else agreed.lines_of(part)
+        if len(found) > 1:
+            return None
+        line = now.get(part, b"")
+        if not found and line:
+            added.append(line)
+        for old, mark in found:
+            if old != line:
+                replaced[old], marks[old] = line, mark
+    return Found(Edits(tuple(added), replaced, marks), seq, operation)
+
+
+def _touched_by(operations: list[tuple[Any, ...]]) -> _Touched | None:
+    """Return what these operations changed; None if they are not plain, or too many."""
+    if len(operations) > MAX_OPERATIONS:
+        return None
     touched = _Touched()
-    operations = db.rows(_SINCE, (state.seq, MAX_TOUCHED))
     for _, _, kind, payload, inverse in operations:
         stated = json.loads(payload)
         touched.add(kind, stated, inverses.read(kind, stated, inverse))
         if not touched.is_plain or len(touched) > MAX_TOUCHED:
             return None
-    seq, operation = operations[-1][:2] if operations else (state.seq, state.operation)
-    now = _lines_now(db, touched)
-    added: list[bytes] = []
-    replaced: dict[bytes, bytes] = {}
-    for part, is_new in touched.all():
-        old = [] if is_new else agreed.lines_of(part)
-        if len(old) > 1:
-            return None
-        line = now.get(part, b"")
-        if not old and line:
-            added.append(line)
-        elif old and old[0] != line:
-            replaced[old[0]] = line
-    return Found(Edits(tuple(added), replaced, agreed.marks), seq, operation)
+    return touched
 
 
 def _lines_now(db: Database, touched: _Touched) -> dict[str | Relation, bytes]:
@@ -147,23 +168,21 @@ def _lines_now(db: Database, touched: _Touched) -> dict[str | Relation, bytes]:
 
 
 class Agreed:
-    """The agreed lines as they are saved, read when a line is looked for.
-
-    `marks` are the digests that the lines which were found have in the file.
-    """
+    """The agreed lines as they are saved, read when a line is looked for."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self._read = read
         self._saved: bytes | None = None
-        self.marks: dict[bytes, bytes] = {}
 
-    def lines_of(self, part: str | Relation) -> list[bytes]:
-        """Return the canonical lines of an entity's name or a relation that the file has."""
+    def lines_of(self, part: str | Relation) -> list[tuple[bytes, bytes]]:
+        """Return the lines of an entity's name or a relation that the file has.
+
+        Each is in its canonical form, with the digest of the form that it has in the file: one that
+        is there in two forms is returned twice.
+        """
         if self._saved is None:
             self._saved = self._read()
-        found = dict(_found(self._saved, _beginning(part)))
-        self.marks |= found
-        return list(found)
+        return list(_found(self._saved, _beginning(part)))
 
 
 def _beginning(part: str | Relation) -> bytes:
@@ -202,6 +221,13 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
     at = _first_relation(content) if entities else len(content)
     content = content[:at] + exchange.content_of(entities) + content[at:]
     return content + exchange.content_of(relations)
+
+
+def is_of_lines(content: bytes) -> bool:
+    """True if single lines of the content can be edited: it is not one object with both lists, and
+    no byte order mark is part of its first line.
+    """
+    return not content.startswith(exchange.BOM) and not exchange.is_one_object(content)
 
 
 def can_be_appended(content: bytes, edits: Edits) -> bool:

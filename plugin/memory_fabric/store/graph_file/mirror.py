@@ -1,8 +1,7 @@
-"""A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
+"""A served file and its database: each is updated with the changes of the other.
 
-The graph is in a database of its own in home, with everything that makes a database safe. The file
-is updated after each change, and changes by other programs are merged before the next answer. Lines
-whose content did not change are kept byte for byte.
+The file is updated after each change, and changes by other programs are merged before the next
+answer. Lines whose content did not change are kept byte for byte.
 """
 
 from __future__ import annotations
@@ -13,18 +12,28 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Graph, Operation, Provenance
-from memory_fabric.store import backup, files, graph
+from memory_fabric.models import Operation, Provenance, Relation
+from memory_fabric.store import backup, files
 from memory_fabric.store.database import translated
-from memory_fabric.store.graph_file import exchange, file_content, own_writes, sync_state
-from memory_fabric.store.graph_file.file_content import UNSEEN
+from memory_fabric.store.graph_file import (
+    exchange,
+    file_content,
+    own_writes,
+    sync_state,
+    whole_file,
+)
+from memory_fabric.store.graph_file.file_content import UNSEEN, reason_of
 from memory_fabric.store.graph_file.file_content import signature as _signature
-from memory_fabric.store.graph_file.line_edits import Agreed, can_be_appended, edited, edits_since
+from memory_fabric.store.graph_file.line_edits import (
+    Agreed,
+    can_be_appended,
+    edited,
+    edits_since,
+    is_of_lines,
+)
 from memory_fabric.store.graph_file.merge_external import merge_changes
-from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, mark_of
-from memory_fabric.store.memory import Memory
+from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, digest_of, mark_of
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.store.tiers import file_locations, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,48 +53,6 @@ if TYPE_CHECKING:
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Attempts to read while others keep writing.
 ATTEMPTS = 20
-# Characters replaced in a folder's name.
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory that serves exactly the file of `settings.memory_file_path`.
-
-    `report` receives sentences for the operator of the server. Raises StoreUnavailable.
-    """
-    path = file_path(settings)
-    home = home_of(settings.home, path)
-    memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
-    memory.switched_by = (settings.home, "")
-    memory.follow_switches()
-    memory.mirror = Mirror(path, home, report)
-    try:
-        memory.mirror.tidy()
-        memory.refresh()
-        memory.flush()
-        _note_served(home, path, report)
-        _back_up(memory, report)
-    except BaseException:
-        memory.close()
-        raise
-    return memory
-
-
-def file_path(settings: Settings) -> str:
-    """Return the file's absolute path; a relative one starts in the project's folder, else in the
-    current.
-    """
-    path = settings.memory_file_path
-    if path.startswith("~/"):
-        path = settings.user_home + path[1:]
-    return os.path.abspath(os.path.join(settings.project_dir or os.getcwd(), path))
-
-
-def home_of(home: str, path: str) -> str:
-    """Return the folder for the database and everything else of a mirrored file."""
-    real = os.path.realpath(path)
-    name = _PLAIN.sub("-", os.path.basename(real))[:40]
-    return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
 
 
 class Mirror:
@@ -135,10 +102,10 @@ class Mirror:
             answers = self._was_read or (self._outwaited and _agreed(memory) is not None)
             if not answers:
                 raise StoreUnavailable(
-                    self.path, f"{self.path} cannot be read: {_reason(error)}."
+                    self.path, f"{self.path} cannot be read: {reason_of(error)}."
                 ) from error
             self._report_once(
-                f"{self.path} cannot be read: {_reason(error)}. "
+                f"{self.path} cannot be read: {reason_of(error)}. "
                 "Answers lack what others have written into it since."
             )
         except sqlite3.Error as error:
@@ -167,7 +134,7 @@ class Mirror:
         except OSError as error:
             self._outwaited = isinstance(error, TimeoutError)
             self._report_once(
-                f"{self.path} cannot be written, so it lacks what changed: {_reason(error)}. "
+                f"{self.path} cannot be written, so it lacks what changed: {reason_of(error)}. "
                 "Nothing is lost; the file is updated as soon as it can be written."
             )
 
@@ -212,6 +179,8 @@ class Mirror:
             return None
         old, new, marks = found.edits.replaced, found.edits.new, found.edits.marks
         content = file_content.read(self.path)
+        if not is_of_lines(content):
+            return None
         is_appended = can_be_appended(content, found.edits)
         whole = b"" if is_appended else edited(content, found.edits)
         if whole is None:
@@ -237,17 +206,17 @@ class Mirror:
         """Write the database's content to the file; return False if the file changed meanwhile."""
         db = _database(memory)
         state = sync_state.state_of(db) or NOTHING
-        held, seq, operation = _snapshot(db)
+        held, seq, operation = whole_file.snapshot(db)
         before = sync_state.load_lines(self.home, state)
-        lines, marked = self._rendered(held, before, is_gone)
-        digest = _digest_of(lines)
+        lines, marked = whole_file.rendered(held, self._lines(), before, is_gone)
+        digest = digest_of(lines)
         # The state is saved first, under the digest of the new content: if this process dies before
         # the end, the next one recognizes that content as its own.
         after = State(None, digest, seq, operation)
         after = sync_state.save_lines(self.home, after, marked)
         written = _signature(self.path)
         if digest != state.digest:
-            self._note_own(db, _of_graph(before), _of_graph(marked))
+            self._note_own(db, filter(None, before.values()), filter(None, marked.values()))
             replaced = self._written(exchange.content_of(lines), state)
             if replaced is None:
                 return False
@@ -276,32 +245,6 @@ class Mirror:
         # If others have replaced it already, it is read at the next check.
         self._seen = signature
         sync_state.agree(db, self.home, state._replace(signature=signature))
-
-    def _rendered(self, held: Graph, before: Marked, is_gone: Test) -> tuple[list[bytes], Marked]:
-        """Return the lines of the new file, and their digests.
-
-        Entities and relations keep the order of the database. Lines of another kind stay in front
-        if they were there, else they move to the end; purged lines are dropped.
-        """
-        plain = exchange.graph_lines(held)
-        odd: dict[bytes, bytes] = {}
-        front: list[bytes] = []
-        back: list[bytes] = []
-        wanted = set(plain)
-        graph_began = False
-        for line in self._lines():
-            cleaned = before.get(mark_of(line), b"")
-            graph_began = graph_began or bool(cleaned)
-            if is_gone(line):
-                continue
-            if cleaned in wanted and line != cleaned:
-                odd.setdefault(cleaned, line)
-            elif not cleaned and _is_of_another_kind(line):
-                (back if graph_began else front).append(line)
-        lines = [*front, *(odd.get(line, line) for line in plain), *back]
-        marked = {mark_of(line): b"" for line in (*front, *back)}
-        marked |= {mark_of(odd.get(line, line)): line for line in plain}
-        return lines, marked
 
     def _merge_file(self, memory: AnyMemory) -> None:
         """Update the database with the changes that others made to the file."""
@@ -354,6 +297,12 @@ class Mirror:
             return result
 
         is_ahead = sync_state.is_ahead(db, state)
+        # The ends of a relation may have no lines of their own.
+        has_lost = any(
+            isinstance(exchange.read(line), Relation)
+            for mark, line in before.items()
+            if line and mark not in now
+        )
         ours = own_writes.load(db).unknown_at(written_s)
         kept = merge_changes(db, apply, before, now, lambda: sync_state.clear(db), ours)
         if bad:
@@ -363,7 +312,7 @@ class Mirror:
         agreed = sync_state.save_lines(self.home, agreed, now)
         # Bad lines leave the file when it is written as a whole; and of two changes that met, not
         # every line follows from the operations.
-        return agreed._replace(length=0) if bad or is_ahead else agreed
+        return agreed._replace(length=0) if bad or is_ahead or has_lost else agreed
 
     def _mended(self, state: State, seen: Signature) -> bool:
         """Complete own lines of which a killed process has appended only a part; return True if
@@ -377,7 +326,7 @@ class Mirror:
             return False
         content = file_content.read(self.path)
         rest = file_content.missing(content, size, pending[1])
-        if not rest or _digest_of(exchange.lines_of(content[:size])) != state.digest:
+        if not rest or digest_of(exchange.lines_of(content[:size])) != state.digest:
             return False
         return file_content.append_bytes(self.path, seen, rest) is not None
 
@@ -427,28 +376,12 @@ class Mirror:
             yield line
 
     def _digest(self) -> str:
-        return _digest_of(self._lines())
+        return digest_of(self._lines())
 
     def _report_once(self, sentence: str) -> None:
         if sentence not in self._reported:
             self._reported.add(sentence)
             self._report(sentence)
-
-
-def _note_served(home: str, path: str, report: Report) -> None:
-    """Register the file, so that a purge elsewhere can name it."""
-    try:
-        file_locations.save_served(home, path)
-    except OSError as error:
-        report(f"{home} cannot be written: {_reason(error)}")
-
-
-def _back_up(memory: AnyMemory, report: Report) -> None:
-    """Make a backup when one is due: no client session ends here, which would trigger it."""
-    try:
-        sync.backup_when_due(memory)
-    except (OSError, sqlite3.Error) as error:
-        report(f"no backup of {memory.path_of('user')} was made: {error}")
 
 
 def _database(memory: AnyMemory) -> Database:
@@ -461,10 +394,6 @@ def _agreed(memory: AnyMemory) -> State | None:
     """Return the state after the last merge by any process; None if there was none."""
     db = memory.database("user", create=False)
     return sync_state.state_of(db) if db else None
-
-
-def _of_graph(lines: Marked) -> list[bytes]:
-    return [line for line in lines.values() if line]
 
 
 def _said_by(settings: Settings) -> Provenance:
@@ -481,37 +410,3 @@ def _must_be_writable(path: str) -> None:
     """Raise PermissionError for a read-only file: replacing it would bypass its mode."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError("it is read-only")
-
-
-def _reason(error: OSError) -> str:
-    """Return the error's reason without its path, which may be that of a temporary file."""
-    return error.strerror or str(error)
-
-
-def _digest_of(lines: Iterable[bytes]) -> str:
-    digest = Digest()
-    for line in lines:
-        digest.add(mark_of(line))
-    return str(digest)
-
-
-def _is_of_another_kind(line: bytes) -> bool:
-    try:
-        return exchange.read(line) is None
-    except BadInput:
-        return False
-
-
-def _snapshot(db: Database) -> tuple[Graph, int, str]:
-    """Return the graph and the last operation in it, read in one transaction. Raises
-    StoreUnavailable.
-    """
-    db.rows("BEGIN")
-    try:
-        seq, operation = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (
-            0,
-            "",
-        )
-        return graph.read_graph(db), seq, operation
-    finally:
-        db.rows("ROLLBACK")

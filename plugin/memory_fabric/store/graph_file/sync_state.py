@@ -77,6 +77,14 @@ def mark_of(line: bytes) -> bytes:
     return hashlib.blake2b(line, digest_size=8).digest()
 
 
+def digest_of(lines: Iterable[bytes]) -> str:
+    """Return the digest of all lines of a content."""
+    digest = Digest()
+    for line in lines:
+        digest.add(mark_of(line))
+    return str(digest)
+
+
 def state_of(db: Database) -> State | None:
     """Return the last agreed state; None if unknown, or if it belongs to another database."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))

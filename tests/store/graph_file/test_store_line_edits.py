@@ -1,0 +1,233 @@
+"""Own changes of a served file: single lines are edited, or the whole file is written."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import Entity
+from memory_fabric.store.graph_file import exchange
+from memory_fabric.store.graph_file.line_edits import MAX_OPERATIONS
+from store.serving import Served, edge, line, say, whole
+from store.support import TOOL, database, entity, names, relation, token
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path)
+    yield served
+    served.close()
+
+
+def test_lines_that_did_not_change_stay_byte_for_byte(served: Served) -> None:
+    secret = token()
+    odd = [
+        b'{ "type": "entity", "name": "a", "entityType": "t", "observations": ["x"] }',
+        line("b", "y", color="red") + b"\r",
+        b'{"type":"entity","name":"caf\\u00e9","entityType":"t","observations":["z","z"]}',
+        line("vault", f"holds {secret}"),
+    ]
+    other = row = b'{"type":"meta",  "version":1}'
+    served.put(other, *odd, b'{"type":"note"}', edge("a", "uses", "b"), row)
+    memory = served.open()
+
+    memory.write(
+        "add_observations", {"observations": [{"entityName": "a", "contents": ["new"]}]}, TOOL
+    )
+    memory.flush()
+
+    assert served.lines == [
+        other,
+        line("a", "x", "new"),
+        *odd[1:],
+        b'{"type":"note"}',
+        edge("a", "uses", "b"),
+        row,
+    ]
+    memory.flush()
+    served.path.unlink()
+    assert secret.encode() not in served.world.all_bytes()
+
+
+def test_mem_18_a_deletion_leaves_the_rest_as_it_was(served: Served) -> None:
+    rest = [line("a", "x"), line("c", color="red"), edge("a", "uses", "c")]
+    served.put(rest[0], line("b", "y"), rest[1], edge("a", "uses", "b"), rest[2])
+    memory = served.open()
+
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    memory.flush()
+
+    assert served.lines == rest
+
+
+def test_an_addition_is_appended_and_a_change_alters_its_line_alone(served: Served) -> None:
+    odd = b'{ "type": "entity", "name": "odd", "entityType": "t", "observations": [] }'
+    served.put(line("a", "x"), odd, line("b", "y"))
+    memory = served.open()
+    inode = served.path.stat().st_ino
+
+    say(memory, entity("new", "said", kind="t"))
+    memory.write("create_relations", {"relations": [relation("new", "uses", "a")]}, TOOL)
+    memory.flush()
+
+    assert served.path.stat().st_ino == inode
+    added = [line("new", "said"), edge("new", "uses", "a")]
+    assert served.lines == [line("a", "x"), odd, line("b", "y"), *added]
+
+    more = [{"entityName": name, "contents": ["more"]} for name in ("a", "odd")]
+    memory.write("add_observations", {"observations": more}, TOOL)
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    say(memory, entity("other", kind="t"))
+    memory.write("delete_relations", {"relations": [relation("new", "uses", "a")]}, TOOL)
+    memory.write("create_relations", {"relations": [relation("new", "has", "a")]}, TOOL)
+    memory.flush()
+
+    assert served.lines == [
+        *(line("a", "x", "more"), line("odd", "more"), line("new", "said"), line("other")),
+        edge("new", "has", "a"),
+    ]
+    assert memory.failures == served.told == []
+    # Another start and another writer know all of it.
+    served.overwrite(line("a", "x", "more"), line("odd", "more"), line("theirs"), later_s=6.0)
+    assert names(whole(served.open()).entities) == ["a", "odd", "theirs"]
+
+
+@pytest.mark.parametrize("written", [0, 1, 20, -1])
+def test_an_addition_that_was_cut_short_is_completed_at_the_next_start(
+    served: Served, written: int
+) -> None:
+    served.put(line("a", "x"), line("b"))
+    memory = served.open()
+    before = served.path.read_bytes()
+    agreed = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
+    assert agreed is not None
+    say(memory, entity("new", "said"), entity("other"))
+    memory.flush()
+    after = served.path.read_bytes()
+    # As a kill leaves it: a part of the lines, and nothing of it agreed.
+    with database(memory).transaction() as c:
+        c.execute("UPDATE meta SET value = ? WHERE key = 'mirror'", agreed)
+    memory.close()
+    os.truncate(served.path, len(before) + written if written >= 0 else len(after) - 1)
+
+    again = served.open()
+    say(again, entity("last"))
+    again.flush()
+
+    assert served.path.read_bytes() == after + line("last", kind="component") + b"\n"
+    assert names(whole(again).entities) == ["a", "b", "new", "other", "last"]
+    assert served.told == []
+
+
+def test_many_edits_of_lines_are_known_after_each_of_them(served: Served) -> None:
+    served.put(line("a"), line("b"))
+    memory = served.open()
+    for number in range(40):
+        add = {"observations": [{"entityName": "a", "contents": [f"fact {number}"]}]}
+        gone = {"deletions": [{"entityName": "a", "observations": [f"fact {number - 1}"]}]}
+        memory.write("add_observations", add, TOOL)
+        memory.write("delete_observations", gone, TOOL)
+        memory.flush()
+
+    assert served.lines == [line("a", "fact 39"), line("b")]
+    memory.write(
+        "delete_observations",
+        {"deletions": [{"entityName": "a", "observations": ["fact 39"]}]},
+        TOOL,
+    )
+    memory.flush()
+    served.put(line("a", "theirs"), line("b"))
+
+    assert whole(served.open()).entities == (Entity("a", "t", ("theirs",)), Entity("b", "t"))
+
+
+def test_more_operations_than_are_edited_one_by_one_are_all_written(served: Served) -> None:
+    served.put(line("a", "x"), b"")
+    memory = served.open()
+    facts = [f"fact {number}" for number in range(MAX_OPERATIONS + 1)]
+    for fact in facts:
+        add = {"observations": [{"entityName": "a", "contents": [fact]}]}
+        memory.write("add_observations", add, TOOL)
+    say(memory, entity("last", kind="t"))
+    memory.flush()
+
+    assert served.lines == [line("a", "x", *facts), line("last")]
+
+
+def forms(row: bytes) -> dict[str, bytes]:
+    """Return a canonical line in the forms in which other programs may repeat it."""
+    said = json.loads(row)
+    return {
+        "same": row,
+        "ended by CR": row + b"\r",
+        "with spaces": json.dumps(said).encode(),
+        "in another order": json.dumps(dict(reversed(said.items()))).encode(),
+    }
+
+
+@pytest.mark.parametrize("first", ["plain", "with a byte order mark"])
+@pytest.mark.parametrize("form", forms(line("")))
+def test_mem_18_what_is_deleted_leaves_every_form_of_its_line(
+    served: Served, form: str, first: str
+) -> None:
+    mark = exchange.BOM if first != "plain" else b""
+    rows = line("a", "secret", "x"), line("b", "secret"), edge("b", "uses", "b")
+    repeated = [forms(row)[form] for row in rows]
+    served.put(mark + rows[0], *rows[1:], line("rest"), *repeated, b"")
+    memory = served.open()
+
+    deletion = {"entityName": "a", "observations": ["secret"]}
+    memory.write("delete_observations", {"deletions": [deletion]}, TOOL)
+    memory.write("delete_relations", {"relations": [relation("b", "uses", "b")]}, TOOL)
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    memory.flush()
+
+    assert served.lines == [line("a", "x"), line("rest")]
+
+
+def test_a_name_that_only_a_deleted_relation_stated_gets_a_line(served: Served) -> None:
+    served.put(line("a"), line("b"), edge("a", "uses", "x"), edge("b", "uses", "y"), b"")
+    memory = served.open()
+
+    memory.write("delete_relations", {"relations": [relation("b", "uses", "y")]}, TOOL)
+    memory.flush()
+    memory.write("delete_entities", {"entityNames": ["a"]}, TOOL)
+    memory.flush()
+
+    bare = [line(name, kind="unknown") for name in "yx"]
+    assert served.lines == [line("b"), *bare]
+    assert set(names(whole(memory).entities)) == {"b", "x", "y"}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_addition_to_a_file_that_is_one_object_keeps_all_of_it(
+    served: Served, indent: int | None
+) -> None:
+    some = [{"name": name, "entityType": "t", "observations": ["x"]} for name in "ab"]
+    served.put(json.dumps({"entities": some, "relations": []}, indent=indent).encode())
+    memory = served.open()
+
+    say(memory, entity("ours", kind="t"))
+    memory.flush()
+
+    expected = [line("a", "x"), line("b", "x"), line("ours")]
+    assert served.lines == expected
+    served.put(*expected, line("theirs"))
+    assert names(whole(memory).entities) == ["a", "b", "ours", "theirs"]
+
+
+def test_a_name_that_only_a_relation_of_others_stated_gets_a_line_when_they_delete_it(
+    served: Served,
+) -> None:
+    served.put(line("a"), edge("a", "uses", "x"), b"")
+    memory = served.open()
+    served.put(line("a"), b"")
+
+    say(memory, entity("ours", kind="t"))
+    memory.flush()
+
+    assert served.lines == [line("a"), line("x", kind="unknown"), line("ours")]
