@@ -30,9 +30,9 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harm_sets import CASES, Case
 from replays.hooks import Hooks
 from replays.told import block_parts, memories_of
+from workloads.harm_sets import CASES, Case
 
 NOTES_PER_TURN = 5
 MARK_OF_CONFLICT, MARK_OF_REPLACED = "contradicts this prompt", "superseded"

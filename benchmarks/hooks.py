@@ -30,7 +30,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks_store import (
+from processes import Sample, interpreter, quantile, timed
+from prompt_mix import Mix, compared, measured, print_mix, report
+from workloads.hooks_store import (
     FIXES,
     NO_FIXES,
     ROOT,
@@ -41,8 +43,6 @@ from hooks_store import (
     environ_of,
     error_of,
 )
-from processes import Sample, interpreter, quantile, timed
-from prompt_mix import Mix, compared, measured, print_mix, report
 
 # Budgets in bare starts (design: start-up is the budget), for up to so many observations.
 PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from driver import ROOT, with_packages
-from graph_prose import Prose
 from processes import quantile, timed
-from server_graph import Graph
+from workloads.graph_prose import Prose
+from workloads.server_graph import Graph
 
 SIZES, RUNS, OBSERVATIONS = (1_000, 10_000), 5, 1_001
 _TABLE = (

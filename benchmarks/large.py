@@ -29,11 +29,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import hooks
-import hooks_store
-import large_commands
-from large_commands import Run
-from large_store import USER_OBSERVATIONS
 from processes import Sample, quantile, timed
+from workloads import hooks_store, large_commands
+from workloads.large_commands import Run
+from workloads.large_store import USER_OBSERVATIONS
 
 ENTRY = "import sys; from memory_fabric.cli.main import main; sys.exit(main())"
 # A suffix of the copy from which a store is put back; one that is there is of an interrupted run.
@@ -95,8 +94,8 @@ def timed_build(folder: str, size: int) -> float:
     """Build a store and return the seconds it took."""
     began = time.monotonic()
     # A child of its own: what it needed for building would count as the memory of every command.
-    command = [sys.executable, os.path.join(os.path.dirname(__file__), "large_store.py")]
-    subprocess.run([*command, os.path.abspath(folder), str(size)], check=True)
+    command = [sys.executable, "-m", "workloads.large_store", os.path.abspath(folder), str(size)]
+    subprocess.run(command, cwd=os.path.dirname(os.path.abspath(__file__)), check=True)
     return time.monotonic() - began
 
 

@@ -18,9 +18,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks_store import PLUGIN, ROOT, environ_of
 from processes import Sample, interpreter, quantile, timed
-from prompt_forms import FORMS, Prompt, entities_of, mix
+from workloads.hooks_store import PLUGIN, ROOT, environ_of
+from workloads.prompt_forms import FORMS, Prompt, entities_of, mix
 
 # Budgets in bare starts, and in shares.
 MEDIAN, P95, OPENS, EXTRA, ANSWERED = 4.5, 7.0, 0.15, 1.5, 0.95

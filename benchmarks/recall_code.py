@@ -29,9 +29,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import recall_set
 from baselines import BASELINES
 from recall_rankers import LIMIT, Plain, Product, Push, Ranker
+from workloads import recall_set
 
 DEPTHS = (1, 3, LIMIT)
 PATHS = ("hot", "warm")

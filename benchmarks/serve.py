@@ -38,8 +38,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from driver import Ours, with_packages
-from prose import entities, questions
 from serving import Asked, Load, Serving, Shape
+from workloads.prose import entities, questions
 
 # For each part with questions: observations, and the most milliseconds of the 95th percentile.
 RECALLS = {"recall": (10_000, 40.0), "recall-large": (100_000, 80.0)}

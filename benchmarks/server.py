@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from driver import ROOT, VENV, Server, Theirs
 from processes import quantile
-from server_graph import (
+from workloads.server_graph import (
     CREATE_MANY,
     CREATE_ONE,
     FREQUENT_WORD,

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import harm
-from harm_sets import CASES
+from workloads.harm_sets import CASES
 
 CASE = CASES[0]
 NEW, OLD = CASE.statement(CASE.new), CASE.statement(CASE.old)

@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
 from processes import quantile  # noqa: E402
-from prompt_forms import FORMS, MAX_CHARS, mix  # noqa: E402
+from workloads.prompt_forms import FORMS, MAX_CHARS, mix  # noqa: E402
 
 
 def test_every_form_has_its_share_and_the_seed_decides_the_rest() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from driver import Server
-from graph_prose import Prose, holders, query
+from workloads.graph_prose import Prose, holders, query
 
 TYPES = ("service", "library", "person", "decision")
 KINDS = ("before", "uses")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hooks_store import OBSERVATIONS_PER_ENTITY, SUBJECTS, THINGS
+from workloads.hooks_store import OBSERVATIONS_PER_ENTITY, SUBJECTS, THINGS
 
 MAX_CHARS = 2_600
 # A field of a template; other braces stay.

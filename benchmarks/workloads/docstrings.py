@@ -14,7 +14,7 @@ import sysconfig
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import prose
+from workloads import prose
 
 # Folders of the standard library that hold tests, copies of packages or generated tables.
 LEFT_OUT = frozenset(

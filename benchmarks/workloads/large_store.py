@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import hooks_store
-from docstrings import PLACES, Prose, read_prose
+from workloads import hooks_store
+from workloads.docstrings import PLACES, Prose, read_prose
 
 if TYPE_CHECKING:
     from memory_fabric.models import Entity, Record, Relation

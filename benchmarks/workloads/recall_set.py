@@ -14,7 +14,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recall_code.jsonl")
+FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PATH = os.path.join(FOLDER, "recall_code.jsonl")
 
 KINDS = (
     "paraphrase",

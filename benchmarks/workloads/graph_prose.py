@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-import prose
+from workloads import prose
 
 LEAST_CHARS, MOST_CHARS = 60, 200
 # A docstring with fewer words holds no sentence.

@@ -17,7 +17,7 @@ from processes import interpreter
 if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PLUGIN = os.path.join(ROOT, "plugin")
 
 OBSERVATIONS_PER_ENTITY = 10
