@@ -340,7 +340,7 @@ def test_several_processes_share_requests_and_texts(team: Team) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--workers", "2"], "need --team"),
+        (["--space", "other"], "need --team"),
         (["--team", "postgresql://ann:secret-word@localhost/x"], "password"),
         (["--team", "host=/nowhere"], "Cannot connect"),
         (["x", "--new-key", "--team", "DSN"], "--member"),
@@ -348,7 +348,7 @@ def test_several_processes_share_requests_and_texts(team: Team) -> None:
         ([ANN, "--new-key", "--team", "DSN", "--member", ANN], "already"),
         (["--drop-key", "none", "--team", "DSN"], "no key"),
         (["--team", "DSN", "--space", "other"], "no member of other"),
-        (["--team", "DSN", "--workers", "0"], "--workers"),
+        (["--team", "DSN", "--workers", "-1"], "--workers"),
     ],
 )
 def test_wrong_options_are_explained(team: Team, arguments: list[str], told: str) -> None:
