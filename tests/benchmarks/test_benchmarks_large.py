@@ -15,7 +15,7 @@ import pytest
 from memory_fabric.cli.registry import COMMANDS
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-MODULES = ("large", "large_commands", "large_store", "docstrings", "hooks", "processes")
+MODULES = ("large", "hooks", "processes", "workloads")
 SOME = ("recall", "status", "forget", "statusline")
 
 

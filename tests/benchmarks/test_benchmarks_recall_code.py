@@ -18,7 +18,7 @@ from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES
 from memory_fabric.redaction.redact import redact
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-MODULES = ("recall_code", "recall_rankers", "recall_set")
+MODULES = ("recall_code", "recall_rankers")
 BY_TIME = {"superseded", "past"}
 
 
@@ -45,7 +45,7 @@ def by_id(known: Any) -> dict[str, Any]:
 def test_there_are_as_many_questions_of_each_kind_as_were_asked_for(known: Any) -> None:
     kinds = Counter(question.kind for question in known.questions)
 
-    assert set(kinds) == set(importlib.import_module("recall_set").KINDS)
+    assert set(kinds) == set(importlib.import_module("workloads.recall_set").KINDS)
     assert sum(kinds.values()) >= 200
     assert sum(bool(question.gold) for question in known.questions) >= 150
     assert kinds["near_miss"] >= 0.3 * len(known.questions)

@@ -19,24 +19,24 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     with monkeypatch.context() as patch:
         patch.syspath_prepend(FOLDER)
         yield importlib.import_module
-    for name in ("serve", "serving", "server", "driver", "processes", "prose"):
+    for name in ("serve", "serving", "server", "driver", "processes"):
         sys.modules.pop(name, None)
 
 
 def test_texts_are_distinct_also_beyond_the_known_sentences(module: Any) -> None:
-    prose = module("prose")
+    prose = module("workloads.prose")
     number = len(prose.sentences()) + 100
     assert len(set(prose.texts(number))) == number
 
 
 def test_entities_hold_all_texts_ten_each(module: Any) -> None:
-    found = list(module("prose").entities(95))
+    found = list(module("workloads.prose").entities(95))
     assert [len(one["observations"]) for one in found] == [10] * 9 + [5]
     assert len({one["name"] for one in found}) == len(found)
 
 
 def test_questions_are_sentences_that_differ_by_seed_and_stay_the_same(module: Any) -> None:
-    prose = module("prose")
+    prose = module("workloads.prose")
     asked = prose.questions(200, 1)
     assert all(prose.MIN_WORDS <= len(one.split()) <= prose.MAX_ASKED_WORDS for one in asked)
     assert len(set(asked)) == 200

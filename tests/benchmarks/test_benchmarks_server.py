@@ -22,7 +22,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     with monkeypatch.context() as patch:
         patch.syspath_prepend(FOLDER)
         yield importlib.import_module("server")
-    for name in ("server", "server_graph", "graph_prose", "driver", "processes"):
+    for name in ("server", "driver", "processes"):
         sys.modules.pop(name, None)
 
 
