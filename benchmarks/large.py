@@ -106,7 +106,7 @@ def database_of(folder: str) -> str:
 
 
 def parts_of(path: str) -> list[Part]:
-    """What each table and index takes of the file, largest first; nothing without dbstat."""
+    """The share of each table and index in the file, largest first; nothing without dbstat."""
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
         sizes = database.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall()
@@ -182,7 +182,7 @@ def _row(run: Run, samples: Sequence[Sample]) -> Row:
 
 
 def growth(small: float, large: float, start: float) -> float | None:
-    """How many times the work beyond the start grew; None if it is too little to tell."""
+    """The growth of the work beyond the start, as a factor; None if it is too little to tell."""
     if large - start < NOISE_S * 5:
         return None
     return (large - start) / max(small - start, NOISE_S)

@@ -1,1 +1,1 @@
-"""What the benchmarks work on: texts, prompts, questions, stores, and the commands run on them."""
+"""Workloads of the benchmarks: texts, prompts, questions, stores, and the commands run on them."""

@@ -28,7 +28,7 @@ class Prompt(NamedTuple):
 
 
 class Words:
-    """What the sentences of one mix draw from; `entities` is the number of those in the store."""
+    """The sources of the sentences of one mix; `entities` is the number of those in the store."""
 
     def __init__(self, seed: str, entities: int) -> None:
         self.chance = random.Random(seed)

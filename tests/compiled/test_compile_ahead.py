@@ -49,7 +49,7 @@ class Installed:
         subprocess.run(command, env=self.environ, check=True)
 
     def prompt(self, text: str, session: str, *options: str) -> tuple[str, set[str]]:
-        """What the prompt's hook prints, and the modules that Python itself imported for it."""
+        """The output of the prompt's hook, and the modules that Python itself imported for it."""
         event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
         return self.event(event, session, *options)
 

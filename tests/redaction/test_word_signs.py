@@ -1,4 +1,4 @@
-"""What single words show of a text: no sign that is true may be missed."""
+"""Signs in the single words of a text: no sign that is true may be missed."""
 
 from __future__ import annotations
 

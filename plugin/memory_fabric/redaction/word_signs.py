@@ -206,7 +206,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 class _Shown(Memo):
-    """What words show; that of long ones is not remembered."""
+    """Signs that words show; those of long words are not remembered."""
 
     def __missing__(self, asked: str) -> int:
         if len(asked) > MAX_REMEMBERED_CHARS:

@@ -28,7 +28,7 @@ BOTH = "both"
 
 
 def graph(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
-    """What a drawing needs of a picture: entities without observations, relations, what is left
+    """The parts of a picture for a drawing: entities without observations, relations, what is left
     out. Raises as `picture`.
     """
     seen = overview(memory, name=name, only_graph=True)

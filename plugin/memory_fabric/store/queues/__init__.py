@@ -1,1 +1,1 @@
-"""What waits in this home: texts of other programs, and sessions to be forwarded."""
+"""Work that waits in this home: texts of other programs, and sessions to be forwarded."""
