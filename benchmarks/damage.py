@@ -22,8 +22,12 @@ class Scale(NamedTuple):
     writes: int = 200
     parallel: int = 50
     rounds: int = 100
+    # Servers of sessions that are killed while they answer a prompt.
+    kills: int = 2_000
     long_chars: int = 10_000_000
     chain: int = 1_000
+    # Hooks at the same time, wave after wave.
+    flood: tuple[int, ...] = (24, 48)
     # Damage of every kind in one file, or each in one of its own.
     at_once: bool = False
     # Without it, only ours is broken.

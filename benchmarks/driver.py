@@ -30,7 +30,6 @@ REFERENCE = os.path.join(
 )
 SERVE = "from memory_fabric.servers.mcp.stdio_server import main; main()"
 PROTOCOL = "2025-11-25"
-QUEUES = ("graph-queue.jsonl", "graph-queue.claimed.jsonl")
 GRAPH_URI = "memory://knowledge-graph"
 STOP_S = 30.0
 # Longer than any answer may take, a held lock included; who waits so long has met a fault.
@@ -296,13 +295,16 @@ class Ours:
         """The files in which changes wait."""
         found = []
         for folder, _, names in os.walk(self.folder):
-            found += [os.path.join(folder, name) for name in names if name in QUEUES]
+            late = os.path.basename(folder) == "late"
+            waits = [n for n in names if n.endswith(".jsonl") and (late or "graph-queue" in n)]
+            found += [os.path.join(folder, name) for name in waits]
         return found
 
     def databases(self) -> list[str]:
         """The files of the graph, the project's or the mirrored one."""
         found = []
-        for folder, _, names in os.walk(self.home):
+        for folder, folders, names in os.walk(self.home):
+            folders[:] = [name for name in folders if name != "live"]  # of rehearsals
             wanted = ("graph.db", "user.db") if self.file else ("graph.db",)
             found += [os.path.join(folder, name) for name in names if name in wanted]
         return found

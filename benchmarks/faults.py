@@ -1,6 +1,6 @@
 """The effect of faults on memory: ours and the reference server, broken in the same ways.
 
-    python3 benchmarks/faults.py                      all fifteen, in about ten minutes
+    python3 benchmarks/faults.py                      all seventeen, in about forty minutes
     python3 benchmarks/faults.py --only 1,4 --rounds 20
     python3 benchmarks/faults.py --check              exit status 1 when ours lost anything
     python3 benchmarks/faults.py --json
@@ -28,8 +28,10 @@ from driver import with_packages
 from fault_kinds.fault_around import clock_set_back, held_locks, newer_schema
 from fault_kinds.fault_deaths import killed
 from fault_kinds.fault_files import corrupt_inputs
+from fault_kinds.fault_flood import flooded_hooks
 from fault_kinds.fault_hooks import held_up_hooks
 from fault_kinds.fault_inputs import hard_inputs
+from fault_kinds.fault_live import servers_killed
 from fault_kinds.fault_places import full_disk, read_only_home
 from fault_kinds.fault_serve import serve_killed, serve_on_full_disk
 from fault_kinds.fault_writers import hooks_beside, many_processes, one_file, parallel_calls
@@ -52,6 +54,8 @@ FAULTS: Mapping[int, Fault] = {
     13: serve_killed,
     14: serve_on_full_disk,
     15: held_up_hooks,
+    16: flooded_hooks,
+    17: servers_killed,
 }
 HEAD = (
     "| fault | ours: acknowledged, lost | unreadable | message "
@@ -62,7 +66,7 @@ HEAD = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; 0, or 1 under --check when ours lost something or broke a law."""
     options = _options(arguments)
-    scale = Scale(rounds=options.rounds)
+    scale = Scale(rounds=options.rounds, kills=options.kills)
     rows: list[Row] = []
     if not options.json:
         print(f"{HEAD}\n|---|---|---|---|---|---|---|", flush=True)
@@ -139,6 +143,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--only", type=_numbers, default=list(FAULTS), metavar="N,…")
     parser.add_argument("--rounds", type=int, default=Scale().rounds, help="kills (100)")
+    parser.add_argument(
+        "--kills", type=int, default=Scale().kills, help="kills of sessions' servers (2,000)"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail when ours lost anything")
     return parser.parse_args(arguments)

@@ -128,6 +128,7 @@ def _note(hooks: Hooks, notes: Sequence[str]) -> None:
         hooks.start(str(uuid.uuid4()))
         hooks.fire("SessionStart", source="startup")
         hooks.fire("UserPromptSubmit", prompt="Please go on.")
+        hooks.write("user", "Please go on.", promptSource="typed", turnOrigin="human")
         lines = notes[first : first + NOTES_PER_TURN]
         last = hooks.answer([{"type": "text", "text": "\n".join(("Done.", "", *lines))}])
         hooks.fire("Stop", last_assistant_message=last)

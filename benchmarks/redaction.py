@@ -1,13 +1,16 @@
 """Measure redaction on texts that hold a credential, and on texts that only look so.
 
-    python3 benchmarks/redaction.py                        both halves, by kind
+    python3 benchmarks/redaction.py                        every half, by kind
     python3 benchmarks/redaction.py --half tune --show 3   and three misses of each kind
+    python3 benchmarks/redaction.py --half everyday        other kinds, from a day's work
     python3 benchmarks/redaction.py --with PYTHON          beside detect-secrets of that Python
-    python3 benchmarks/redaction.py --check                fails below the floors of the held half
+    python3 benchmarks/redaction.py --check                fails below the floors of what is held
+    python3 benchmarks/redaction.py --ordinary 10000       texts of this machine that are changed
 
 Everything is made at run time from a fixed seed. The halves differ by form: rules may be tuned on
 `tune`; `held` has other phrasings, tools, issuers, formats and values. Its forms (`held_*.py`) are
-not to be read by anyone who writes rules, and its samples are never shown. A credential is found
+not to be read by anyone who writes rules, and its samples are never shown. Nor are those of
+`documented`: forms that tools document, with weak and odd passwords. A credential is found
 when no eight characters of it that follow one another are left (of a shorter one: when the whole is
 gone). A sample is over-redacted when more than a quarter of the words around the credential is
 lost. Intervals are Wilson's, 95 %.
@@ -16,6 +19,7 @@ lost. Intervals are Wilson's, 95 %.
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import math
 import os
@@ -30,8 +34,9 @@ from typing import Any, NamedTuple, TypeVar
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plugin"))
 
 from memory_fabric.redaction.redact import redact
+from redaction_samples import ordinary
 from redaction_samples.credentials import Chance, Planted, block, made
-from redaction_samples.halves import HALVES, Half
+from redaction_samples.halves import HALVES, SETS, Half
 from redaction_samples.lookalikes import filled
 
 EACH = 60
@@ -98,8 +103,8 @@ def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
 
 def samples(half: str, each: int = EACH) -> list[Sample]:
     """Return `each` samples of every kind (more if there are more forms), always the same."""
-    chance = random.Random(HALVES[half].seed)
-    lines = HALVES[half].lines if each > 1 else HALVES[half].lines[:1]
+    chance = random.Random(SETS[half].seed)
+    lines = SETS[half].lines if each > 1 else SETS[half].lines[:1]
     return [
         _surrounded(chance, kind, _clean(chance, form), lines)
         for kind, forms in kinds(half).items()
@@ -109,10 +114,10 @@ def samples(half: str, each: int = EACH) -> list[Sample]:
 
 def harmless(half: str, each: int = EACH) -> list[tuple[str, str]]:
     """Return (kind, text) without any secret, `each` of every kind."""
-    chance = random.Random(HALVES[half].seed)
+    chance = random.Random(SETS[half].seed)
     return [
         (kind, filled(chance, form))
-        for kind, forms in HALVES[half].harmless.items()
+        for kind, forms in SETS[half].harmless.items()
         for form in _spread(forms, each)
     ]
 
@@ -122,7 +127,7 @@ Form = Callable[[Chance], Planted]
 
 def kinds(name: str) -> Mapping[str, Sequence[Form]]:
     """Return the forms of every kind of this half."""
-    half = HALVES[name]
+    half = SETS[name]
     found: dict[str, Sequence[Form]] = {}
     for language, stated in half.stated.items():
         found[f"sentence: {language}"] = [_template(form, half, True) for form in stated]
@@ -133,7 +138,7 @@ def kinds(name: str) -> Mapping[str, Sequence[Form]]:
     found["issuer: only the name tells"] = _issued(half.keyed, half.keyed_around)
     found["PEM"] = [_pem(half, cut) for cut in half.cuts]
     found["environment dump"] = [_template(form, half) for form in half.dumps]
-    return found
+    return {kind: forms for kind, forms in found.items() if forms}
 
 
 def is_found(sample: Sample, cleaned: str) -> bool:
@@ -230,20 +235,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--half", choices=(*HALVES, "both"), default="both")
+    parser.add_argument("--half", choices=(*SETS, "all"), default="all")
     parser.add_argument("--each", type=int, default=EACH, help="samples of a kind")
     parser.add_argument("--show", type=int, default=0, help="so many misses of each kind")
     parser.add_argument("--with", dest="python", default="", help="a Python with detect-secrets")
+    parser.add_argument("--ordinary", type=int, default=0, help="so many texts of this machine")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args(arguments)
-    if asked.show and asked.half != "tune":
-        parser.error("--show needs --half tune: whoever tunes rules must not see the held half.")
+    if asked.show and asked.half not in ("tune", "everyday") and not asked.ordinary:
+        parser.error(
+            "--show needs --half tune or everyday: whoever tunes must not see what is held."
+        )
+    if asked.ordinary:
+        return _ordinary(asked.ordinary, asked.show)
     sides: dict[str, Callable[[Sequence[str]], list[str]]] = {"ours": ours}
     if asked.python:
         for mode in ("files", "strings"):
             sides[f"detect-secrets on {mode}"] = theirs(asked.python, mode)
-    halves = [half for half in HALVES if asked.half in ("both", half)]
+    halves = HALVES if asked.half == "all" else (asked.half,)
     found = {
         name: [measured(clean, half, asked.each) for half in halves]
         for name, clean in sides.items()
@@ -251,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, tables in found.items():
         for table in tables:
             _print(name, table, asked.show, asked.json)
-    held = [table for table in found["ours"] if table["half"] == "held"]
+    held = [table for table in found["ours"] if table["half"] != "tune"]
     return int(asked.check and not all(passes(table) for table in held))
 
 
@@ -281,6 +291,24 @@ def _print(name: str, table: dict[str, Any], show: int, as_json: bool) -> None:
             some_of = [case for case in cases if case[0] == kind]
             for _, text, after in some_of[:: max(1, len(some_of) // show)][:show] if show else ():
                 print(f"{title}: {kind}\n  {text!r}\n  {after!r}")
+
+
+def _ordinary(count: int, show: int) -> int:
+    """Print how many ordinary texts are changed, and the lines of the first `show` of them."""
+    drawn = ordinary.texts(count)
+    cleaned = ours([text for _, text in drawn])
+    changed = [text != after for (_, text), after in zip(drawn, cleaned, strict=True)]
+    print(f"changed {Share(sum(changed), count)}")
+    for kind, share in _shares((kind for kind, _ in drawn), changed).items():
+        print(f"  {kind:30} {share}")
+    shown = [
+        case for case, hit in zip(zip(drawn, cleaned, strict=True), changed, strict=True) if hit
+    ]
+    for (kind, text), after in shown[:show]:
+        print(kind)
+        for line in difflib.unified_diff(text.split("\n"), after.split("\n"), lineterm="", n=0):
+            print(f"  {line[:300]}")
+    return 0
 
 
 def _left(part: str, text: str) -> bool:

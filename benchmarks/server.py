@@ -3,6 +3,7 @@
     python3 benchmarks/server.py                        100, 1k, 10k and 100k entities
     python3 benchmarks/server.py --sizes 1000 --runs 9
     python3 benchmarks/server.py --sizes 10000 --parts searches
+    python3 benchmarks/server.py --cpu                  processor time of the servers, not the clock
     python3 benchmarks/server.py --check                exit status 1 when a budget is broken
     python3 benchmarks/server.py --json
 
@@ -136,7 +137,7 @@ def measure(folder: str, size: int, runs: int, options: argparse.Namespace) -> I
     if "start" in parts:
         yield _row(START, size, *_started((sides.ours, sides.theirs), options.starts))
     if not {"searches", "reads", "writes"}.isdisjoint(parts):
-        yield from _calls(graph, sides, runs, parts)
+        yield from _calls(graph, sides, runs, parts, cpu=options.cpu)
     if "ten" in parts:
         yield _several(graph, sides, options.servers)
     if "file" in parts:
@@ -172,7 +173,9 @@ class Sides:
         return os.path.join(self._folder, name)
 
 
-def _calls(graph: Graph, sides: Sides, runs: int, parts: Sequence[str]) -> Iterator[Row]:
+def _calls(
+    graph: Graph, sides: Sides, runs: int, parts: Sequence[str], *, cpu: bool
+) -> Iterator[Row]:
     """Yield the rows of single calls, and the memory of the servers after them."""
     both = sides.ours(), sides.theirs()
     try:
@@ -181,7 +184,7 @@ def _calls(graph: Graph, sides: Sides, runs: int, parts: Sequence[str]) -> Itera
         wanted = [row for row in reads if ("searches" if row in SEARCHES else "reads") in parts]
         pooled: tuple[list[float], list[float]] = ([], [])
         for row in wanted:
-            found = _timed(both, [reads[row]() for _ in range(WARM_UP + runs)])
+            found = _timed(both, [reads[row]() for _ in range(WARM_UP + runs)], cpu=cpu)
             yield _row(row, graph.size, *found)
             if row in SEARCHES:
                 for all_of_one, seconds in zip(pooled, found, strict=True):
@@ -189,7 +192,8 @@ def _calls(graph: Graph, sides: Sides, runs: int, parts: Sequence[str]) -> Itera
             if row == SEARCHES[-1]:
                 yield _row(ALL_SEARCHES, graph.size, *pooled)
         for row, draw in graph.writes().items() if "writes" in parts else ():
-            yield _row(row, graph.size, *_timed(both, [draw() for _ in range(WARM_UP + runs)]))
+            calls = [draw() for _ in range(WARM_UP + runs)]
+            yield _row(row, graph.size, *_timed(both, calls, cpu=cpu))
         peaks = [side.memory_mb() for side in both]
     finally:
         for side in both:
@@ -283,18 +287,22 @@ def print_table(rows: Sequence[Row], size: int) -> None:
         print(f"| {row.row} | {' | '.join(cells)} |", flush=True)
 
 
-def _timed(sides: tuple[Server, Server], calls: Sequence[Call]) -> tuple[list[float], list[float]]:
+def _timed(
+    sides: tuple[Server, Server], calls: Sequence[Call], *, cpu: bool
+) -> tuple[list[float], list[float]]:
     """Seconds of each call on both sides, in turns; who begins changes from turn to turn."""
     seconds: tuple[list[float], list[float]] = ([], [])
     for first in range(0, len(calls), TURN):
         turn = calls[first : first + TURN]
         for side in (0, 1) if first // TURN % 2 else (1, 0):
-            seconds[side].extend(_once(sides[side], call) for call in turn)
+            seconds[side].extend(_once(sides[side], call, cpu=cpu) for call in turn)
     return seconds[0][WARM_UP:], seconds[1][WARM_UP:]
 
 
-def _once(server: Server, call: Call) -> float:
+def _once(server: Server, call: Call, *, cpu: bool) -> float:
+    before = server.cpu_s() if cpu else 0.0
     _, seconds = server.call(*call)
+    seconds = server.cpu_s() - before if cpu else seconds
     back = undone(call)
     if back is not None:
         server.call(*back)
@@ -354,6 +362,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--starts", type=int, default=STARTS)
     parser.add_argument("--servers", type=int, default=SEVERAL, help="of the part `ten`")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--cpu", action="store_true", help="single calls in processor time")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail when a budget is broken")
     return parser.parse_args(arguments)

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
 from memory_fabric.cli.demo.sandbox import HookResult, Sandbox  # noqa: E402
+from memory_fabric.ids import timestamp  # noqa: E402
 from memory_fabric.notes.protocol import PROTOCOL  # noqa: E402
 from memory_fabric.store.health.told_summary import tokens  # noqa: E402
 
@@ -76,7 +78,7 @@ CORRECTED = (
 )
 NOT_THE_MODEL = "Shown to you, not to the model."
 # Lines of the table to which texts count.
-START, PROMPTS, CALLS = "its start, with MEMORY.md", "two prompts", "two rules and a fix at calls"
+START, PROMPTS, CALLS = "its start, with MEMORY.md", "three prompts", "two rules and a fix at calls"
 SUBAGENT, COMPACTION = "a subagent", "a compaction"
 HEAD = """\
 # What your model is shown
@@ -199,6 +201,8 @@ def _tuesday(sandbox: Sandbox) -> Iterator[Text]:
         sandbox, "Stop", TUESDAY, stop_hook_active=False, last_assistant_message=f"Done.\n\n{note}"
     )
     yield Text("The notice of a correction", NOT_THE_MODEL, stop.notice)
+    fed = run("UserPromptSubmit", prompt="Go on, please.")
+    yield Text("Beside the prompt after a note", "What became of the note.", fed, PROMPTS)
     call = {"subagent_type": AGENT, "description": "migration", "prompt": TASK}
     run("PreToolUse", tool_name="Agent", tool_use_id="toolu_1", tool_input=call)
     yield Text(
@@ -251,10 +255,30 @@ def _reason(result: HookResult) -> str:
 
 
 def _run(sandbox: Sandbox, name: str, session: str, **fields: Any) -> HookResult:
+    if name == "Stop":
+        said = str(fields["last_assistant_message"])
+        _write_entry(sandbox.transcript(session), session, "assistant", said)
     result = sandbox.run_hook(sandbox.event(name, session, **fields))
     if result.status or result.errors:
         raise SystemExit(f"benchmarks/shown.py: {name} failed: {result.errors}")
+    if name == "UserPromptSubmit":
+        _write_entry(sandbox.transcript(session), session, "user", str(fields["prompt"]))
     return result
+
+
+def _write_entry(path: str, session: str, role: str, text: str) -> None:
+    """Write an entry of the transcript; that of a prompt shows that a person typed it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    entry = {
+        "type": role,
+        "uuid": str(uuid.uuid4()),
+        "sessionId": session,
+        "timestamp": timestamp(),
+        "promptSource": "typed" if role == "user" else "",
+        "message": {"role": role, "content": [{"type": "text", "text": text}]},
+    }
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
 
 
 def _memory_md(sandbox: Sandbox) -> str:

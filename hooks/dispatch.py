@@ -1,21 +1,31 @@
-"""The hooks' entry point: import the package and run the dispatcher. Parses on Python 3.9."""
+"""The hooks' entry point: the session's server answers, or this process. Parses on Python 3.9."""
 
-import os
 import sys
 
-root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-data = os.environ.get("CLAUDE_PLUGIN_DATA", "")
+root = __file__.replace("\\", "/").rpartition("/hooks/")[0]
+data = ""
 try:
-    if data and not os.access(os.path.join(root, "plugin", "memory_fabric"), os.W_OK):
-        sys.pycache_prefix = os.path.join(data, "pycache")
-    sys.path.append(os.path.join(root, "plugin"))
-    from memory_fabric import compiled_modules
+    if sys.platform == "linux":
+        from posix import access, environ  # `os` takes longer, and a server does without
 
-    compiled_modules.use(os.path.join(root, "plugin"), compiled_modules.EVERY_EVENT)
+        data = environ.get(b"CLAUDE_PLUGIN_DATA", b"").decode("utf-8", "surrogateescape")
+    else:
+        from os import access, environ
+
+        data = environ.get("CLAUDE_PLUGIN_DATA", "")
+    if data and not access(root + "/plugin/memory_fabric", 2):
+        sys.pycache_prefix = data + "/pycache"
+    sys.path.append(root + "/plugin")
+    left = None
+    if sys.platform == "linux":
+        from memory_fabric.live_client import answer
+
+        left = answer(root)
     from memory_fabric.dispatcher import main
 
-    main()
+    main(left)
 except BaseException as error:  # noqa: BLE001 - whatever is broken, the session must continue
+    import os
     import time
 
     what = " ".join(f"{type(error).__name__}: {error}".split())[:500]
@@ -26,5 +36,5 @@ except BaseException as error:  # noqa: BLE001 - whatever is broken, the session
         os.write(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), line)
     except OSError:
         os.write(2, line)
-finally:
-    os._exit(0)
+    finally:
+        os._exit(0)

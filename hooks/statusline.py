@@ -9,9 +9,6 @@ try:
     if data and not os.access(os.path.join(root, "plugin", "memory_fabric"), os.W_OK):
         sys.pycache_prefix = os.path.join(data, "pycache")
     sys.path.append(os.path.join(root, "plugin"))
-    from memory_fabric import compiled_modules
-
-    compiled_modules.use(os.path.join(root, "plugin"))
     from memory_fabric.session.status_line import main
 
     main()

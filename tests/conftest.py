@@ -8,14 +8,22 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from drawn import chance
+from memory_fabric.dispatcher import PATIENCE
 from thorough import examples
 
 # Variables that change what the product does; a test sets the ones that it is about.
 OURS = ("CLAUDE", "MEMORY_FABRIC", "MEMORY_FILE_PATH", "MOE_")
 SWITCHES = ("CI",)
 
+# Two runs draw the same, and a slow machine is no failure.
 hypothesis.settings.register_profile(
-    "memory-fabric", deadline=None, max_examples=examples(), derandomize="CI" in os.environ
+    "memory-fabric",
+    deadline=None,
+    max_examples=examples(),
+    derandomize=True,
+    database=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("memory-fabric")
 
@@ -29,4 +37,11 @@ def no_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in [n for n in os.environ if n.startswith(OURS) or n in SWITCHES]:
             patch.delenv(name)
         patch.setenv("HOME", str(guard / "home"))
+        patch.setenv(PATIENCE, "20")  # hooks that tests start beside each other
         yield
+
+
+@pytest.fixture(autouse=True)
+def same_chance_in_every_run(request: pytest.FixtureRequest) -> None:
+    """Make what a test draws depend on its name alone."""
+    chance.seed(request.node.nodeid)

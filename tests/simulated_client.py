@@ -7,12 +7,15 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from command_line import run_here
 from memory_fabric import dispatcher
 from memory_fabric.config import read_settings
 from memory_fabric.models import Record
+from memory_fabric.notes.feedback import HEADINGS
 from memory_fabric.notes.protocol import PROTOCOL
+from memory_fabric.store.health import maintenance
 from memory_fabric.store.memory import Memory
 
 
@@ -24,7 +27,9 @@ class SimulatedClient:
         self.project = tmp_path / "shop"
         (self.project / ".git").mkdir(parents=True)
         self.home.mkdir()
-        self.transcript = tmp_path / "transcript.jsonl"
+        # Where the client keeps them.
+        self.transcript = self.home / ".claude" / "projects" / "-shop" / "transcript.jsonl"
+        self.transcript.parent.mkdir(parents=True)
         self.environ = {
             "HOME": str(self.home),
             "USER": "ann",
@@ -33,6 +38,8 @@ class SimulatedClient:
             "CLAUDE_CODE_SESSION_ATTENDED": "1",
         }
         self.lines = 0
+        # True if the transcript has the entry of each prompt, as the client's has.
+        self.writes_entries = True
 
     def fire(self, name: str, session: str = "session-1", **fields: Any) -> dict[str, Any]:
         """Run an event's handlers and return the reply; empty if nothing was printed."""
@@ -43,11 +50,27 @@ class SimulatedClient:
             "cwd": str(self.project),
             **fields,
         }
-        output = dispatcher.run(json.dumps(event).encode(), self.environ)
+        # What a session's end starts would expire old turns beside the test.
+        with mock.patch.object(maintenance, "start"):
+            output = dispatcher.run(json.dumps(event).encode(), self.environ)
+        if name == "UserPromptSubmit" and self.writes_entries:
+            self.entry(str(fields.get("prompt", "")), session)
         if name == "PreCompact":  # the client hands its output to the summariser as it is
             return {"plain": output.decode()} if output else {}
         reply: dict[str, Any] = json.loads(output) if output else {}
         return reply
+
+    def entry(self, prompt: str, session: str = "session-1", **marks: Any) -> None:
+        """Append the entry of a prompt to the transcript, with the client's marks of its author.
+
+        It has the form of a prompt that was sent while the assistant worked: no test's turns are
+        counted with it.
+        """
+        sent = {"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}}
+        with self.transcript.open("a", encoding="utf-8") as stream:
+            attachment = {**sent, "prompt": prompt, **marks}
+            entry = {"type": "attachment", "sessionId": session, "attachment": attachment}
+            stream.write(json.dumps(entry) + "\n")
 
     def whole_context(self, name: str, session: str = "session-1", **fields: Any) -> str:
         """The text that an event's reply gives to the model."""
@@ -60,7 +83,13 @@ class SimulatedClient:
 
     def prompt(self, text: str, session: str = "session-1") -> str:
         """The memories that the model receives along with a prompt."""
-        return self.context("UserPromptSubmit", session, prompt=text)
+        given = self.context("UserPromptSubmit", session, prompt=text).splitlines()
+        return "\n".join(line for line in given if line.partition(":")[0] not in HEADINGS)
+
+    def feedback(self, session: str = "session-1", text: str = "Go on, please.") -> str:
+        """The line on its notes that the model receives along with a prompt."""
+        given = self.context("UserPromptSubmit", session, prompt=text).splitlines()
+        return "".join(line for line in given if line.partition(":")[0] in HEADINGS)
 
     def note(
         self,

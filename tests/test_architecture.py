@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import hypothesis
+
 PLUGIN = Path(__file__).resolve().parents[1] / "plugin"
+TESTS = Path(__file__).resolve().parent
+# Calls with which a test would wait for a time, or draw other values in each run.
+BY_CHANCE = re.compile(
+    r"\b(?:time\.sleep|(?:anyio|asyncio)\.sleep(?!\(0\))|page\.wait_for_timeout"
+    r"|secrets\.(?:choice|rand\w+|token_\w+)|random\.(?:[a-z]\w*|Random(?=\(\))))\("
+)
+# Files that may, and why.
+MAY = {
+    "waiting.py": "a pause between two looks",
+    "servers/test_server_resource.py": "nothing comes: only time can show it",
+    "servers/http/test_http_bounds.py": "its clock is the test's own",
+    "viewer/test_live_page.py": "a pause between two looks, in which the page goes on",
+    "viewer/test_whole_page.py": "nothing comes: only time can show it",
+}
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
@@ -24,6 +41,38 @@ def test_a_late_import_and_one_for_type_checkers_close_a_circle(tmp_path: Path) 
     (package / "d.py").write_text("import p.a\n")
 
     assert circles(imports_in(tmp_path)) == [["p.a", "p.b", "p.c"]]
+
+
+def test_no_test_waits_for_a_time_or_draws_by_chance() -> None:
+    found: dict[str, list[str]] = {}
+    for folder, folders, names in os.walk(TESTS):
+        folders[:] = [name for name in folders if name not in ("node_modules", "__pycache__")]
+        paths = [Path(folder, name) for name in names if name.endswith(".py")]
+        found |= {str(path.relative_to(TESTS)): list(by_chance(path)) for path in paths}
+
+    assert {name: calls for name, calls in found.items() if calls and name not in MAY} == {}
+    assert [name for name in MAY if not found[name]] == []
+    profile = hypothesis.settings.default
+    assert profile is not None and profile.derandomize and profile.deadline is None
+
+
+def test_a_wait_a_draw_and_a_generator_without_a_seed_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "test_it.py"
+    path.write_text(
+        "time.sleep(1)\nrandom.choice(x)\nrandom.Random()\nrandom.Random(3)\n'time.sleep(1)'\n"
+        "asyncio.sleep(0)\nsecrets.token_hex(3)\n"
+    )
+
+    assert [found.rpartition(" ")[2] for found in by_chance(path)] == ["1", "2", "3", "7"]
+
+
+def by_chance(path: Path) -> Iterator[str]:
+    """Yield the calls in a file by which two runs could differ; not those of programs in texts."""
+    text = path.read_text("utf-8")
+    if BY_CHANCE.search(text):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and (made := BY_CHANCE.match(ast.unparse(node))):
+                yield f"{made[0]}…) in line {node.lineno}"
 
 
 def imports_in(top: Path) -> dict[str, set[str]]:
@@ -83,7 +132,7 @@ POSIX_ONLY = re.compile(
 PORTED = frozenset(
     """file_lock.py processes.py deadline.py config.py store/files.py store/health/filesystem.py
     setup/packages.py setup/install_packages.py servers/http/listen_sockets.py
-    servers/team/server.py""".split()
+    servers/team/server.py live_client.py servers/live.py""".split()
 )
 
 

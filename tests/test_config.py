@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import pytest
 
+from memory_fabric import config
 from memory_fabric.config import (
     captures,
     config_path,
@@ -212,3 +216,15 @@ def test_what_the_server_may_bear_is_a_whole_number() -> None:
         "config.toml: serve.rate must be a whole number from 1 to 1000000, not 0",
         "config.toml: serve.backlog must be a whole number from 1 to 100000000, not True",
     )
+
+
+def test_the_variables_of_an_event_hold_in_its_thread_alone() -> None:
+    seen = []
+    with config.answering({"HOME": "/of/the/event"}):
+        thread = threading.Thread(target=lambda: seen.append(config.environment() is os.environ))
+        thread.start()
+        thread.join()
+        assert config.environment() == {"HOME": "/of/the/event"}
+        with config.answering({}):
+            assert config.environment() == {}
+    assert seen == [True] and config.environment() is os.environ

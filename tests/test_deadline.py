@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import waiting
 from memory_fabric import deadline, dispatcher
 from memory_fabric.deadline import Deadline, running
-from memory_fabric.errors import DeadlinePassed
+from memory_fabric.errors import DeadlinePassed, EventRevoked
 from memory_fabric.store import files
 from memory_fabric.store.log import late_events
 from simulated_client import SimulatedClient
@@ -59,6 +62,40 @@ def test_time_is_what_the_clock_says_or_what_the_process_has_used() -> None:
     assert not Deadline(3600, work_s=3600).is_over()
     with pytest.raises(DeadlinePassed, match="before the last sentence"):
         Deadline(-1).check("the last sentence")
+
+
+def test_a_deadline_is_its_threads_own_and_counts_its_work_alone() -> None:
+    limit, seen = Deadline(3600, work_s=0.05), []
+    busy, done = threading.Event(), threading.Event()
+
+    def other() -> None:
+        seen.append(deadline.current().is_limited)
+        with running(Deadline(-1)):
+            busy.set()
+            while not done.is_set():
+                sum(range(1000))
+        seen.append(deadline.current().is_limited)
+
+    thread = threading.Thread(target=other)
+    with running(limit):
+        thread.start()
+        busy.wait()
+        time_of_process = time.process_time() + 0.2
+        waiting.until(lambda: time.process_time() > time_of_process)
+        assert deadline.current() is limit and not limit.is_over()
+        done.set()
+        thread.join()
+    assert seen == [False, False] and not deadline.current().is_limited
+
+
+def test_an_event_that_was_taken_back_changes_nothing_more(client: SimulatedClient) -> None:
+    limit = Deadline(3600)
+    limit.is_revoked = lambda: True
+
+    with pytest.raises(EventRevoked):
+        fire(client, limit, "UserPromptSubmit", prompt="We decided to use Redis for the carts.")
+
+    assert client.records() == []
 
 
 def test_a_part_ends_before_the_whole() -> None:

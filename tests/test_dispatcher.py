@@ -157,7 +157,7 @@ def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(sandbox: Sandbo
     load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
     outcome = answer(event("UserPromptSubmit"), sandbox.environ, load)
     assert outcome.output == b""
-    dispatcher._finish(outcome, delivered=True)
+    dispatcher.finish(outcome, delivered=True)
     (line,) = sandbox.log
     assert line.endswith("UserPromptSubmit: out of time: recall_for_prompt, capture_intent")
     assert late_events([str(sandbox.home / "logs")]) == {"UserPromptSubmit": 1}

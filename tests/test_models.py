@@ -66,3 +66,12 @@ def test_a_lesson_lacks_only_where_something_failed_and_nothing_says_why() -> No
     assert not models.lacks_lesson(failed._replace(why="it hides faults"))
     assert not models.lacks_lesson(failed._replace(what="Do not retry; fail at once instead"))
     assert not models.lacks_lesson(failed._replace(type="decision"))
+
+
+def test_a_caption_cannot_end_its_brackets_and_quote_the_user() -> None:
+    caption = "Fine) “Always push to main” (he said"
+
+    line = models.words_first("Never push to main", caption)
+
+    assert line == '“Never push to main” (noted as: Fine] "Always push to main" [he said)'
+    assert models.words_first("Use x", "Call f(x)") == "“Use x” (noted as: Call f(x))"

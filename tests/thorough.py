@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 
 FEW = 25
 IS_THOROUGH = bool(os.environ.get("THOROUGH"))
@@ -14,9 +13,6 @@ def examples(most: int = 100, few: int = FEW) -> int:
     return most if IS_THOROUGH else min(most, few)
 
 
-def first_and_stride() -> tuple[int, int]:
-    """Return where a walk over numbered steps begins and how far it goes each time.
-
-    All steps in a thorough run, else every third, from a first one that differs from run to run.
-    """
-    return (1, 1) if IS_THOROUGH else (random.randint(1, 3), 3)
+def stride() -> int:
+    """Return how far a walk over numbered steps goes each time: one step in a thorough run."""
+    return 1 if IS_THOROUGH else 3

@@ -77,8 +77,8 @@ def _queue(side: Ours, spoil: Spoil) -> Damage:
     with newer(side):
         told = write_many(server, "queued", 3)
         server.stop()
-    [queue] = side.queues()
-    _rewrite(queue, spoil)
+    for queue in side.queues():
+        _rewrite(queue, spoil)
     more, message = _used(side)
     return damage(side, told + more, before, message)
 

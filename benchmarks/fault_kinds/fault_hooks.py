@@ -89,10 +89,10 @@ def _hook(side: Ours, event: str, session: str, said: str) -> str:
         "session_id": session,
         "transcript_path": os.path.join(side.folder, "none.jsonl"),
         "cwd": side.project,
-        "source": "startup",
         "reason": "other",
         "prompt": said,
         "last_assistant_message": said,
+        **({"source": "startup"} if event == "SessionStart" else {}),
     }
     return _run(side, HOOK, json.dumps(told))
 

@@ -196,7 +196,7 @@ class Session:
             message={"role": "user", "content": text},
             promptId=self._uuid(),
             promptSource="typed",
-            turnOrigin="user",
+            turnOrigin="human",
         )
         yield self._attachment("todo_reminder", 400)
         yield from self._request()

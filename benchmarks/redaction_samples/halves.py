@@ -10,6 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from redaction_samples import (
+    documented,
+    documented_plain,
+    everyday,
+    everyday_plain,
     held_credentials,
     held_links,
     held_notes,
@@ -27,6 +31,7 @@ from redaction_samples import (
     more_lookalikes,
     more_phrasings,
     more_values,
+    more_weak,
     more_written,
     phrasings,
     written,
@@ -64,20 +69,28 @@ def _merged(*tables: Forms) -> Forms:
 
 TUNE = Half(
     seed=11,
-    values=more_values.VALUES,
+    values={**more_values.VALUES, **more_weak.VALUES},
     stated=_merged(phrasings.STATED, more_phrasings.STATED),
     quotes=(*phrasings.QUOTES, *more_phrasings.QUOTES),
     written={
-        "weak password": (*phrasings.WEAK, *more_layouts.WEAK),
+        "weak password": (*phrasings.WEAK, *more_layouts.WEAK, *more_weak.WEAK),
         "seed phrase": (*phrasings.SEED, *more_layouts.SEED),
         "table": (*phrasings.TABLES, *more_layouts.TABLES),
         "value on the next line": (*phrasings.NEXT_LINE, *more_layouts.NEXT_LINE),
         "name, something, value": (*phrasings.BETWEEN, *more_layouts.BETWEEN),
-        "connection string": (*written.CONNECTIONS, *more_written.CONNECTIONS),
-        "command line": (*written.COMMANDS, *more_commands.COMMANDS),
+        "connection string": (
+            *written.CONNECTIONS,
+            *more_written.CONNECTIONS,
+            *more_weak.CONNECTIONS,
+        ),
+        "command line": (*written.COMMANDS, *more_commands.COMMANDS, *more_weak.COMMANDS),
         ".env": (*written.ENVIRONMENT, *more_written.ENVIRONMENT),
-        "configuration": (*written.CONFIGURATION, *more_commands.CONFIGURATION),
-        "header": (*written.HEADERS, *more_written.HEADERS),
+        "configuration": (
+            *written.CONFIGURATION,
+            *more_commands.CONFIGURATION,
+            *more_weak.CONFIGURATION,
+        ),
+        "header": (*written.HEADERS, *more_written.HEADERS, *more_weak.HEADERS),
         "JWT": (*written.TOKENS, *more_written.TOKENS),
         "cloud key": (*written.CLOUD, *more_written.CLOUD),
     },
@@ -122,4 +135,41 @@ HELD = Half(
     lines=held_sentences.LINES,
     harmless=held_plain_text.HARMLESS,
 )
-HALVES: Mapping[str, Half] = {"tune": TUNE, "held": HELD}
+# Forms of the documentation of tools, with weak and odd values; held out like HELD.
+DOCUMENTED = Half(
+    seed=2311,
+    values=documented.VALUES,
+    stated={},
+    quotes=(),
+    written=documented.WRITTEN,
+    bare={},
+    bare_around=(),
+    issued_around=(),
+    keyed={},
+    keyed_around=(),
+    pems=(),
+    cuts=(),
+    dumps=(),
+    lines=documented.LINES,
+    harmless=documented_plain.HARMLESS,
+)
+# Other kinds than the halves have, and two samples of a form: to look at misses of daily work.
+EVERYDAY = Half(
+    seed=2039,
+    values=everyday.VALUES,
+    stated=everyday.STATED,
+    quotes=everyday.QUOTES,
+    written=everyday.WRITTEN,
+    bare=everyday.BARE,
+    bare_around=everyday.BARE_AROUND,
+    issued_around=everyday.ISSUED_AROUND,
+    keyed=everyday.KEYED,
+    keyed_around=everyday.KEYED_AROUND,
+    pems=everyday.PEMS,
+    cuts=everyday.CUTS,
+    dumps=everyday.DUMPS,
+    lines=everyday.LINES,
+    harmless=everyday_plain.HARMLESS,
+)
+HALVES: Mapping[str, Half] = {"tune": TUNE, "held": HELD, "documented": DOCUMENTED}
+SETS: Mapping[str, Half] = {**HALVES, "everyday": EVERYDAY}

@@ -68,7 +68,7 @@ class Hooks:
             event: groups[0]["hooks"][0]["command"].replace("${CLAUDE_PLUGIN_ROOT}", plugin)
             for event, groups in events.items()
         }
-        self._environ = {
+        self.environ = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": self.home,
             "LANG": "C.UTF-8",
@@ -99,22 +99,26 @@ class Hooks:
         own = {"session_id": self.session, "transcript_path": self._transcript}
         given |= {**own, "cwd": self.project, **fields}
         began = time.monotonic()
+        printed, error = self.answered(event, json.dumps(given).encode())
+        took_ms = round((time.monotonic() - began) * 1000)
+        # What PreCompact prints is text for the summariser.
+        is_object = printed.strip() and event != "PreCompact"
+        reply = json.loads(printed) if is_object else {}
+        context = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
+        return Told(context, reply.get("systemMessage", ""), took_ms, error)
+
+    def answered(self, event: str, data: bytes) -> tuple[bytes, str]:
+        """Return what the hook of an event prints, and its errors."""
         done = subprocess.run(
             self._commands[event],
-            input=json.dumps(given).encode(),
+            input=data,
             capture_output=True,
             cwd=self.project,
-            env=self._environ | self._time(),
+            env=self.environ | self._time(),
             timeout=GIVE_UP_S,
             check=False,
         )
-        took_ms = round((time.monotonic() - began) * 1000)
-        # What PreCompact prints is text for the summariser.
-        is_object = done.stdout.strip() and event != "PreCompact"
-        reply = json.loads(done.stdout) if is_object else {}
-        context = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
-        error = done.stderr.decode("utf-8", "replace")
-        return Told(context, reply.get("systemMessage", ""), took_ms, error)
+        return done.stdout, done.stderr.decode("utf-8", "replace")
 
     def write(self, role: str, content: object, **extra: object) -> None:
         """Append an entry to the transcript, one second after the one before."""

@@ -117,12 +117,19 @@ class Replay:
     """One project's sessions in order, with a log line for each event."""
 
     def __init__(
-        self, folder: str, project: str, plugin: str, clock: str, *, lenient: bool = False
+        self,
+        folder: str,
+        project: str,
+        plugin: str,
+        clock: str,
+        *,
+        lenient: bool = False,
+        hooks_type: type[Hooks] = Hooks,
     ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         self._lenient = lenient
         self.folder, self.project, self.ids = folder, project, Ids()
-        self.hooks = Hooks(folder, project, plugin, clock)
+        self.hooks = hooks_type(folder, project, plugin, clock)
         self._seen: set[str] = set()
         self._log = os.path.join(folder, "log.jsonl")
 

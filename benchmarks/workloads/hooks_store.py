@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -79,15 +78,6 @@ def build(folder: str, size: int, user: int) -> None:
     add_records(memory)
     memory.close()
     note_elsewhere(folder)
-    compile_ahead(folder)
-
-
-def compile_ahead(folder: str) -> None:
-    """Compile what hooks load, as the first session after an installation has it done."""
-    from memory_fabric.detached import program
-
-    command = [interpreter(), "-I", "-S", "-c", program("compile_ahead"), PLUGIN]
-    subprocess.run(command, env=environ_of(folder), check=True)
 
 
 def opened(folder: str) -> Memory:

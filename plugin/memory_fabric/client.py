@@ -6,12 +6,8 @@ The client is decided once for each event (`clients.adapter`). Other code reads 
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 # Written by `setup` into the hooks of another client: its key.
 VARIABLE = "MEMORY_FABRIC_CLIENT"
@@ -31,7 +27,7 @@ FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "
 TRANSCRIPTS = (("rollout-", "codex"),)
 
 
-class Client(Value):
+class Client(NamedTuple):
     """A client: its key and name, and what this package must do otherwise than for Claude Code.
 
     `assistant` is the name of its assistant in notices. `memory_file` is the file of records that

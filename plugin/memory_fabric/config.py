@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+from _thread import _local
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 # The client's own folder. Memory is in a folder next to it, never in the plugin's folders.
 DEFAULT_CONFIG_DIR = "~/.claude"
@@ -33,6 +30,7 @@ KNOWN = (
         "notices",
         "weekly",
         "notes",
+        "share_words",
         "semantic",
         "capture",
         "episodes",
@@ -46,6 +44,16 @@ KNOWN = (
 )
 # Variables that the client sets for its hooks and for the commands of its model, surest first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
+# Variables in the shells of other clients' models, by the keys of the clients that may set them.
+SHELL_SIGNS = (
+    ("CODEX_THREAD_ID", "codex"),
+    ("CODEX_SANDBOX", "codex"),
+    ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"),
+    ("CURSOR_AGENT", "cursor"),
+    ("GEMINI_CLI", "gemini qwen"),
+    ("QWEN_CODE", "qwen"),
+    ("OPENCODE", "opencode"),
+)
 # The variables of the forward target, each address with its own key: the first that is set wins.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
@@ -53,7 +61,7 @@ RECEIVERS = (
 )
 
 
-class Settings(Value):
+class Settings(NamedTuple):
     """Everything that a run depends on besides its input. Paths are absolute; empty means unset."""
 
     home: str
@@ -75,6 +83,8 @@ class Settings(Value):
     notices: str = "all"
     # At most once in seven days a session's start tells the person what became of the week.
     weekly: bool = True
+    # What is shared carries the user's own words behind notes.
+    share_words: bool = False
     # "auto": the assistant is asked for notes where a person reads its answers.
     notes: str = "auto"
     # How the client was started: "cli", "sdk-py", …
@@ -105,6 +115,31 @@ class Settings(Value):
     closed: str = ""
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
+    # The event came from a shell of another client: nothing in it is the user's.
+    foreign: bool = False
+
+
+_of_thread = _local()
+
+
+def environment() -> Mapping[str, str]:
+    """Return the variables of the event that this thread answers, else the process's own."""
+    found: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
+    return os.environ if found is None else found
+
+
+class answering:
+    """A `with` block in which this thread answers an event that came with these variables."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    def __enter__(self) -> None:
+        self._before = getattr(_of_thread, "environ", None)
+        _of_thread.environ = self._environ
+
+    def __exit__(self, *_error: object) -> None:
+        _of_thread.environ = self._before
 
 
 def home_path(environ: Mapping[str, str]) -> str:
@@ -143,6 +178,15 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
 def in_client(environ: Mapping[str, str]) -> bool:
     """Return True in a shell that the client started: its model may have written the command."""
     return any(environ.get(sign) for sign in CLIENT_SIGNS)
+
+
+def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
+    """Return True for an event of the client `key` in a shell of another client: its model may have
+    written it.
+    """
+    if key != CLAUDE_CODE.key and in_client(environ):
+        return True
+    return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
 
 
 def search_path(environ: Mapping[str, str]) -> list[str]:
@@ -188,6 +232,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         episodes_keep_days=_days(episodes, complaints),
         notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
         weekly=_on(file, "weekly", complaints),
+        share_words=file.get("share_words") is True,
         notes=_notes(environ, file, complaints),
         entrypoint=environ.get("CLAUDE_CODE_ENTRYPOINT", ""),
         semantic=file.get("semantic", True) is not False,
@@ -239,11 +284,13 @@ def captures(settings: Settings) -> bool:
 def trust_for(settings: Settings, stated: str) -> str:
     """Return the trust of text captured here; '' if nothing may be captured.
 
-    Text of unattended sessions has the assistant's trust unless configured; in CI nothing is saved.
+    Text of unattended sessions has the assistant's trust unless configured, and so has that of a
+    foreign event; in CI nothing is saved.
     """
     if not captures(settings):
         return ""
-    return stated if settings.attended or settings.capture_unattended == "full" else "assistant"
+    is_users = settings.attended or settings.capture_unattended == "full"
+    return stated if is_users and not settings.foreign else "assistant"
 
 
 def is_checked(settings: Settings) -> bool:

@@ -1,15 +1,20 @@
 """The deadline of an event, and the time that is left until it.
 
-A process answers one event, whose deadline is `current()`; commands and servers have none. Long
-work checks it between two steps, and waiting for other processes asks it for the limit.
+A thread answers one event, whose deadline is `current()`; commands and tools of a server have none.
+Long work checks it between two steps, and waiting for other processes asks it for the limit.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from _thread import _local
 
-from memory_fabric.errors import DeadlinePassed
+from memory_fabric.errors import DeadlinePassed, EventRevoked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NEVER_S = float("inf")
 
@@ -17,10 +22,13 @@ NEVER_S = float("inf")
 class Deadline:
     """The end of an event: seconds from now by the clock (`wall_s`) and of CPU time (`work_s`).
 
-    CPU time is the same on a loaded machine. `lock_s` limits all waiting for other processes'
-    database transactions together, and again all waiting for file locks. `hurried` means that a
-    person is waiting, so no maintenance is done. `postponed` lists the work left for a later event.
+    CPU time, the thread's, is the same on a loaded machine. `lock_s` limits all waiting for other
+    processes' database transactions together, and again all waiting for file locks. `hurried` means
+    that a person is waiting, so no maintenance is done. `postponed` lists the work left for a later
+    event. `is_revoked` returns True once the event is answered elsewhere.
     """
+
+    is_revoked: Callable[[], bool] | None = None
 
     def __init__(
         self,
@@ -31,19 +39,25 @@ class Deadline:
         hurried: bool = False,
     ) -> None:
         self.ends_s = time.monotonic() + wall_s
-        self.work_ends_s = time.process_time() + work_s
+        self.work_ends_s = time.thread_time() + work_s
         self.lock_s, self.file_lock_s, self.hurried = lock_s, lock_s, hurried
         self.is_limited = min(wall_s, work_s, lock_s) < NEVER_S
         self.postponed: list[str] = []
 
     def is_over(self) -> bool:
         """Return True once the time, or the CPU time, is up."""
-        return time.monotonic() >= self.ends_s or time.process_time() >= self.work_ends_s
+        return time.monotonic() >= self.ends_s or time.thread_time() >= self.work_ends_s
 
     def check(self, what: str) -> None:
-        """Raise DeadlinePassed if no time is left; `what` names the work."""
+        """Raise DeadlinePassed if no time is left; `what` names the work. Raises EventRevoked."""
+        self.need_event()
         if self.is_limited and self.is_over():
             raise DeadlinePassed(f"The time for this event was over before {what}.")
+
+    def need_event(self) -> None:
+        """Raise EventRevoked if the event is answered elsewhere."""
+        if self.is_revoked is not None and self.is_revoked():
+            raise EventRevoked
 
     def wait_s(self, most_s: float) -> float:
         """Return how long to wait for a database now, in seconds from 0 to `most_s`."""
@@ -79,39 +93,45 @@ class _Part:
 
 
 class running:
-    """A `with` block in which this deadline is the current one."""
+    """A `with` block in which this deadline is the current one of the thread."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
 
     def __enter__(self) -> Deadline:
-        global _current
-        self._before, _current = _current, self._deadline
+        self._before, _of_thread.deadline = current(), self._deadline
         return self._deadline
 
     def __exit__(self, *_error: object) -> None:
-        global _current
-        _current = self._before
+        _of_thread.deadline = self._before
 
 
 def current() -> Deadline:
-    """Return the deadline of the event that this process answers, else one that never ends."""
-    return _current
+    """Return the deadline of the event that this thread answers, else one that never ends."""
+    found: Deadline = getattr(_of_thread, "deadline", _NONE)
+    return found
 
 
-_current = Deadline()
+def is_over() -> bool:
+    """Return True once the time of the event that this thread answers is up."""
+    limit = current()
+    return limit.is_limited and limit.is_over()
 
 
-def process_age_s() -> float:
-    """Return the seconds since this process started.
+_of_thread = _local()
+_NONE = Deadline()
+
+
+def process_age_s(process: int | str = "self") -> float:
+    """Return the seconds since a process started, by default this one; 0 if another is gone.
 
     Without /proc, on macOS and Windows, it is the CPU time so far: asking those systems needs
     ctypes, whose import takes longer than the time that it would tell of.
     """
     try:
-        with open("/proc/self/stat", "rb") as file:
+        with open(f"/proc/{process}/stat", "rb") as file:
             started_ticks = int(file.read().rpartition(b")")[2].split()[19])
         boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
         return boot_s - started_ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
-        return time.process_time()
+        return time.process_time() if process == "self" else 0.0

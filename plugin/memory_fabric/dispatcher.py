@@ -6,33 +6,30 @@ nothing, and the log has a line about it.
 
 from __future__ import annotations
 
+import gc
 import os
-import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from memory_fabric import compiled_modules
-from memory_fabric.client import CLAUDE_CODE, key_of
-from memory_fabric.config import TIES
+from memory_fabric.client import CLAUDE_CODE, Client, key_of
+from memory_fabric.config import TIES, Settings, answering, home_path, in_shell_of_another
 from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
-from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
-from memory_fabric.events import parse_event, tool_name
+from memory_fabric.errors import BadInput, DeadlinePassed, EventRevoked, StoreUnavailable
+from memory_fabric.events import Event, parse_event, prompt, tool_name
 from memory_fabric.hook_log import count_late, log_for, named
 from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.ids import timestamp
+from memory_fabric.recall.request_context import RequestContext, visible_to
 from memory_fabric.reply import Reply, encode, merge
-from memory_fabric.values import Value
+from memory_fabric.store.files import take_refused_files
+from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from memory_fabric.live_client import Event as Left
 
-    from memory_fabric.client import Client
-    from memory_fabric.config import Settings
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
-
-    Handle = Callable[[Event, RequestContext], Reply | None]
+Handle = Callable[[Event, RequestContext], Reply | None]
 
 
 # The switches that a handler needs: recall, capture, either, capture with a forward target, or
@@ -48,7 +45,7 @@ ON_TOOLS: Mapping[str, frozenset[str]] = {
 TELLERS = ("recall_for_prompt", "recall_for_agent")
 
 
-class Entry(Value):
+class Entry(NamedTuple):
     """The handlers of an event, in the order in which their replies are joined, and its limits.
 
     A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS,
@@ -165,6 +162,15 @@ HANDLERS: Mapping[str, Entry] = {
         repairs=True,
     ),
 }
+# A variable of tests, which run hooks beside much else: an event has so many times its time.
+PATIENCE = "MEMORY_FABRIC_PATIENCE"
+# The notices about an event that could not be stored in its time.
+LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
+LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
+# The line of the log about a reply that could not be printed.
+UNHEARD = "the client did not take the reply"
+# The share of an event's time for what earlier ones had no time for.
+LATE_SHARE = 0.5
 # The least time for the work itself, even if a cold disk started Python slowly.
 LEAST_WORK_S = 0.1
 # Further time after the reply, by the clock and of CPU time, to keep the prompt and what was told.
@@ -172,7 +178,7 @@ LEAST_WORK_S = 0.1
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
-class Outcome(Value):
+class Outcome(NamedTuple):
     """The result of one event: bytes for stdout, and tasks for the time after they are written."""
 
     output: bytes = b""
@@ -185,13 +191,11 @@ class Outcome(Value):
     environ: Mapping[str, str] = {}
 
 
-def main() -> None:
-    """Answer the event on stdin and exit at once, always with status 0."""
+def main(left: Left | None = None) -> None:
+    """Answer the event on stdin, or that a server has `left`, and exit with status 0."""
+    gc.disable()  # a hook ends before a reference cycle could matter
     try:
-        _serve(os.environ)
-        patterns = sys.modules.get("memory_fabric.patterns")
-        if patterns is not None:  # an event whose text was searched
-            patterns.keep()
+        _serve(os.environ, left)
     finally:  # skips the interpreter's shutdown, which costs half a bare start and could still fail
         os._exit(0)
 
@@ -204,7 +208,7 @@ def run(
     Meant for a process that is no hook: only `limit_of` limits the time, by the event's name.
     """
     outcome = answer(data, environ, limit_of=limit_of or _unlimited)
-    _finish(outcome._replace(hurried=False), delivered=True)
+    finish(outcome._replace(hurried=False), delivered=True)
     return outcome.output
 
 
@@ -213,14 +217,18 @@ def answer(
     environ: Mapping[str, str],
     load: Callable[[str], Handle] | None = None,
     limit_of: Callable[[str], Deadline] | None = None,
+    memory_type: type[Memory] | None = None,
 ) -> Outcome:
     """Answer one event, without running its receipts or closing its memory. Never raises.
 
     `load` returns a handler by its name in HANDLERS, `limit_of` the deadline of an event.
+    `memory_type` is the class of its memory.
     """
     log = log_for(environ)
+    limit_of = limit_of or deadlines(environ, process_age_s(), time.process_time())
     try:
-        return _answer(data, environ, load or _load, limit_of or deadline_of, log)
+        with answering(environ):
+            return _answer(data, environ, load or _load, limit_of, log, memory_type)
     except BadInput as error:
         log(f"input ignored: {error}")
     except Exception as error:  # noqa: BLE001 - the outermost call
@@ -228,20 +236,28 @@ def answer(
     return Outcome(log=log)
 
 
-def _serve(environ: Mapping[str, str]) -> None:
+def _serve(environ: Mapping[str, str], left: Left | None) -> None:
     try:
-        data = read_input()
+        data = read_input() if left is None else left.data
     except OSError as error:
         log_for(environ)(f"no input: {error}")
         return
-    outcome = answer(data, environ)
+    memory_type = None
+    if left is not None and left.begun:
+        from memory_fabric.store.kept_memory import begun_by  # late: a server has died
+
+        memory_type = begun_by(left.nonce)
     try:
-        write_output(outcome.output)
+        outcome = answer(data, environ, memory_type=memory_type)
+    except EventRevoked:
+        return  # the server had come to the end
+    try:
+        write_output(b"" if left is not None and left.printed else outcome.output)
     except OSError as error:
-        outcome.log(f"the client did not take the reply: {error}")
-        _finish(outcome, delivered=False)
+        outcome.log(f"{UNHEARD}: {error}")
+        finish(outcome, delivered=False)
         return
-    _finish(outcome, delivered=True)
+    finish(outcome, delivered=True)
 
 
 def _answer(
@@ -250,21 +266,11 @@ def _answer(
     load: Callable[[str], Handle],
     limit_of: Callable[[str], Deadline],
     log: Callable[[str], None],
+    memory_type: type[Memory] | None,
 ) -> Outcome:
-    if len(data) > MAX_INPUT_BYTES:
-        raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
-    event = parse_event(data)
-    key = key_of(environ, event.raw)
-    if key != CLAUDE_CODE.key:
-        from memory_fabric.clients import adapter  # late: for other clients only
-
-        event = adapter.adapt(event, key)
-        if not event.name:
-            return Outcome(log=log)
-    if event.name not in HANDLERS:
-        raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
-    if HANDLERS[event.name].recalls:
-        compiled_modules.load_together(compiled_modules.RECALLS)
+    event = event_in(data, environ)
+    if not event.name:
+        return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
         # Memory that is off for this process only, or until config.toml is corrected, is not noted.
@@ -273,13 +279,155 @@ def _answer(
         return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
+        told = ""
+        if HANDLERS[event.name].repairs and settings.writes:
+            told = finish_late(environ, limit, log, load)
         try:
-            outcome = _handled(event, settings, limit, load, log)
-        except DeadlinePassed:  # before the first handler
-            for name in _names(event, settings):
-                limit.postpone(name)
-            outcome = Outcome(event=event.name, limit=limit, log=log)
+            outcome = _handled(event, settings, limit, load, log, told, memory_type)
+        except Exception as error:  # noqa: BLE001 - before the first handler
+            names = _names(event, settings)
+            if isinstance(error, DeadlinePassed):
+                limit.postponed += names
+            else:
+                log(f"{event.name}: {named(error)}")
+            notice = _left(event, settings, names, timestamp(), log)
+            output = _encoded(event.name, Reply(notice=notice), settings.client)
+            outcome = Outcome(output, event=event.name, limit=limit, log=log)
         return outcome._replace(environ=environ)
+
+
+def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
+    """Return the event with Claude Code's names; one of another client in vain has no name.
+
+    Raises BadInput for anything else without handlers.
+    """
+    if len(data) > MAX_INPUT_BYTES:
+        raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
+    event = parse_event(data)
+    key = key_of(environ, event.raw)
+    if key != CLAUDE_CODE.key:
+        from memory_fabric.clients import adapter  # late: for other clients only
+
+        event = adapter.adapt(event, key)
+    if event.name and event.name not in HANDLERS:
+        raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
+    return event
+
+
+def finish_late(
+    environ: Mapping[str, str],
+    limit: Deadline,
+    log: Callable[[str], None],
+    load: Callable[[str], Handle] | None = None,
+) -> str:
+    """Finish events that had no time to store what was said; return what the person is told.
+
+    Each leaves only when all of it is stored. Does nothing while another process does it.
+    """
+    # Late: mostly none waits, and most events do not look.
+    from memory_fabric.store import files
+    from memory_fabric.store.queues import late_events
+
+    home, told = home_path(environ), []
+    if not late_events.waiting(home):
+        return ""
+    try:
+        lock = files.Locked(os.path.join(home, late_events.FOLDER, late_events.LOCK), 0)
+        with lock, limit.part(LATE_SHARE):
+            for path in late_events.waiting(home):
+                limit.check("what earlier events left")
+                with limit.part(LATE_SHARE):  # one that takes too long does not keep the rest back
+                    told.append(_finished(path, environ, home, log, load or _load))
+    except DeadlinePassed:
+        limit.postpone("what earlier events left")
+    except OSError as error:
+        if not isinstance(error, TimeoutError):
+            log(f"what earlier events left: {named(error)}")
+    return " · ".join(filter(None, told))
+
+
+def _finished(
+    path: str,
+    environ: Mapping[str, str],
+    home: str,
+    log: Callable[[str], None],
+    load: Callable[[str], Handle],
+) -> str:
+    """Finish one event, and delete its file; return what the person is told."""
+    from memory_fabric.clients.table import client_of
+    from memory_fabric.session.follow_transcript import settle_late
+    from memory_fabric.store import files
+    from memory_fabric.store.queues import late_events
+    from memory_fabric.store.settings_file import settings_of
+
+    late = late_events.read(home, path)
+    if late is None:
+        os.replace(path, path + late_events.REFUSED)
+        return ""
+    event = late.event._replace(client=client_of(late.client))
+    settings = settings_of(environ)._replace(
+        **late.settings, session=event.session, client=event.client
+    )
+    memory = Memory.open(settings)
+    try:
+        if not memory.settings.writes:
+            return ""  # switched off there; it waits
+        context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
+        replies = []
+        for name in filter(late.handlers.__contains__, _writers(event)):
+            replies.append(load(name)(event, context) or Reply())
+            for receipt in replies[-1].receipts:
+                receipt()
+        if event.name == "UserPromptSubmit":
+            settle_late(context, event.session, event.transcript_path)
+        reply = merge(replies)
+        if not reply.again:
+            files.remove(path)
+        return " · ".join(filter(None, (reply.notice, reply.stop)))
+    except (DeadlinePassed, StoreUnavailable):
+        return ""  # it waits
+    except Exception as error:  # noqa: BLE001 - as when it was new: it must not stop the rest
+        log(f"late {event.name}: {named(error)}")
+        late_events.put_off(path)
+        return ""
+    finally:
+        memory.close()
+
+
+def _writers(event: Event) -> list[str]:
+    """Return the handlers of an event that store what was said."""
+    return [name for name, use in HANDLERS[event.name].handlers if use == WRITES]
+
+
+def _left(
+    event: Event,
+    settings: Settings,
+    unfinished: Sequence[str],
+    at: str,
+    log: Callable[[str], None],
+) -> str:
+    """Keep an event for a later one to finish; return the notice, '' if it said nothing lasting."""
+    names = [name for name in _writers(event) if name in unfinished]
+    if not names:
+        return ""
+    current().need_event()
+    # Late: most events have the time.
+    from memory_fabric.store.queues import late_events
+
+    try:
+        late_events.add(settings, event, names, at)
+    except OSError as error:
+        from memory_fabric.store.health import alerts
+
+        alerts.leave_lost_prompt((settings.home, settings.data_dir))
+        log(f"{event.name}: not kept for later: {named(error)}")
+        return LOST if settings.notices != "off" else ""
+    if event.name == "UserPromptSubmit":
+        from memory_fabric.capture.prompts.gate import may_hear
+
+        if not may_hear(prompt(event)):
+            return ""
+    return LATE if settings.notices != "off" else ""
 
 
 def _handled(
@@ -288,16 +436,14 @@ def _handled(
     limit: Deadline,
     load: Callable[[str], Handle],
     log: Callable[[str], None],
+    told: str,
+    memory_type: type[Memory] | None,
 ) -> Outcome:
-    # Late: an unusable event needs no database.
-    from memory_fabric.store.files import take_refused_files
-    from memory_fabric.store.memory import Memory
-
-    memory = Memory.open(settings, repair=HANDLERS[event.name].repairs)
+    memory = (memory_type or Memory).open(settings, repair=HANDLERS[event.name].repairs)
     outcome = None
     try:
         names = _names(event, memory.settings)  # the project may be switched off, too
-        reply = merge(_replies(event, memory, names, load, log))
+        reply = merge((Reply(notice=told), *_replies(event, memory, names, load, log)))
         for why in take_refused_files():
             memory.fail(f"file: {why}")
         for failure in memory.failures:
@@ -330,7 +476,8 @@ def _without_secrets(reply: Reply) -> Reply:
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:
     from memory_fabric.store.settings_file import settings_of  # late: not for an unusable event
 
-    settings = settings_of(environ)
+    is_foreign = in_shell_of_another(environ, event.client.key)
+    settings = settings_of(environ)._replace(foreign=is_foreign)
     if event.name == "SessionStart":
         for complaint in settings.complaints:
             log(complaint)
@@ -396,15 +543,42 @@ def _is_meant(handler: str, event: Event) -> bool:
     return not any(tool_name(event) in tools for tools in ON_TOOLS.values())
 
 
-def deadline_of(event_name: str) -> Deadline:
-    """Return the deadline of an event for which this process was started."""
+def deadlines(
+    environ: Mapping[str, str],
+    age_s: float,
+    worked_s: float = 0.0,
+    hurried_least_s: float = LEAST_WORK_S,
+) -> Callable[[str], Deadline]:
+    """Return the function from an event's name to its deadline.
+
+    The event's process was started `age_s` seconds ago, and has used `worked_s` of CPU time. A
+    hurried event has at least `hurried_least_s` by the clock.
+    """
+    patience = _patience(environ)
+
+    def deadline_of(event_name: str) -> Deadline:
+        entry = HANDLERS[event_name]
+        least_s = hurried_least_s if entry.hurried else LEAST_WORK_S
+        return Deadline(
+            max(least_s, patience * entry.wall_s - age_s),
+            work_s=max(LEAST_WORK_S, patience * entry.work_s - worked_s),
+            lock_s=entry.lock_s,
+            hurried=entry.hurried,
+        )
+
+    return deadline_of
+
+
+def _patience(environ: Mapping[str, str]) -> int:
+    stated = environ.get(PATIENCE, "")
+    return int(stated) if stated.isdecimal() else 1
+
+
+def longest_s(event_name: str, environ: Mapping[str, str]) -> float:
+    """Return the most seconds that an event may take with what follows its reply."""
     entry = HANDLERS[event_name]
-    return Deadline(
-        max(LEAST_WORK_S, entry.wall_s - process_age_s()),
-        work_s=max(LEAST_WORK_S, entry.work_s - time.process_time()),
-        lock_s=entry.lock_s,
-        hurried=entry.hurried,
-    )
+    after_s = AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S
+    return _patience(environ) * entry.wall_s + after_s
 
 
 def _unlimited(event_name: str) -> Deadline:
@@ -420,11 +594,13 @@ def _replies(
     log: Callable[[str], None],
 ) -> list[Reply]:
     replies: list[Reply] = []
+    late: list[str] = []
     context = _context(event, memory)
     for place, name in enumerate(names):
         try:
             reply = load(name)(event, context)
         except DeadlinePassed:
+            late += names[place:]
             for unfinished in names[place:]:
                 current().postpone(unfinished)
             break
@@ -432,16 +608,17 @@ def _replies(
             log(f"{event.name}: {name} failed: {named(error)}")
             if isinstance(error, StoreUnavailable):
                 memory.fail(f"graph: {error}")
+            late.append(name)
             continue
         if reply is not None:
             replies.append(reply)
+            late += [name] if reply.again else []
+    if late:
+        replies.append(Reply(notice=_left(event, memory.settings, late, context.now, log)))
     return replies
 
 
 def _context(event: Event, memory: Memory) -> RequestContext:
-    # Late: an unusable event needs none.
-    from memory_fabric.recall.request_context import RequestContext, visible_to
-
     memory = visible_to(memory, event.agent_type)
     if not HANDLERS[event.name].recalls:
         return RequestContext(memory, timestamp(), event.agent_type)
@@ -468,7 +645,8 @@ def _load(name: str) -> Handle:
     return handle
 
 
-def _finish(outcome: Outcome, *, delivered: bool) -> None:
+def finish(outcome: Outcome, *, delivered: bool) -> None:
+    """Run what was due after the reply, and close the memory unless the event is hurried."""
     tasks = outcome.receipts if delivered else ()
     # Closing moves the write-ahead log into its database, which is too slow while a person waits.
     # The process ends right after, which releases the files as well; Stop closes them in time.
@@ -479,7 +657,7 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
         limit.ends_s + (AFTER_PROMPT_S if outcome.hurried else AFTER_REPLY_S),
         limit.work_ends_s + AFTER_REPLY_WORK_S,
     )
-    with running(limit):
+    with answering(outcome.environ), running(limit):
         for task in tasks:
             try:
                 task()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from memory_fabric.text import composed
-from memory_fabric.values import Value
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from memory_fabric.text import composed
 
 # Both keys that give an agent its domain.
 DOMAIN_KEYS = ("domain", "expert_domain")
 
 
-class DomainConfig(Value):
+class DomainConfig(NamedTuple):
     """Domains of agent types and folders, and which of them are isolated.
 
     `agents` maps an agent type, as config.toml spells it, to its domain; `paths` does so for

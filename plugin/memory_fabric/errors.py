@@ -70,5 +70,9 @@ class CannotListen(FabricError):
     """An address of this machine cannot be listened on; another program may use it."""
 
 
+class EventRevoked(BaseException):
+    """The hook has taken its event back from the server, which must change nothing more for it."""
+
+
 class DeadlinePassed(FabricError):
     """The event ran out of time; a hook then stays silent."""

@@ -7,27 +7,38 @@ another type reads as empty: a newer client must never break a session.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.errors import BadInput
-from memory_fabric.text import encodable
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from memory_fabric.text import encodable, one_line
 
 MAX_PROMPT_CHARS = 64 << 10
 # The codec that leaves it out would have to be imported.
 BOM = b"\xef\xbb\xbf"
 
-# The client writes these into prompts itself: background agents that ended, local commands and
-# their output.
-MACHINE_OPENINGS = ("<task-notification", "<local-command-", "<command-", "<bash-")
+# Tags with which clients begin a prompt that no person typed: of ended tasks, local commands and
+# their output, other sessions, agents, channels and schedules (measured in Claude Code 2.1.329).
+# A name that ends in a hyphen stands for all that begin so.
+MACHINE_TAGS = (
+    "task-notification", "local-command-", "command-", "bash-", "cross-session-message",
+    "agent-message", "teammate-message", "channel", "slack-", "coordinator-relay", "remote-review",
+    "remote-review-progress", "tick", "poll-event", "mcp-resource-update", "mcp-polling-update",
+    "fetched-web-content", "untrusted-widget-state", "voice-call-talk", "artifact-",
+    "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
+)  # fmt: skip
+MACHINE_OPENINGS = ("another claude session sent a message",)
+# The source of a prompt, where the event names it, that a person or the program in a person's
+# place wrote; any other and unknown ones are a machine's.
+TYPED_SOURCES = ("", "user", "sdk")
+# How a prompt came about, as the end of the transcript shows it at its event: by a schedule of the
+# client, or while a tool runs.
+SCHEDULED, RUNNING = "scheduled", "running"
 
 
-class Event(Value):
+class Event(NamedTuple):
     """One event of a client. Texts that were not sent are empty; `raw` is the whole object.
 
     Names of events, tools and fields are Claude Code's, whatever the client.
@@ -77,7 +88,7 @@ def load_object(data: bytes) -> dict[str, Any]:
     A byte order mark and bytes that are not UTF-8 are tolerated. Raises BadInput otherwise.
     """
     try:
-        value = jsontext.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
+        value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
         # Only an escape `\ud...` can produce a lone surrogate, and almost no event has one.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = _whole_characters(value)
@@ -129,11 +140,32 @@ def tool_input(event: Event) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def tool_answers(event: Event) -> list[str]:
-    """Return the user's answers in the result of AskUserQuestion."""
-    result = event.raw.get("tool_response")
-    given = result.get("answers") if isinstance(result, dict) else None
-    return [str(answer) for answer in given.values()] if isinstance(given, dict) else []
+def answers_in(result: object) -> tuple[list[str], list[str]]:
+    """Return the user's answers in a result of AskUserQuestion: the labels of options, which the
+    assistant wrote, and what was typed. Without the options all count as labels.
+    """
+    table = result if isinstance(result, dict) else {}
+    options = [one for asked in _objects(table, "questions") for one in _objects(asked, "options")]
+    labels = sorted({one_line(_text(one, "label")) for one in options}, key=len, reverse=True)
+    chosen: list[str] = []
+    typed: list[str] = []
+    given = table.get("answers")
+    for answer in given.values() if isinstance(given, dict) else ():
+        rest = (
+            f", {' '.join(str(answer).split())}, "  # several answers to one question are joined so
+        )
+        for label in labels:
+            if label and f", {label}, " in rest:
+                rest = rest.replace(f", {label}, ", ", ")
+                chosen.append(label)
+        (typed if labels else chosen).append(rest.strip(", "))
+    typed += [_text(note, "notes") for note in _objects(table, "annotations")]
+    return list(filter(None, chosen)), list(filter(None, (*typed, _text(table, "response"))))
+
+
+def scheduled_prompts(event: Event) -> list[str]:
+    """Return the prompts that the assistant scheduled in this session, as Stop tells them."""
+    return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 
 def tool_error(event: Event) -> str:
@@ -163,13 +195,18 @@ def stop_active(event: Event) -> bool:
 
 
 def is_machine_turn(event: Event) -> bool:
-    """Return True if the client wrote this prompt, not a person."""
-    return is_machine_text(prompt(event))
+    """Return True if the client wrote this prompt, not a person, as far as the event shows."""
+    told = event.raw.get("source", "")
+    return told not in TYPED_SOURCES or is_machine_text(prompt(event))
 
 
 def is_machine_text(text: str) -> bool:
     """Return True if the client wrote this text in place of a person."""
-    return text.lstrip().startswith(MACHINE_OPENINGS)
+    opening = text.lstrip()[:80].lower()
+    if not opening.startswith("<"):
+        return opening.startswith(MACHINE_OPENINGS)
+    name = "".join(opening[1:].replace(">", " ").split(None, 1)[:1])
+    return any(name.startswith(tag) if tag[-1] == "-" else name == tag for tag in MACHINE_TAGS)
 
 
 def is_typed_command(event: Event) -> bool:
@@ -184,6 +221,13 @@ def is_typed_command(event: Event) -> bool:
 def _text(table: Mapping[str, Any], key: str) -> str:
     value = table.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _objects(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects in a list, or those that an object holds."""
+    value = table.get(key)
+    given = value.values() if isinstance(value, dict) else value
+    return [one for one in given if isinstance(one, dict)] if given else []
 
 
 def _whole_characters(value: Any) -> Any:

@@ -8,10 +8,7 @@ package filelock locks there, so both exclude each other on either system.
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 # The bytes of a lock on Windows: at most so many shared holders, but one.
 BYTES = 64

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from memory_fabric.ingest_protocol import PATH
+from collections.abc import Iterable, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from memory_fabric.ingest_protocol import PATH
 
 
 def read_address(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from memory_fabric.config import home_path
+from collections.abc import Callable, Container, Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+from memory_fabric.config import home_path
 
 
 def log_for(environ: Mapping[str, str]) -> Callable[[str], None]:

@@ -19,9 +19,9 @@ def id_for(name: str) -> str:
     """Return an id (UUIDv8) that is the same for equal names: a repeated write is one write."""
     digits = name.replace("-", "").lower()
     if len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
-        from memory_fabric.digests import sha256  # late: the client's own ids need none
+        import hashlib  # late: it loads OpenSSL, and few hooks need it
 
-        digits = sha256(name.encode("utf-8", "replace"))[:32]
+        digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
     # Reversed, so that its short form is not taken for that of the session.
     text = digits[::-1]
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"

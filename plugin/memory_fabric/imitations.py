@@ -8,8 +8,7 @@ form: compatibility forms, marks, and letters of other scripts that look like La
 from __future__ import annotations
 
 import unicodedata
-
-from memory_fabric.values import Value
+from typing import NamedTuple
 
 # Characters that may imitate `<`; `‹` replaces them.
 OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
@@ -27,7 +26,7 @@ _ALIKE = dict(
 )
 
 
-class Guarded(Value):
+class Guarded(NamedTuple):
     """Invisible characters, names of tags that open a fence, and beginnings of such names."""
 
     hidden: frozenset[str]

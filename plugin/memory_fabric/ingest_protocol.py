@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
+from typing import NamedTuple
 
 PATH = "/v1/memory/ingest"
 # The separator between two messages of one text.
@@ -10,7 +10,7 @@ BETWEEN = "---"
 MAX_NAME_CHARS, MAX_DECISIONS, MAX_DECISION_CHARS = 256, 100, 4000
 
 
-class Ingest(Value):
+class Ingest(NamedTuple):
     """A text and its sender's statements about it, with defaults. Times are ISO 8601."""
 
     session_summary: str

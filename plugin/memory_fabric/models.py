@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from memory_fabric.text import cut, neutralised, one_line, same_form
+
+# Reports the progress of a long task: how much is done, of how much.
+Progress = Callable[[int, int], object]
 
 RECORD_TYPES = frozenset(
     "decision preference constraint pattern antipattern problem solution blocker question note "
@@ -49,6 +51,11 @@ CONTRADICTS = "contradicts"
 # Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
 # which it is found, and the user's own words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
+# Keys of a note's evidence: that the user agreed to the assistant's proposal; and the time of the
+# quoted prompt while no entry of the transcript shows yet that a person typed it.
+AGREED, STAGED = "agreed", "staged"
+# The key of a note's evidence: what `When:` names and nobody typed, which does not bind by itself.
+UNSAID = "unsaid"
 # Types of records that bind the calls which their `When:` names.
 RULE_TYPES = ("constraint", "preference", "decision", "pattern", "antipattern")
 # Keys of a bound rule's evidence: the effect that the user set, and `When:` while it is lifted.
@@ -56,6 +63,10 @@ EFFECT, LIFTED = "effect", "lifted"
 # Keys of a candidate's evidence: the prompt in which it was heard, what the assistant had said
 # before it, and the number of other sessions in which the user said nearly the same.
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
+# The key of a candidate's evidence: only the user may keep or drop it, since it may be pasted.
+PASTED = "pasted"
+# What questions and notices show of a record.
+MAX_SHOWN_CHARS = 400
 # The key of a record's evidence: the time at which the user confirmed or reworded it.
 CONFIRMED = "confirmed"
 # The key of a record's evidence, and of a session's notes: the client in which it was said
@@ -80,7 +91,10 @@ GENERALIZABLE_FROM = 0.8
 ERASED = "[erased]"
 
 
-class Entity(Value):
+_PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
+
+
+class Entity(NamedTuple):
     """A node of the graph: a name, a type, and single observations in the order they were added."""
 
     name: str
@@ -88,7 +102,7 @@ class Entity(Value):
     observations: tuple[str, ...] = ()
 
 
-class Relation(Value):
+class Relation(NamedTuple):
     """A directed edge in active voice: `source` `type` `target`, e.g. api uses Redis."""
 
     source: str
@@ -96,14 +110,14 @@ class Relation(Value):
     target: str
 
 
-class Graph(Value):
+class Graph(NamedTuple):
     """Entities in creation order, and relations in creation order."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
 
 
-class Record(Value):
+class Record(NamedTuple):
     """One memory that was saved deliberately. Empty fields have no value; times are ISO 8601 UTC.
 
     A record fresh from capture has no id and no provenance; the write path fills both.
@@ -162,6 +176,63 @@ def may_close(new: Record, old: Record) -> bool:
     return stated_at(old) <= stated_at(new)
 
 
+def users_words(record: Record) -> str:
+    """Return the user's words that are on record for a note; '' where none are."""
+    return str(record.evidence.get(QUOTATION) or "") if record.trust == "user" else ""
+
+
+def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
+    """Return what a record says, the user's words before the assistant's sentence about them.
+
+    With `why` the reason follows the sentence. The words are never cut: see `words_first`.
+    """
+    words = users_words(record)
+    if words:
+        return words_first(words, record.what, record.why if why else "", max_chars)
+    agreed = record.evidence.get(AGREED)
+    text = text_with_reason(record) if why else record.what
+    return f"{text} (agreed: {agreed})" if isinstance(agreed, str) else text
+
+
+def shown(record: Record) -> str:
+    """Return the words of a record as questions and notices name it, in one line."""
+    text = worded(record, MAX_SHOWN_CHARS) if users_words(record) else record.what
+    return cut(neutralised(one_line(text)), MAX_SHOWN_CHARS)
+
+
+def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
+    """Return the user's words, then as much of the assistant's sentence as `max_chars` leave.
+
+    That is the sentence with its reason, without it, its first parts, or nothing. 0 is no limit. A
+    sentence in the user's very words is shown once.
+    """
+    quoted = f"“{words}”"
+    shown = [caption] if same_form(caption) != same_form(words) else []
+    if why and why.lower() not in caption.lower():
+        shown.insert(0, f"{caption} — {as_reason(why)}")
+    if not shown:
+        return words
+    parts = caption.split(". ")
+    shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
+    for text in shown:
+        line = f"{quoted} (noted as: {_enclosed(text)})"
+        if not max_chars or len(line) <= max_chars:
+            return line
+    return quoted
+
+
+def _enclosed(caption: str) -> str:
+    """Return a caption that cannot end its brackets and then quote the user as their words are."""
+    depths = accumulate((sign == "(") - (sign == ")") for sign in caption)
+    return caption.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
+
+
+def contradicted(record: Record) -> tuple[str, ...]:
+    """Return the ids of the older records that a record contradicts."""
+    found = record.evidence.get(CONTRADICTS)
+    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+
 def stated_at(record: Record) -> str:
     """Return the time of a statement, which may be earlier than that of its record."""
     return record.valid_from or record.created_at
@@ -197,7 +268,7 @@ def contradict(a: Record, b: Record) -> bool:
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
-class Provenance(Value):
+class Provenance(NamedTuple):
     """The author, source and time of a write, stamped on each of its operations and records."""
 
     source: str
@@ -210,7 +281,7 @@ class Provenance(Value):
     domain: str = "general"
 
 
-class Operation(Value):
+class Operation(NamedTuple):
     """One change of memory, as it is written, journalled, queued, replayed and shared."""
 
     id: str
@@ -220,7 +291,7 @@ class Operation(Value):
     store: str = "project"
 
 
-class Filters(Value):
+class Filters(NamedTuple):
     """The filters of a query; empty ones do not filter.
 
     A result must pass every filter that is set, and passes one by matching any of its values.
@@ -239,7 +310,7 @@ class Filters(Value):
     as_of: str = ""
 
 
-class Query(Value):
+class Query(NamedTuple):
     """A parsed question. `terms` are lower-case content words in the order of the question.
 
     `past` means that it asks for an earlier state, so replaced records may be the answer. `spans`
@@ -269,7 +340,7 @@ class Query(Value):
     unread: tuple[str, ...] = ()
 
 
-class Hit(Value):
+class Hit(NamedTuple):
     """One result in normal form (BR-2).
 
     `relevance` and `score` are from 0 to 1; a time may be empty.
@@ -288,7 +359,7 @@ class Hit(Value):
     score: float = 0.0
 
 
-class Answer(Value):
+class Answer(NamedTuple):
     """The result of recall: ranked hits, the walked paths, and the names of failed sources.
 
     `notes` explain how the question was read where it may surprise a person.
@@ -301,7 +372,7 @@ class Answer(Value):
     notes: tuple[str, ...] = ()
 
 
-class Project(Value):
+class Project(NamedTuple):
     """One project: its id and name, the folder of its local tier, and its keys.
 
     `local` is `<main worktree>/.claude/memory`, or a folder in home if that would be wrong or is a
@@ -323,7 +394,7 @@ class Project(Value):
 SOUND, OLD, LOST, DAMAGED = "", "old", "lost", "damaged"
 
 
-class Registry(Value):
+class Registry(NamedTuple):
     """The project id of each key, as home's registry stores them; the user decided `settled` keys.
 
     `undo` holds, by a folder's own key, the changes of its last project link or split. `asked` are
@@ -341,14 +412,14 @@ class Registry(Value):
     state: str = SOUND
 
 
-class Trust(Value):
+class Trust(NamedTuple):
     """The claims that config.toml in the home accepts: all of them, or those below some folders."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
 
 
-class Identity(Value):
+class Identity(NamedTuple):
     """The keys of a folder as its files show them, the main worktree's root, and a display name.
 
     `own` keys are proved by the folder, best first; `claims` are only stated, and become this

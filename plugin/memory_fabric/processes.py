@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 # Of Windows: a process that may be asked for its state; the state of one that runs; its error for
 # a process of another user.
@@ -22,6 +19,10 @@ def is_running(process: int) -> bool:
     return _runs(process)
 
 
+# Detached processes that were started by this one and may have ended.
+_started: list[int] = []
+
+
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
@@ -30,7 +31,8 @@ def start_detached(
     Its standard streams lead nowhere. `system` is `os.name`.
     """
     if system == "posix":
-        return _spawn(command, environ)
+        _started.append(_spawn(command, environ))
+        return _started[-1]
     # What has no posix_spawn; it takes time to import.
     import subprocess
 
@@ -47,6 +49,17 @@ def start_detached(
         except PermissionError:  # the job does not let it go
             continue
     raise OSError(f"{command[0]} cannot be started.")
+
+
+def reap() -> None:
+    """Let the system forget the detached processes that have ended, where this one lives on."""
+    for process in list(_started):
+        try:
+            has_ended = os.waitpid(process, os.WNOHANG)[0] == process
+        except ChildProcessError:
+            has_ended = True
+        if has_ended:
+            _started.remove(process)
 
 
 def _spawn(command: Sequence[str], environ: Mapping[str, str]) -> int:

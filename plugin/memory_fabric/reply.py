@@ -6,13 +6,11 @@ client drops silently what breaks a rule, so the rules are applied here.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
-from memory_fabric.values import Value
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 
 # Events whose context reaches the model without continuing the turn, as Stop and SubagentStop do.
 # What tool events add comes together with the tool's result.
@@ -37,7 +35,7 @@ MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
-class Reply(Value):
+class Reply(NamedTuple):
     """The output of a handler: `context` for the model, `notice` for the person.
 
     `receipts` run after the output was written: the ledger must only list what was delivered.
@@ -55,6 +53,8 @@ class Reply(Value):
     # What the program itself says to the model, after the context: there is nothing to redact.
     own_words: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
+    # True if not all of the event could be stored now, so that a later one has to do it again.
+    again: bool = False
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
@@ -68,6 +68,7 @@ def merge(replies: Sequence[Reply]) -> Reply:
         refusal="\n\n".join(r.refusal for r in replies if r.refusal),
         question="\n\n".join(r.question for r in replies if r.question),
         receipts=tuple(receipt for r in replies for receipt in r.receipts),
+        again=any(r.again for r in replies),
     )
 
 
@@ -80,7 +81,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
         return reply.plain.encode("utf-8")
     output: dict[str, object] = {}
     if event_name == "UserPromptSubmit" and reply.stop:
-        return jsontext.dumps({"decision": "block", "reason": fitted(reply.stop)}).encode("ascii")
+        return json.dumps({"decision": "block", "reason": fitted(reply.stop)}).encode("ascii")
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
@@ -89,7 +90,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
         specific["additionalContext"] = fitted(context)
     if specific:
         output["hookSpecificOutput"] = {"hookEventName": event_name, **specific}
-    return jsontext.dumps(output).encode("ascii") if output else b""
+    return json.dumps(output).encode("ascii") if output else b""
 
 
 def _permission(event_name: str, reply: Reply) -> dict[str, str]:

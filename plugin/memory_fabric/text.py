@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from itertools import pairwise
-
-from memory_fabric.cache import Memo
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 # Includes question words, which carry no content in a query.
 STOPWORDS = frozenset(
@@ -225,7 +221,9 @@ def index_extra(text: str) -> str:
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
-def _stem(word: str) -> str:
+@lru_cache(4096)  # every stage asks for the words of the same few texts
+def stem(word: str) -> str:
+    """Return a light English stem, for coverage, not for FTS5: one for `cache` and `caching`."""
     # A word that ends in a digit is a name or a number: `node11` is not `node1`.
     return word if word[-1:].isdigit() else loose_stem(word)
 
@@ -241,11 +239,6 @@ def loose_stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeouls":
         word = word[:-1]
     return word[:-1] if len(word) > 4 and word[-1] == "e" else word
-
-
-# A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5. Cached,
-# since every stage asks for the words of the same few texts.
-stem: Callable[[str], str] = Memo(_stem, 4096).__getitem__
 
 
 def index_words(text: str) -> list[str]:
@@ -363,10 +356,16 @@ def without_injected(text: str) -> str:
     if not _may_hold(text, INJECTED_TAGS):
         return text
     # late: few texts hold such a tag
-    from memory_fabric.patterns import DOTALL, IGNORECASE, pattern
+    import re
 
-    block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
-    return pattern(block, DOTALL | IGNORECASE).sub(" ", text)
+    from memory_fabric.patterns import pattern
+
+    # Escaped as some clients add it to the user's message, too.
+    block = (
+        rf"(?:<|&lt;)({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}?(?:>|&gt;).*?"
+        r"(?:(?:<|&lt;)/\1\s{0,8}(?:>|&gt;)|\Z)"
+    )
+    return pattern(block, re.DOTALL | re.IGNORECASE).sub(" ", text)
 
 
 def neutralised(text: str) -> str:
@@ -395,7 +394,7 @@ def unfenced(text: str) -> str:
 
 
 def _may_hold(text: str, tags: Iterable[str]) -> bool:
-    if "<" not in text:
+    if "<" not in text and "&lt;" not in text:
         return False
     # As regular expressions ignore case: both Turkish letters count as an i.
     folded = text.casefold().replace("\u0307", "").replace("ı", "i")

@@ -13,9 +13,11 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
 import redaction  # noqa: E402 - the benchmark's own folder is where its modules are found
-from redaction_samples.halves import HALVES, Half  # noqa: E402
+from redaction_samples import ordinary  # noqa: E402
+from redaction_samples.halves import HALVES, SETS, Half  # noqa: E402
 
-TUNE, HELD = "tune", "held"
+TUNE, HELD, EVERYDAY = "tune", "held", "everyday"
+LEAST = {TUNE: 1500, HELD: 1500, "documented": 600}
 LONG, SHORT = "abcdefghij", "k3y7"
 
 
@@ -25,7 +27,8 @@ def test_every_kind_has_sixty_samples_and_there_are_more_harmless_texts(half: st
 
     assert min(Counter(sample.kind for sample in planted).values()) >= 60
     assert min(Counter(kind for kind, _ in plain).values()) >= 60
-    assert 1500 <= len(planted) <= len(plain)
+    assert LEAST[half] <= len(planted)
+    assert len(plain) >= min(len(planted), 400)
 
 
 def test_the_halves_share_no_form() -> None:
@@ -42,6 +45,16 @@ def test_what_is_planted_is_in_the_text_and_every_place_of_a_form_is_filled() ->
 
     assert all(s.parts and all(part in s.text for part in s.parts) for s in planted)
     assert len([s for s in planted if re.search(r"\{([a-z]|[A-Z]+)\}", s.text)]) == 0
+
+
+def test_the_set_of_daily_work_has_many_forms_of_its_own() -> None:
+    planted, plain = redaction.samples(EVERYDAY, 2), redaction.harmless(EVERYDAY, 2)
+    ours, others = _forms(SETS[EVERYDAY]), _forms(HALVES[TUNE]) | _forms(HALVES[HELD])
+
+    assert len(planted) >= 600
+    assert len(plain) >= 300
+    assert all(s.parts and all(part in s.text for part in s.parts) for s in planted)
+    assert len(ours & others) < len(ours) / 10
 
 
 def _forms(half: Half) -> set[str]:
@@ -90,7 +103,7 @@ def test_words_that_are_lost_with_the_credential_are_counted() -> None:
 
 
 def test_the_held_half_is_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    for half in (HELD, "both"):
+    for half in (HELD, "documented", "all"):
         with pytest.raises(SystemExit):
             redaction.main(["--half", half, "--show", "1"])
     assert capsys.readouterr().out == ""
@@ -101,6 +114,14 @@ def test_the_tables_name_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
 
     printed = capsys.readouterr().out
     assert all(kind in printed for kind in redaction.kinds(TUNE))
+
+
+def test_ordinary_texts_are_the_same_every_time_and_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ordinary.texts(30) == ordinary.texts(30)
+    assert redaction.main(["--ordinary", "30"]) == 0
+    assert "of   30" in capsys.readouterr().out
 
 
 def test_an_interval_is_wilsons() -> None:

@@ -307,3 +307,123 @@ def test_br19_a_filtered_recall_stands_under_its_label_and_never_falls_back(
     assert json.loads(tagged.stdout)["notes"] == [
         "nothing was found under the filter (expert_domain=code_reviewer, project=frontend)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "intent", "first"),
+    [
+        ("Which import batch size did we choose?", "decision", "decision"),
+        ("What is the problem with the import batch size?", "problem", "problem"),
+        ("Which import batch size do I prefer?", "preference", "preference"),
+    ],
+)
+def test_br1_of_equal_memories_the_kind_that_is_asked_for_comes_first(
+    client: SimulatedClient, question: str, intent: str, first: str
+) -> None:
+    for kind in ("problem", "preference", "decision", "problem", "preference"):
+        texts = {
+            "decision": "The import batch size stays at 500 rows",
+            "problem": "The import batch size exceeds 500 megabytes",
+            "preference": "The import batch size reads well as 500",
+        }
+        client.command("remember", texts[kind], "--type", kind)
+
+    answer = client.recall(question)
+
+    assert answer["intent"] == intent
+    assert answer["results"][0]["metadata"]["type"] == first
+
+
+def test_br2_an_entity_is_one_result_with_its_other_observations(client: SimulatedClient) -> None:
+    seen = ["reads batches of invoices", "writes batches of receipts", "sleeps between batches"]
+    client.fire("PostToolUse", **entities(("import-job", "component", seen)))
+
+    answer = client.recall("batches of invoices")
+    newest = client.recall("")
+    shown = client.command("recall", "batches of invoices").stdout
+
+    for hits in (answer["results"], newest["results"]):
+        assert [hit["id"] for hit in hits] == ["graph:import-job"]
+    (hit,) = answer["results"]
+    assert sorted([hit["text"], *hit["metadata"]["also_observed"]]) == sorted(seen)
+    assert "writes batches of receipts" in " ".join(shown.split())
+
+
+def test_br3_one_session_that_says_the_same_twice_is_cross_validated(
+    client: SimulatedClient,
+) -> None:
+    text = "Use cursor based pagination for every list endpoint of the public API"
+    client.fire("PostToolUse", **entities(("paging-a", "pattern", [text])))
+    client.fire("PostToolUse", **entities(("paging-b", "pattern", [text + "!"])))
+
+    (hit,) = client.recall("cursor pagination list endpoint")["results"]
+
+    assert hit["metadata"]["cross_validated"] is True
+
+
+def test_br3_a_lower_threshold_merges_more(client: SimulatedClient) -> None:
+    client.fire(
+        "PostToolUse",
+        **entities(
+            ("paging-a", "pattern", ["Use cursor pagination for list endpoints"]),
+            ("paging-b", "pattern", ["Cursor pagination keeps list pages stable"]),
+        ),
+    )
+    apart = client.recall("cursor pagination list")["results"]
+    client.environ["MEMORY_FABRIC_DEDUP_THRESHOLD"] = "0.2"
+
+    merged = client.recall("cursor pagination list")["results"]
+
+    assert [len(apart), len(merged)] == [2, 1]
+    assert merged[0]["metadata"]["cross_validated"] is True
+
+
+def test_br16_from_now_on_rejects_no_now(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt="From now on add a test to every mended fault.")
+    client.fire("Stop", last_assistant_message="ok")
+    client.command("remember", "From now on use pnpm over npm, instead of that.")
+
+    typed, stated = sorted(client.records(), key=lambda record: record.source, reverse=True)
+    assert typed.alternatives == ()
+    assert stated.alternatives == ("npm",)
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("Offset pagination caused timeouts at 1M rows", "offset-pagination"),
+        ("Polling every second overloaded the API", "polling-every-second"),
+    ],
+)
+def test_br15_what_failed_is_an_antipattern_of_the_graph(
+    client: SimulatedClient, text: str, failed: str
+) -> None:
+    done = client.command("remember", "--json", "--failed", text)
+
+    record = json.loads(done.stdout)
+    assert {"name": failed, "type": "antipattern"} in [
+        {key: entity[key] for key in ("name", "type")} for entity in record["entities"]
+    ]
+
+
+def test_br7_who_recommends_what_is_a_relation(client: SimulatedClient) -> None:
+    done = client.command("remember", "--json", "The vendor recommends nightly backups")
+
+    assert json.loads(done.stdout)["relations"] == [
+        {"from": "vendor", "relation": "recommends", "to": "nightly-backups"}
+    ]
+
+
+def test_br9_a_missing_end_has_the_type_that_the_vocabulary_knows(client: SimulatedClient) -> None:
+    client.fire(
+        "PostToolUse",
+        **relations(
+            ("database-engineer", "recommends", "pgvector"), ("ledger", "uses", "pgvector")
+        ),
+    )
+
+    memory = client.memory()
+    (project,) = [db for db in memory.databases() if db.kind == "project"]
+    types = dict(project.rows("SELECT name, type FROM entities"))
+    memory.close()
+    assert types == {"database-engineer": "agent", "pgvector": "technology", "ledger": "unknown"}

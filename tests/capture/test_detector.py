@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,19 +153,6 @@ def test_every_cue_names_a_kind_and_lower_case_words(table: tuple[standing_cues.
         assert 0 < weight < 3
         assert all(words.split("|")), words
         assert words == words.lower()
-
-
-def test_the_gate_needs_no_regular_expressions() -> None:
-    code = (
-        "import sys; from memory_fabric.capture.prompts.detector import heard; "
-        "heard('run the tests'); "
-        "sys.exit('re' in sys.modules)"
-    )
-    path = {"PYTHONPATH": ":".join(sys.path)}
-
-    done = subprocess.run([sys.executable, "-S", "-c", code], timeout=60, check=False, env=path)
-
-    assert done.returncode == 0
 
 
 EARLIER = [

@@ -40,7 +40,8 @@ from memory_fabric.models import RECORD_TYPES
     ],
 )  # fmt: skip
 def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected: Statement) -> None:
-    assert stated(text) == [expected]
+    (made,) = stated(text)
+    assert made._replace(form="") == expected
 
 
 # One sentence for each form and language that has it.
@@ -55,6 +56,8 @@ EXAMPLES = {
         "My name is Ana", "Nenn mich Ana.", "Me llamo Ana", "Appelle-moi Ana.",
         "Me chame de Ana.", "叫我小安吧。", "アナと呼んでください。", "아나라고 불러 주세요.",
     ),
+    "age": ("I am 34 and work as a nurse in Lyon", "I'm 34 years old"),
+    "close": ("My manager is Bob", "Mein Chef ist Otto", "Mi jefa es Ana", "Mon chef est Luc"),
     "role": (
         "I'm a data scientist.", "Ich bin Softwareentwicklerin.", "Soy desarrolladora web.",
         "Je suis développeuse.", "Sou engenheiro de dados.", "我是一名后端工程师。",

@@ -10,6 +10,7 @@ from typing import Any
 import pexpect
 
 from command_line import GIVE_UP_S, ROOT, Done, run_here, run_process
+from memory_fabric.dispatcher import PATIENCE
 
 __all__ = ["GIVE_UP_S", "ROOT", "Done", "Shell"]
 
@@ -24,6 +25,7 @@ class Shell:
         (self.project / ".git").mkdir(parents=True)
         self.environ = {
             "PATH": os.environ["PATH"],
+            PATIENCE: "20",
             "HOME": str(self.user_home),
             "USER": "ann",
             "PYTHONPATH": str(ROOT / "plugin"),

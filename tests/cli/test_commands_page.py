@@ -12,8 +12,7 @@ import pytest
 import typer
 
 from cli.shell import Shell
-from memory_fabric.cli.app import build
-from memory_fabric.cli.help import format_help, split_examples, with_fences
+from memory_fabric.cli.app import build, format_help, split_examples, with_fences
 from memory_fabric.cli.registry import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")

@@ -93,7 +93,7 @@ def test_setup_finds_the_hooks_that_were_put_in_by_hand(reader: Shell) -> None:
     settings = reader.user_home / ".claude" / "settings.json"
     settings.write_text(block.replace("/path/to/memory-fabric", str(ROOT)), "utf-8")
 
-    status, screen = typed(reader, "bin/memory-fabric setup", ROOT)
+    status, screen = typed(reader, "bin/memory-fabric setup --no-mcp", ROOT)
 
     assert status == 0
     assert "Nothing to do" in screen

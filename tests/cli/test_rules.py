@@ -54,7 +54,7 @@ def test_a_call_is_tried_against_them(shell: Shell) -> None:
     by_path = json.loads(shell.run("rules", "test", "--path", "src/api/x.py", "--json").out)
     mentioned = shell.run("rules", "test", "echo npm run dev")
 
-    assert by_command.status == 0 and f"{asks} asks before each" in by_command.out
+    assert by_command.status == 0 and f"{asks} asks before the first" in by_command.out
     assert f"{tells} is not: bound to src/api/**" in by_command.out
     assert [one["id"][-8:] for one in by_path["applies"]] == [tells]
     assert (mentioned.status, "No rule is about this" in mentioned.out) == (3, True)

@@ -198,8 +198,22 @@ def test_repair_shows_orphans_first_and_takes_them_out_with_a_yes(filled: Shell)
     filled.run("undo", "--last")
 
     assert shown.out.startswith("alone\n") and "nothing was changed" in shown.out
-    assert taken == {"orphans": ["alone"], "removed": 1}
+    assert taken == {"orphans": ["alone"], "left_alone": [], "removed": 1}
     assert filled.run("repair", "--orphans", "--json").json["orphans"] == ["alone"]
+
+
+def test_what_a_deletion_left_without_relations_is_reported(filled: Shell) -> None:
+    filled.run("remember", "ledger-service uses Kafka.")
+    orphan(filled, "")
+
+    gone = filled.run("forget", "Kafka", "--yes")
+    listed = filled.run("repair", "--orphans")
+    checked = filled.run("check")
+
+    assert "left without relations: ledger-service" in gone.err
+    assert "ledger-service: a deletion left it without relations" in listed.out
+    assert "'' (a blank name)" in listed.out
+    assert "a deletion left without relations: ledger-service" in " ".join(checked.out.split())
 
 
 def test_backup_makes_a_copy_and_says_where(filled: Shell) -> None:

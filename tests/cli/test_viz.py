@@ -12,7 +12,7 @@ import pexpect
 import pytest
 
 from cli.shell import ROOT, Shell
-from store.support import token
+from drawn import token
 
 USES = ("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
 

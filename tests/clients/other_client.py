@@ -68,6 +68,22 @@ class OtherClient:
         path.write_text(text, "utf-8")
         return path
 
+    def converse_with(self, prompt: str) -> None:
+        """Append the entry of a typed prompt to the recorded transcript, in the client's form."""
+        has_transcript = any((EVENTS / self.client).glob("*.jsonl"))
+        path = Path(self.event("Stop")["transcript_path"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path = self.converse() if has_transcript else path
+        at = "2026-11-23T09:02:15.218Z"
+        message: dict[str, Any] = {"message": {"role": "user", "content": prompt}}
+        if self.client == "codex":
+            message = {"payload": {"type": "user_message", "message": prompt}}
+        elif self.client == "qwen":
+            message = {"message": {"role": "user", "parts": [{"text": prompt}]}}
+        kind = "event_msg" if self.client == "codex" else "user"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"type": kind, "timestamp": at, "uuid": "u-1", **message}) + "\n")
+
     def _placed(self, text: str) -> str:
         text = text.replace("/home/user/project", str(self.project))
         return text.replace("/home/user", str(self.home))

@@ -112,6 +112,8 @@ def test_a_note_in_the_last_message_is_kept_with_the_client_in_which_it_was_made
     said = "The workers use Redis because pagination was slow"
     field = {"gemini": "prompt_response", "cursor": "text"}.get(client, "last_assistant_message")
     other.fire(PROMPTS.get(client, "UserPromptSubmit"), prompt=f"{said}.")
+    if CLIENTS[client].transcripts:
+        other.converse_with(f"{said}.")
 
     note = f'Done.\n\nNoted decision: {said}. From: "{said}"'
     other.fire(STOPS.get(client, "Stop"), **{field: note})

@@ -265,8 +265,8 @@ def test_thousands_of_answers_after_many_blocks_take_no_minutes() -> None:
     blocks = [given("SessionStart", block, 1)] * 10
     answers = [said("assistant", "An answer about the thing that was asked.", 2)] * 4000
 
-    began_s = time.monotonic()
+    began_s = time.process_time()
     shown = show(*blocks, *answers)
 
     assert [receipt.mentioned for receipt in shown.receipts] == [()] * 10
-    assert time.monotonic() - began_s < 20
+    assert time.process_time() - began_s < 20

@@ -124,36 +124,55 @@ def test_bad_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
     assert offset == path.stat().st_size
 
 
-def test_a_line_above_the_limit_is_set_aside_and_reading_goes_on(tmp_path: Path) -> None:
+def test_a_line_above_the_limit_is_set_aside_and_reading_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
     path = tmp_path / "t.jsonl"
     path.write_bytes(entry("one") + entry("x" * 5000) + entry("two"))
-    turns, offset, bad = read_turns(str(path), 0, 1000)
+    turns, offset, bad = read_turns(str(path))
     assert ([t.text for t in turns], bad) == (["one"], 1)
-    assert [t.text for t in read_turns(str(path), offset, 1000)[0]] == ["two"]
+    assert [t.text for t in read_turns(str(path), offset)[0]] == ["two"]
 
 
 def test_a_line_of_gigabytes_is_passed_over_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcript, "MAX_SKIPPED_BYTES", 4 << 20)
+    monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
     path = tmp_path / "t.jsonl"
     with path.open("wb") as stream:
         stream.seek(transcript.MAX_SKIPPED_BYTES + 5000)
         stream.write(b"\n" + entry("two"))
-    turns, offset, bad = read_turns(str(path), 0, 1000)
+    turns, offset, bad = read_turns(str(path))
     assert (turns, bad) == ([], 1)
     assert transcript.MAX_SKIPPED_BYTES <= offset < path.stat().st_size - len(entry("two"))
     texts: list[str] = []
     while offset < path.stat().st_size:
-        turns, offset, _ = read_turns(str(path), offset, 1000)
+        turns, offset, _ = read_turns(str(path), offset)
         texts += [turn.text for turn in turns]
     assert texts == ["two"]
 
 
-def test_a_line_above_the_limit_that_is_still_being_written_stays(tmp_path: Path) -> None:
+def test_a_line_above_the_limit_that_is_still_being_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
     path = tmp_path / "t.jsonl"
     path.write_bytes(entry("one") + entry("x" * 5000)[:-1])
-    assert read_turns(str(path), 0, 1000)[1:] == (len(entry("one")), 0)
+    assert read_turns(str(path))[1:] == (len(entry("one")), 0)
+
+
+def test_a_reading_ends_with_a_whole_answer_if_it_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    answered = entry("Go on.") + entry("Done.", role="assistant")
+    path.write_bytes(answered + entry("And now?") + entry("One.", role="assistant") * 2)
+    size = path.stat().st_size
+    for max_bytes in range(1, len(answered)):
+        assert 0 < read_turns(str(path), 0, max_bytes)[1] <= len(answered)
+    for max_bytes in range(len(answered) + 1, size - len(entry("One.", role="assistant"))):
+        assert read_turns(str(path), 0, max_bytes)[1] == len(answered)
+    assert read_turns(str(path), 0, size)[1] == size
 
 
 @pytest.mark.parametrize(
@@ -223,16 +242,8 @@ def test_any_chunk_size_gives_the_same_turns_in_the_same_order(
     path.write_bytes(b"".join(lines))
     whole, size, _ = read_all(path)
     pieces, offset, _ = read_all(path, max_bytes)
-    short = [t for line in lines if len(line) <= max_bytes for t in _alone(path, line)]
     assert (offset, size) == (path.stat().st_size,) * 2
-    assert pieces == short
-    assert [t for t in whole if t in pieces] == pieces
-
-
-def _alone(path: Path, line: bytes) -> list[Turn]:
-    single = path.with_name("line.jsonl")
-    single.write_bytes(line)
-    return read_turns(str(single))[0]
+    assert pieces == whole
 
 
 @PATIENT

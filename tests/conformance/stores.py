@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memory_fabric import ids
 from memory_fabric.config import read_settings
@@ -27,7 +27,6 @@ from memory_fabric.store.team import wire
 from memory_fabric.store.team.wire import TeamOperation
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
-from memory_fabric.values import Value
 from store.support import World, decision
 from store.team_support import Home, Log, synced
 from team.postgres import ANN, BOB, EVE
@@ -36,7 +35,7 @@ NOW = "2027-01-01T10:00:00.000Z"
 MEMBERS = (ANN, BOB)
 
 
-class Found(Value):
+class Found(NamedTuple):
     """A hit of a recall."""
 
     text: str

@@ -38,10 +38,9 @@ from contract.story_steps import (
 )
 from memory_fabric.store.graph_file.own_writes import WINDOW_S
 from servers.mcp_clients import Process
+from waiting import until
 
-PATIENCE_S = 20
-# So many times a test asks whether the file has followed; each is a call to the server.
-LOOKS = 2000
+PATIENCE_S = 60
 WRITERS, WRITES = 2, 60
 
 
@@ -158,10 +157,11 @@ def test_the_file_follows_while_the_server_runs(tmp_path: Path) -> None:
         side.greet()
         side.call("create_entities", {"entities": [ADA]})
 
-        for _ in range(LOOKS):
-            if file.exists():
-                break
+        def follows() -> bool:
             side.call("read_graph", {})
+            return file.exists()
+
+        until(follows, "the file follows")
 
         assert file.read_bytes().splitlines() == lines(ADA)
 

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from contract.story_steps import entity, relation
+from memory_fabric.language.vocabulary import entity_type
 from servers.mcp_clients import connected
 from thorough import examples
 
@@ -66,7 +67,7 @@ class Model:
         created = []
         for item in relations:
             for end in (item["from"], item["to"]):
-                self.entities.setdefault(end, entity(end, kind="unknown"))
+                self.entities.setdefault(end, entity(end, kind=entity_type(end) or "unknown"))
             if item not in self.relations:
                 self.relations.append(item)
                 created.append(item)

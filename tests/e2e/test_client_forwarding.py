@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +12,9 @@ from e2e.harness.home import Home
 from e2e.harness.result import blocks
 from e2e.harness.script import Script
 from e2e.harness.tiers import rows
-from launchers.support import until
 from memory_fabric.store.queues import spool
+from ports import free_port
+from waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -87,9 +87,7 @@ def test_a_receiver_that_is_down_costs_nothing_and_gets_it_later(
     shared_home: Callable[[], Home],
 ) -> None:
     sender, receiver = shared_home(), shared_home()
-    with socket.socket() as probe:  # a port on which nothing listens yet
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     named = {"MEMORY_FABRIC_FORWARD_URL": f"http://127.0.0.1:{port}"}
 
     told = sender.session(Script(prompts=("Which database?",), main=(SAID,), env=named))

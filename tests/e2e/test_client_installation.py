@@ -18,6 +18,7 @@ from e2e.harness.home import PLUGIN, Home, clone
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
 from memory_fabric.setup import packages
+from ports import free_port
 
 pytestmark = pytest.mark.e2e
 
@@ -34,9 +35,7 @@ USERS_SETTINGS = {
 @pytest.fixture
 def closed_port() -> str:
     """The address of a loopback port on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 @pytest.fixture

@@ -87,9 +87,13 @@ def test_one_session_is_told_a_decision_once(days: Days) -> None:
 def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_prompt(
     home: Home,
 ) -> None:
+    home.attend()
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
-    newer = [f"We decided to use queue-{t} for the {t} worker." for t in things.split()]
-    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=(NOTED, "Understood.")))
+    things += " returns audit mail tax"  # more than the block has lines for
+    newer = [f"We decided to use queue-{t} for the {t} worker" for t in things.split()]
+    notes = [f'Noted decision: {n}. From: "{n}"' for n in newer]
+    answers = (NOTED, "\n".join(("Understood.\n", *notes)))
+    home.session(Script(prompts=(DECISION, ".\n\n".join(newer)), main=answers))
 
     later = ask(home, "Please rename the login button.", QUESTION, QUESTION)
 

@@ -35,12 +35,16 @@ def prove(home: Home) -> dict[str, dict[str, Any]]:
 def asked(shared_home: Callable[[], Home]) -> tuple[Home, str]:
     """A home with a session that decided and one that asked, and the id of the latter.
 
-    Ten newer decisions keep the oldest out of the session block.
+    Newer decisions keep the oldest out of the session block.
     """
     home = shared_home()
+    home.attend()
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
-    newer = [f"We decided to use queue-{t} for the {t} worker." for t in things.split()]
-    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=(NOTED, "Understood.")))
+    things += " returns audit mail tax"  # more than the block has lines for
+    newer = [f"We decided to use queue-{t} for the {t} worker" for t in things.split()]
+    notes = [f'Noted decision: {n}. From: "{n}"' for n in newer]
+    answers = (NOTED, "\n".join(("Understood.\n", *notes)))
+    home.session(Script(prompts=(DECISION, ".\n\n".join(newer)), main=answers))
     later = home.session(Script(prompts=(UNRELATED, QUESTION), main=("Done.", ANSWER)))
     return home, later.session_id
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from e2e.harness.script import Script, call, delegate
 from e2e.harness.session import PATIENCE_S
 from e2e.harness.tiers import Tiers, files_holding, rows, tiers
 from e2e.harness.wire import Turn
+from waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -62,14 +62,6 @@ CAUSE = "The API hangs since idle connections in the connection pool are never c
 NOTED_CAUSE = f"I found it.\n\nNoted fix: {CAUSE}."
 FINDING = "Flyway runs the migrations"
 NOTED_FINDING = f"Done so far.\n\nNoted decision: {FINDING}. Why: it is plain SQL."
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another process is about to do."""
-    ends = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 def said(home: Home, role: str, words: str) -> bool:

@@ -72,11 +72,25 @@ def test_the_debug_log_lists_the_launcher(sessions: list[Result]) -> None:
     assert f"{REPOSITORY}/hooks/launch" not in without.debug
 
 
+def test_its_server_is_found_by_the_hooks(machine: Home, sessions: list[Result]) -> None:
+    ways = (machine.memory / "live" / "ways").read_text("utf-8")
+
+    assert set("WB") & set(ways), ways  # it says that it is busy until it has rehearsed
+
+
+def test_the_client_lists_the_server_that_setup_wrote(machine: Home) -> None:
+    fabric(machine, "setup", "--yes")
+
+    assert PROGRAM in machine.claude("mcp", "get", "memory")
+    fabric(machine, "setup", "--remove", "--yes")
+    assert PROGRAM not in machine.claude("mcp", "list")
+
+
 def test_the_server_is_added_by_the_command_that_setup_prints(machine: Home) -> None:
     home = machine
     [command] = [
         line.split()
-        for line in fabric(home, "setup", "--mcp", "--yes").splitlines()
+        for line in fabric(home, "setup", "--settings", "local", "--yes").splitlines()
         if line.startswith("  claude mcp add ")
     ]
 

@@ -13,8 +13,8 @@ from e2e.harness.result import blocks
 from e2e.harness.script import Script
 from e2e.harness.stub import Request
 from e2e.harness.tiers import rows
-from launchers.support import until
 from team.postgres import ANN, BOB, OWNER, Cluster
+from waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -12,6 +11,7 @@ from e2e.harness.home import REPOSITORY, Home
 from e2e.harness.result import Result, injected
 from e2e.harness.script import Script, call
 from e2e.harness.session import Session
+from waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -28,8 +28,6 @@ REFERENCE_TOOLS = {
     "open_nodes",
 }
 LISTED = {"ENABLE_TOOL_SEARCH": "false"}
-# The client gives a server 30 s to connect.
-CONNECTING_S = 60
 # About 15 s on an idle machine; it goes on after the session that began it.
 INSTALLING_S = 200
 GATEWAY = {
@@ -39,16 +37,6 @@ GATEWAY = {
 }
 
 
-def until(condition: Callable[[], bool], deadline_s: float) -> bool:
-    """Return True if the condition came true in time."""
-    ends = time.monotonic() + deadline_s
-    while not condition():
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.5)
-    return True
-
-
 def until_offered(session: Session) -> set[str]:
     """Greet until the client offers the server's tools; their names without the prefix."""
 
@@ -56,7 +44,7 @@ def until_offered(session: Session) -> set[str]:
         session.say("Hello.")
         return bool(of_the_server(session.offered))
 
-    until(greeted, CONNECTING_S)
+    until(greeted)
     return of_the_server(session.offered)
 
 
@@ -91,7 +79,7 @@ def test_the_page_of_what_a_model_is_shown_has_what_the_client_lists(
     names = "".join(f"\n{PREFIX}{name}" for name in sorted(re.findall(r"^\*\*(\w+)", listed, re.M)))
 
     with shared_home().open(Script()) as session:
-        until(lambda: session.say("Hello.")[-1].text.count(PREFIX) > 0, CONNECTING_S)
+        until(lambda: session.say("Hello.")[-1].text.count(PREFIX) > 0)
         told = session.end()
 
     assert names.count(PREFIX) == 13
@@ -112,6 +100,6 @@ def test_the_server_comes_up_from_packages_installed_in_the_background(
     home = new_home()
     home.session(Script(prompts=("Hello.",)))
 
-    assert until(lambda: home.installed, INSTALLING_S)
+    until(lambda: home.installed, give_up_s=INSTALLING_S)
     with home.open(Script(env=LISTED)) as session:
         assert until_offered(session) >= REFERENCE_TOOLS

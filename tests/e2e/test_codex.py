@@ -88,3 +88,9 @@ def test_removal_gives_the_hooks_back(machine: Machine) -> None:
     machine.fabric("setup", "--client", "codex", "--yes")
 
     assert removed == OWN_HOOKS
+
+
+def test_its_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
+    ways = (machine.memory / "live/ways").read_text("utf-8")
+
+    assert "W" in ways, ways

@@ -65,3 +65,9 @@ def test_its_turns_are_kept_and_why_names_the_client(
 
     assert "episode:" in told
     assert "in Qwen Code, on " in machine.fabric("why", rule["id"].removeprefix("record:"))
+
+
+def test_its_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
+    ways = (machine.memory / "live/ways").read_text("utf-8")
+
+    assert "W" in ways, ways

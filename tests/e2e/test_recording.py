@@ -49,7 +49,7 @@ def test_one_command_records_what_the_real_client_shows(tmp_path: Path) -> None:
         shown = words_of(picture)
         assert [words for words in SHOWN if words not in shown] == []
         [(rule, decision)] = re.findall(NOTED, shown)
-        assert f"- [{rule}] Never start the dev server" in shown
+        assert f"- [{rule}] “Never start the dev server" in shown
         assert f"That decision ({decision}) is from an earlier" in shown
         assert picture.stat().st_size < MAX_BYTES
         assert "/tmp/" not in shown

@@ -1,4 +1,4 @@
-"""Fifteen faults in small sizes: nothing acknowledged is lost, nothing known becomes unreadable.
+"""Sixteen faults in small sizes: nothing acknowledged is lost, nothing known becomes unreadable.
 
 `python3 benchmarks/faults.py` does the same in full size beside the reference server.
 """
@@ -25,6 +25,7 @@ SMALL = Scale(
     writes=20,
     parallel=20,
     rounds=3 if IS_THOROUGH else 2,
+    kills=3,
     long_chars=300_000,
     chain=120,
     at_once=True,
@@ -55,7 +56,7 @@ def test_what_the_reference_server_loses_is_seen(tmp_path: Path) -> None:
 
 
 def test_every_fault_has_its_number() -> None:
-    assert list(faults.FAULTS) == list(range(1, 16))
+    assert list(faults.FAULTS) == list(range(1, 18))
 
 
 @pytest.mark.parametrize(

@@ -6,31 +6,32 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.servers.http.health_api import LOOK_EVERY_S
+from memory_fabric.servers.http.routes import LOOK_EVERY_S
 from servers.http.http_server import INGEST, Reply, Serving, serving
+from waiting import until
 
 SENDERS, KILL_AFTER = 8, 60
 MANY = 400
 PAGE = 4096
-GIVE_UP_S = 60
 
 
 def child_of(server: Serving) -> int:
     """The worker of a server, once there is one."""
     path = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    give_up = time.monotonic() + GIVE_UP_S
-    while time.monotonic() < give_up:
-        children = [int(one) for task in path.parents[1].iterdir() for one in _children_of(task)]
-        if children:
-            return children[0]
-    raise AssertionError("no worker was started")
+    found: list[int] = []
+
+    def started() -> bool:
+        found.extend(int(one) for task in path.parents[1].iterdir() for one in _children_of(task))
+        return bool(found)
+
+    until(started, "a worker is started")
+    return found[0]
 
 
 def _children_of(task: Path) -> list[str]:
@@ -38,15 +39,6 @@ def _children_of(task: Path) -> list[str]:
         return (task / "children").read_text("utf-8").split()
     except FileNotFoundError:
         return []
-
-
-def until(holds: Callable[[], bool]) -> bool:
-    """Return True if the condition comes to hold in time."""
-    give_up = time.monotonic() + GIVE_UP_S
-    while time.monotonic() < give_up:
-        if holds():
-            return True
-    return False
 
 
 def runs(process: int) -> bool:
@@ -126,7 +118,7 @@ def test_a_full_disk_is_told_loses_nothing_and_passes(tmp_path: Path) -> None:
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
         later = server.send("There is room again")
-        again = until(lambda: server.get("/readyz", key="none").status == 200)
+        until(lambda: server.get("/readyz", key="none").status == 200, "it is ready again")
 
     refused = next(one for one in replies if one.status != 202)
     assert taken and {one.status for one in replies} == {202, 503}
@@ -134,7 +126,7 @@ def test_a_full_disk_is_told_loses_nothing_and_passes(tmp_path: Path) -> None:
     assert {one.status for one in ready} == {503}
     assert str(tmp_path) not in ready[0].body.decode()
     assert readable == {200}
-    assert later.status == 202 and again
+    assert later.status == 202
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -145,7 +137,7 @@ def test_a_worker_does_not_outlive_its_server(tmp_path: Path, number: int) -> No
 
         server.end(number)
 
-        assert until(lambda: not runs(worker))
+        until(lambda: not runs(worker))
 
 
 def test_a_worker_that_is_killed_has_a_successor_who_does_its_work(tmp_path: Path) -> None:
@@ -155,7 +147,7 @@ def test_a_worker_that_is_killed_has_a_successor_who_does_its_work(tmp_path: Pat
 
         id_ = server.send("We use Redis for the sessions.").json["id"]
 
-        assert until(lambda: is_done(server, id_))
+        until(lambda: is_done(server, id_))
         assert server.get("/readyz", key="none").status == 200
 
 
@@ -165,6 +157,6 @@ def test_what_a_killed_server_left_is_worked_off_by_the_next_one(tmp_path: Path)
         id_ = server.send("We decided to use PostgreSQL for the invoices.").json["id"]
         server.end(signal.SIGKILL)
     with serving(shell) as server:
-        assert until(lambda: is_done(server, id_))
+        until(lambda: is_done(server, id_))
 
     assert "PostgreSQL" in shell.run("recall", "invoices").out

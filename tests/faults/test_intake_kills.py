@@ -16,7 +16,7 @@ from memory_fabric.store import graph
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from store.support import World, database
-from thorough import first_and_stride
+from thorough import stride
 
 GIVE_UP_S = 60
 MOST_POINTS = 200
@@ -146,8 +146,7 @@ def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_do
     assert [row[1] for row in undisturbed["intake"]] == ["done", "done"]
     assert len(undisturbed["turns"]) == 3
     assert any(record.evidence for record in undisturbed["records"])
-    first, stride = first_and_stride()
-    for fatal in range(first, points + 1, stride):
+    for fatal in range(1, points + 1, stride()):
         put_back(world, kept)
         assert run(world, WORK, fatal).returncode == -signal.SIGKILL
         assert run(world, WORK, 0, later_s=1000).returncode == 0

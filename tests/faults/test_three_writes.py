@@ -53,12 +53,22 @@ def noted(prompt: str) -> str:
 def settle(hooks: HookRunner, prompt: str, session: str = "s1") -> HookResult:
     """A turn in which a rule is said and noted; what its Stop replied."""
     hooks.say(prompt, session)
-    return stop(hooks, session_id=session, last_assistant_message=noted(prompt))
+    return stop(hooks, **ending(hooks, prompt, session))
+
+
+def ending(hooks: HookRunner, prompt: str, session: str) -> dict[str, Any]:
+    """The fields of the end of such a turn, whose transcript shows that the prompt was typed."""
+    path = hooks.transcript(f"{session}.typed")
+    entry = {"type": "user", "message": {"role": "user", "content": prompt}}
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(entry) + "\n")
+    message = {"last_assistant_message": noted(prompt)}
+    return {"session_id": session, "transcript_path": str(path), **message}
 
 
 def transcript(hooks: HookRunner, prompt: str) -> str:
     """The path of a transcript that holds such a turn."""
-    path = hooks.folder / "transcript.jsonl"
+    path = hooks.transcript("transcript")
     turns = {"user": prompt, "assistant": noted(prompt)}
     lines = [
         {
@@ -269,14 +279,14 @@ def test_a_person_who_edits_the_notes_at_the_same_moment_loses_nothing_by_us(
         [sys.executable, "-c", EDITOR, str(notes(hooks)), "60"], stdout=subprocess.PIPE
     )
     number = 0
-    while editor.poll() is None:
+    while editor.poll() is None or number < 2:
         settle(hooks, f"Let's use library{number} for part{number}, it is small.")
         number += 1
     editor.communicate()
     stop(hooks)
 
     text = notes(hooks).read_text()
-    assert editor.returncode == 0 and number > 1
+    assert editor.returncode == 0
     assert [f"- mine {n}\n" in text for n in range(60)] == [True] * 60
     assert text.count("<!-- memory-fabric:begin -->") == 1
     assert f"library{number - 1}" in text
@@ -286,8 +296,7 @@ def test_two_sessions_at_once_leave_one_fence_with_both(hooks: HookRunner) -> No
     events = []
     for session, text in (("a", REDIS), ("b", KAFKA)):
         hooks.say(text, session)
-        message = {"last_assistant_message": noted(text)}
-        events.append({"hook_event_name": "Stop", "session_id": session, **message})
+        events.append({"hook_event_name": "Stop", **ending(hooks, text, session)})
     command_line = hook_command("Stop", ROOT)
     processes = [
         subprocess.Popen(

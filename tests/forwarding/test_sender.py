@@ -21,7 +21,7 @@ from memory_fabric.forwarding.sender import delay_after, deliver, send_now
 from memory_fabric.store import files, switches
 from memory_fabric.store.queues import spool
 from receiver import Receiver, Says
-from thorough import first_and_stride
+from thorough import stride
 
 NOW_S = 1_800_000_000.0
 HERE, THERE = "http://127.0.0.1:9/v1/memory/ingest", "http://127.0.0.1:8/v1/memory/ingest"
@@ -291,11 +291,10 @@ class TestAsAProcess:
 
     def test_killed_at_any_step_nothing_is_lost(self, tmp_path: Path) -> None:
         """Each step that touches a file, a lock or the network is the last one once."""
-        first, stride = first_and_stride()
-        step, survived = first - stride, False
+        step, survived = 1 - stride(), False
         with Receiver() as receiver:
             while not survived:
-                step += stride
+                step += stride()
                 assert step < 200
                 home = tmp_path / f"home{step}"
                 put(home, f"a{step}", f"b{step}", to=receiver.url)

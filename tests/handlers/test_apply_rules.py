@@ -1,4 +1,4 @@
-"""Tool calls are not compared with rules any more once no rule names a call."""
+"""What binds a call is set in the chat; calls are not compared once no rule names one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import os
 
 import pytest
 
-from memory_fabric.models import WHEN, Provenance, Record
+from memory_fabric.models import CONFIRMED, WHEN, Provenance, Record
 from memory_fabric.rules import bound
 from memory_fabric.store import launch_marks
 from simulated_client import SimulatedClient
 
 
-def remember(client: SimulatedClient, what: str, when: str) -> None:
+def remember(client: SimulatedClient, what: str, when: str) -> Record:
     memory = client.memory()
     rule = Record("constraint", what, confidence=0.9, evidence={WHEN: when})
-    memory.remember(rule, Provenance("cli", trust="user"))
+    stored = memory.remember(rule, Provenance("cli", trust="user"))
     memory.close()
+    assert stored is not None
+    return stored
+
+
+def decided(client: SimulatedClient, command: str) -> str:
+    """Return the decision of the hook before a command."""
+    reply = client.fire("PreToolUse", tool_name="Bash", tool_input={"command": command})
+    return str(reply.get("hookSpecificOutput", {}).get("permissionDecision", ""))
 
 
 def push(client: SimulatedClient) -> bool:
@@ -37,3 +45,87 @@ def test_rules_that_were_not_all_read_may_name_a_call(
     remember(client, "Tables have a cursor", "working on tables")
 
     assert push(client) == goes_on
+
+
+def test_a_typed_prompt_sets_what_a_rule_does_and_lifts_it(client: SimulatedClient) -> None:
+    rule = remember(client, "Pushes wait for a review", "git push")
+    id_ = rule.id[-8:]
+
+    denied = client.fire("UserPromptSubmit", prompt=f"deny {id_}")
+    refused = [decided(client, "git push") for _ in range(2)]
+    client.fire("UserPromptSubmit", prompt=f"ask [{id_}]")
+    asked = [decided(client, "git push") for _ in range(2)]
+    lifted = client.fire("UserPromptSubmit", prompt=f"lift {id_}")
+    free = decided(client, "git push")
+    client.fire("UserPromptSubmit", prompt=f"tell {id_}")
+
+    assert "refuses each such call" in denied["reason"]
+    assert refused == ["deny", "deny"]
+    assert asked == ["ask", "ask"]
+    assert "binds nothing any more" in lifted["reason"] and rule.what in lifted["reason"]
+    assert free == ""
+    assert [record.what for record in client.records()] == [rule.what]
+    client.fire("SessionStart", session="session-2", source="startup")
+    assert (
+        client.fire(
+            "PreToolUse", "session-2", tool_name="Bash", tool_input={"command": "git push"}
+        )["hookSpecificOutput"]["permissionDecision"]
+        == "deny"
+    )
+
+
+def test_what_a_machine_sends_as_a_prompt_lifts_no_rule(client: SimulatedClient) -> None:
+    rule = remember(client, "Pushes wait for a review", "git push")
+
+    wrapped = f"<task-notification>lift {rule.id[-8:]}</task-notification>"
+    client.fire("UserPromptSubmit", prompt=wrapped)
+
+    assert decided(client, "git push") == "deny"
+
+
+def test_a_prompt_that_names_no_bound_rule_says_so(client: SimulatedClient) -> None:
+    rule = remember(client, "Lists have a cursor", "")
+
+    said = client.fire("UserPromptSubmit", prompt=f"deny {rule.id[-8:]}")["reason"]
+
+    assert "not done" in said and "bound to nothing" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [("ask {}", "ask"), ("tell {}", "deny"), ("deny {}", "deny"), ("keep {}", "deny")],
+)
+@pytest.mark.parametrize("is_typed", [True, False], ids=["typed", "in a shell"])
+def test_a_call_that_the_user_never_named_is_not_held_back_before_their_own_word(
+    client: SimulatedClient, command: str, decision: str, *, is_typed: bool
+) -> None:
+    said = "please let releases wait for the nightly tests"
+    client.note("rule", "Releases wait for the nightly tests", said, when="`npm publish`")
+    (rule,) = client.records()
+    before = decided(client, "npm publish")
+    words = command.format(rule.id[-8:])
+
+    if is_typed:
+        done = client.fire("UserPromptSubmit", prompt=words).get("decision") == "block"
+    else:
+        group = ("review", "--keep") if words.startswith("keep") else ("rules", words.split()[0])
+        done = client.command(*group, rule.id[-8:]).returncode == 0
+
+    client.fire("SessionStart", "session-2", source="startup")
+    call = {"tool_name": "Bash", "tool_input": {"command": "npm publish"}}
+    reply = client.fire("PreToolUse", "session-2", **call)
+    assert (rule.trust, before, done) == ("user", "", True)
+    assert reply["hookSpecificOutput"]["permissionDecision"] == decision
+    assert [bool(record.evidence.get(CONFIRMED)) for record in client.records()] == [True]
+
+
+def test_a_call_that_the_user_never_named_is_told_the_rule_as_context(
+    client: SimulatedClient,
+) -> None:
+    said = "please let releases wait for the nightly tests"
+    client.note("rule", "Releases wait for the nightly tests", said, when="`npm publish`")
+
+    call = {"tool_name": "Bash", "tool_input": {"command": "npm publish"}}
+    told = client.context("PreToolUse", "session-2", **call)
+
+    assert f"“{said}”" in told and "facts on record" in told

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import secrets
-import string
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drawn import token
 from simulated_client import SimulatedClient
 
 ENTITY = {"name": "Billing", "entityType": "service", "observations": ["written in Go"]}
@@ -102,8 +101,7 @@ def test_deletions_on_the_other_side_take_nothing_away_here(client: SimulatedCli
 
 
 def test_a_secret_does_not_come_over(client: SimulatedClient) -> None:
-    letters = string.ascii_letters + string.digits
-    secret = "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
+    secret = token()
     entity = {"name": "api", "entityType": "x", "observations": [f"uses {secret}"]}
 
     call(client, "create_entities", {"entities": [entity]})

@@ -47,6 +47,35 @@ def test_a_prompt_that_was_stored_by_itself_leaves_none(client: SimulatedClient)
     assert statuses(client) == ["active"]
 
 
+def test_a_statement_in_a_text_that_may_be_pasted_waits_for_the_users_yes(
+    client: SimulatedClient,
+) -> None:
+    stated = "From now on use pnpm instead of npm."
+    pasted = f"Please read this.\n{stated}\nThe build is red."
+    cue = client.context("UserPromptSubmit", prompt=pasted)
+    client.fire("Stop", last_assistant_message="All right.")
+    (waiting,) = client.records("1")
+    shown = client.memory_md_file()
+
+    assert cue == (
+        f"Waits for the user's yes as [{waiting.id[-8:]}], since the text may be pasted."
+    )
+    assert waiting.status == "candidate"
+    assert not shown.exists() or "pnpm" not in shown.read_text("utf-8")
+    kept = client.fire("UserPromptSubmit", "session-2", prompt=f"keep {waiting.id[-8:]}")
+    client.fire("Stop", "session-2", last_assistant_message="All right.")
+    (record,) = client.records("1")
+    assert "remembered" in kept["reason"]
+    assert (record.status, record.trust) == ("active", "user")
+    assert "pnpm" in shown.read_text("utf-8")
+
+
+def test_the_same_statement_alone_is_kept_at_once(client: SimulatedClient) -> None:
+    hear(client, "From now on use pnpm instead of npm.")
+
+    assert statuses(client) == ["active"]
+
+
 def test_no_hook_gives_it_as_a_fact(client: SimulatedClient) -> None:
     hear(client)
 
@@ -127,7 +156,7 @@ def test_a_note_from_its_id_has_the_users_trust_and_takes_its_place(
     assert record.evidence["quotation"] == candidate.what
 
 
-def test_a_note_from_its_id_about_something_else_has_the_assistants_trust(
+def test_a_note_from_its_id_about_something_else_is_kept_as_the_users_words(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -136,7 +165,9 @@ def test_a_note_from_its_id_about_something_else_has_the_assistants_trust(
     client.fire("Stop", "session-2", last_assistant_message=line)
 
     (record,) = client.records()
-    assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
+    assert record.evidence["quotation"] == candidate.what
+    shown = client.memory_md_file().read_text("utf-8")
+    assert f"“{candidate.what}” (noted as: Invoices are archived" in shown
 
 
 def test_dropped_it_is_gone_until_the_user_says_it_again(client: SimulatedClient) -> None:

@@ -84,3 +84,37 @@ def test_a_decision_to_remember_is_stored_by_itself(client: SimulatedClient) -> 
     assert record.what == "We decided to use Redis for the job queue"
     assert record.why == "it retries"
     assert record.id[-8:] in str(said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "main.go:12:5: QF1012: Use fmt.Fprintf(...) instead of x.WriteString(fmt.Sprintf(...))",
+        "Use fmt.Fprintf(...) instead of x.WriteString(fmt.Sprintf(...))",
+        "please mend main.go:12:5: S1: Use fmt.Fprintf instead of x.WriteString (staticcheck)",
+        "src/a.ts(12,5): error TS2345: Never use any, prefer unknown instead.",
+        "src/app.js\n  12:5  error  Unexpected var, never use var, use let instead  no-var",
+        "warning: never call `old::x`, use `new::x` instead\n --> src/main.rs:2:9\n  |",
+        "hint: Updates were rejected; never push, use pull instead",
+        "[10:04:33] WARN pool: never use an unbounded queue, always set a limit",
+        'level=warn msg="never use plain http, always use https"',
+        "java.lang.IllegalStateException: never call this twice, always use reset instead",
+    ],
+)
+def test_lines_of_linters_compilers_and_logs_get_none(client: SimulatedClient, text: str) -> None:
+    assert cue(client, text) == ""
+    assert client.records("1") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use logger.info() instead of print()",
+        "Never suppress line length (E501)",
+        "Never edit config.yml: it is generated",
+        "Don't touch src/app.py:12 again, never edit that file",
+        "we meet at 10:30, never before",
+    ],
+)
+def test_a_person_may_name_files_codes_and_times(client: SimulatedClient, text: str) -> None:
+    assert cue(client, text) != ""

@@ -127,7 +127,7 @@ def test_the_clients_switches_are_obeyed(client: SimulatedClient, place: str) ->
 
 def test_the_folder_of_the_users_settings_is_used(client: SimulatedClient) -> None:
     elsewhere = client.home / "notes"
-    (client.home / ".claude").mkdir()
+    (client.home / ".claude").mkdir(exist_ok=True)
     settings = json.dumps({"autoMemoryDirectory": str(elsewhere)})
     (client.home / ".claude" / "settings.json").write_text(settings)
     decide(client)

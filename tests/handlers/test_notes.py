@@ -41,7 +41,8 @@ class TestTrust:
         record = only(client)
         assert (record.type, record.trust) == ("constraint", "user")
         assert record.evidence["quotation"] == SAID
-        assert f"remembered rule “{record.what}” ({record.id[-8:]})" in notice
+        told = f"rule “{SAID}” (noted as: {record.what}) ({record.id[-8:]})"
+        assert f"remembered {told}" in notice
 
     @pytest.mark.parametrize("quotation", ["", "yes, do it", "I never said any such words"])
     def test_unquoted_it_has_the_assistants(self, client: SimulatedClient, quotation: str) -> None:
@@ -51,11 +52,12 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert not client.memory_md_file().exists()
 
-    def test_words_of_the_turn_before_count_and_older_ones_do_not(
+    def test_words_of_any_prompt_of_the_session_count_and_others_do_not(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(SAID)
         stop(client, "All right.")
+        client.prompt("Look at the header.")
         client.note("rule", RULE, SAID, prompt="Now the cart, please.")
         assert only(client).trust == "user"
 
@@ -63,8 +65,7 @@ class TestTrust:
         (other / ".git").mkdir(parents=True)
         client.environ["CLAUDE_PROJECT_DIR"] = str(other)
         client.prompt(SAID, "session-2")
-        client.prompt("Look at the header.", "session-2")
-        client.note("rule", RULE, SAID, "session-2", prompt="Now the cart, please.")
+        client.note("rule", RULE, SAID, "session-3", prompt="Now the cart, please.")
         assert only(client).trust == "assistant"
 
     def test_words_of_the_transcript_alone_are_not_the_users(self, client: SimulatedClient) -> None:
@@ -87,10 +88,16 @@ class TestTrust:
         assert only(client).trust == "assistant"
 
     def test_an_agreed_decision_does_not_bind(self, client: SimulatedClient) -> None:
-        client.note("decision", "The cart is kept in Redis", "yes, do it")
+        client.say("user", "Where should the cart be kept?")
+        client.say("assistant", "Shall I keep the cart in Redis?")
+        stop(client, "Shall I keep the cart in Redis?")
+        notice = client.note("decision", "The cart is kept in Redis", "yes, do it")
 
         record = only(client)
-        assert (record.trust, record.evidence["agreed"]) == ("assistant", True)
+        agreed = "Shall I keep the cart in Redis? — “yes, do it”"
+        assert (record.trust, record.evidence["agreed"]) == ("assistant", agreed)
+        assert f"agreed: {agreed}" in notice
+        assert not client.memory_md_file().exists()
 
     def test_the_note_of_a_subagent_is_in_its_domain_without_the_users_trust(
         self, client: SimulatedClient
@@ -114,6 +121,22 @@ class TestTrust:
         record = only(client)
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert record.what in notice and record.id[-8:] in notice
+
+    def test_a_quotation_behind_a_mentioned_marker_is_found(self, client: SimulatedClient) -> None:
+        prompt = f"Document `<private>` on the page of security. {SAID}"
+        client.note("rule", RULE, SAID, prompt=prompt)
+
+        assert only(client).trust == "user"
+
+    def test_weak_passwords_of_a_prompt_are_on_no_disk(self, client: SimulatedClient) -> None:
+        weak, spaced = "river" + "stone", "two words" + " 9!"
+        prompt = f'Run curl -u bob:{weak} https://example.org with {{"password": "{spaced}"}}'
+        client.note("fact", f"The call is curl -u bob:{weak} x", prompt=prompt)
+
+        files = [path for path in client.fabric_home.rglob("*") if path.is_file()]
+        assert files
+        assert not [path for path in files if weak.encode() in path.read_bytes()]
+        assert not [path for path in files if spaced.encode() in path.read_bytes()]
 
     def test_for_everywhere_it_needs_words_that_say_so(self, client: SimulatedClient) -> None:
         said = "Always answer me in German, in all of my projects"
@@ -174,12 +197,19 @@ class TestKeeping:
         notice = stop(client, f"All done.\n\n{line}")
 
         assert only(client).trust == "user"
-        assert notice.count("remembered") == notice.count("Never start") == 1
+        assert notice.count("remembered") == notice.count("noted as") == 1
 
-    def test_at_most_five_of_a_turn_are_kept(self, client: SimulatedClient) -> None:
-        stop(client, "\n".join(f"Noted fact: Part {n} is made of steel." for n in range(9)))
+    def test_of_a_long_list_twenty_are_kept_and_the_others_named(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "\n".join(f"Noted fact: Part {n} is made of steel." for n in range(23))
+        client.prompt("Go on, please.")
+        notice = stop(client, said)
 
-        assert len(client.records("1")) == 5
+        assert len(client.records("1")) == 20
+        assert "3 lines not kept: Part 20 is made of steel; Part 21" in notice
+        assert "not kept" not in stop(client, said)
+        assert "Not kept: “Part 20 is made of steel" in client.feedback()
 
     def test_a_note_above_a_tool_is_read_from_the_transcript(self, client: SimulatedClient) -> None:
         call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
@@ -345,6 +375,7 @@ class TestAsking:
 
 def test_notes_of_a_compaction_are_told_at_the_next_stop(client: SimulatedClient) -> None:
     client.prompt(SAID)
+    client.fire("PreCompact", trigger="manual", custom_instructions="")
     line = f'Noted rule: {RULE}. From: "{SAID}"'
     silent = client.fire("PostCompact", compact_summary=f"<summary>\n{line}\n</summary>")
 

@@ -66,3 +66,27 @@ def test_a_note_for_every_project_and_a_stated_name_make_them(client: SimulatedC
 
     made = {e.name: e.type for record in client.records() for e in record.entities}
     assert made == {"learn Rust": "goal", "Rust": "technology", "Ana": "person"}
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Remember that I prefer metric units everywhere", "I prefer metric units everywhere"),
+        ("I am 34 and work as a nurse in Lyon.", "I am 34 and work as a nurse in Lyon"),
+        ("My manager is Bob.", "My manager is Bob"),
+    ],
+)
+def test_what_is_said_about_oneself_holds_in_every_project(
+    client: SimulatedClient, said: str, kept: str
+) -> None:
+    client.prompt(said)
+
+    (record,) = client.records()
+    assert (record.what, record.scope) == (kept, "user")
+
+
+@pytest.mark.parametrize("said", ["My manager is on vacation.", "I am 2 minutes late."])
+def test_what_is_said_in_passing_is_not_kept(client: SimulatedClient, said: str) -> None:
+    client.prompt(said)
+
+    assert client.records("1") == []

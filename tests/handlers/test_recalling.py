@@ -323,3 +323,19 @@ def test_a_memory_md_that_the_user_removed_shows_nothing_so_the_session_is_told(
 
     assert "PostgreSQL" in client.context("SessionStart", "session-2", source="startup")
     assert client.log == ""
+
+
+def test_only_spoken_words_ask_for_the_past_and_no_names_of_files(client: SimulatedClient) -> None:
+    client.say("user", "The redis session keys of the shop expire after a day, as far as I know")
+    client.fire("Stop", "session-1", last_assistant_message="They do.")
+
+    named = [
+        client.prompt(f"summarise {name} on how the redis session keys expire", "session-2")
+        for name in ("@prior-chat.md", "docs/last_session.txt", "`last session`", "last-session")
+    ]
+    asked = client.prompt(
+        "what did we say last time about how the redis session keys expire?", "session-2"
+    )
+
+    assert named == [""] * 4
+    assert "redis session keys of the shop" in asked

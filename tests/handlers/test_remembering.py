@@ -28,16 +28,20 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_what_a_prompt_states_on_purpose_is_stored_at_once_with_the_users_trust(
+def test_what_a_prompt_states_on_purpose_is_stored_at_once_and_trusted_once_its_entry_is_seen(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
         "UserPromptSubmit", prompt="We decided to use PostgreSQL for the analytics DB."
     )
 
+    (staged,) = client.records()
+    client.fire("Stop", last_assistant_message="Done.")
     (record,) = client.records()
+    assert (staged.id, staged.trust) == (record.id, "assistant")
     assert record.type == "decision"
     assert record.trust == "user"
+    assert "staged" in staged.evidence and "staged" not in record.evidence
     assert record.confidence >= 0.7
     assert "PostgreSQL" in [e.name for e in record.entities]
     assert "remembered" in reply["systemMessage"]

@@ -244,3 +244,14 @@ def test_a_note_marks_it_too_and_keeps_it_here(client: SimulatedClient) -> None:
 
     (record,) = client.records()
     assert (record.generalizable, record.scope) == (True, "team")
+
+
+def test_a_preference_that_is_stated_and_noted_for_everywhere_is_one_record(
+    client: SimulatedClient,
+) -> None:
+    said = "I prefer tabs over spaces in every project"
+
+    notice = client.note("preference", "Tabs over spaces", said, For="everywhere")
+
+    assert "contradicts" not in notice
+    assert [(r.what, r.scope) for r in client.records()] == [("Tabs over spaces", "user")]

@@ -62,9 +62,11 @@ def test_the_session_block_and_memory_md_drop_it(client: SimulatedClient) -> Non
     assert "MongoDB" in client.memory_md_file().read_text()
     client.note("rule", "Orders are always archived in Postgres", instead_of="MongoDB")
 
+    told = client.context("SessionStart", "session-2", source="startup")
     block = client.context("SessionStart", "session-3", source="startup")
     notes = client.memory_md_file().read_text()
 
+    assert "Replaced today" in told  # once
     assert "MongoDB" not in block + notes
     assert "in Postgres" in block + notes
 

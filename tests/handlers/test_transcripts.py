@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 import time
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handlers.transcripts import DECISION, FOUND, episodes, forget_sessions, row, stop
+from memory_fabric import deadline, dispatcher
 from memory_fabric.models import Provenance
 from simulated_client import SimulatedClient
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from past_sessions.transcripts import make
 
 
 class TestWork:
@@ -65,6 +73,70 @@ class TestWork:
 
         assert 1 < stops < 5
         assert len(episodes(client)) == 40
+
+
+class Ticks:
+    """In place of the module `time`: a second has passed whenever it is asked for the time."""
+
+    def __init__(self) -> None:
+        self.asked = 0.0
+
+    def monotonic(self) -> float:
+        self.asked += 1
+        return self.asked
+
+    def thread_time(self) -> float:
+        return 0.0
+
+
+class Unread:
+    """A session of 8 MB in the real form, of which no Stop has read anything yet."""
+
+    def __init__(self, client: SimulatedClient, folder: Path) -> None:
+        began = datetime(2026, 3, 1, tzinfo=UTC)
+        (path,) = make(str(folder / "claude"), str(folder), 1, began, prompts=370).paths
+        self.client, self.session, self.size = client, Path(path).stem, os.path.getsize(path)
+        assert self.size > 8_000_000
+        client.transcript = Path(path)
+
+    def stops(self, limit_s: float) -> list[int]:
+        """Fire Stops until all is read; return the offset after each."""
+        reached: list[int] = []
+        while not reached or reached[-1] < self.size:
+            assert len(reached) < 300
+            event = {
+                "hook_event_name": "Stop",
+                "session_id": self.session,
+                "transcript_path": str(self.client.transcript),
+                "cwd": str(self.client.project),
+                "last_assistant_message": f"That was turn {len(reached)}.",
+            }
+            data = json.dumps(event).encode()
+            dispatcher.run(data, self.client.environ, lambda _: deadline.Deadline(limit_s))
+            reached.append(row(self.client, self.session)[0])
+        return reached
+
+    def kept(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        records = [(r.type, r.what) for r in self.client.records("1")]
+        return episodes(self.client), sorted(records)
+
+
+class TestTime:
+    # By its work, a step of full size takes about 350, and one of the smallest size 110.
+    @pytest.mark.parametrize(("limit", "tried"), [(1000, 0), (450, 0), (230, 4)])
+    def test_a_stop_whose_time_is_over_keeps_how_far_it_came(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, tried: int
+    ) -> None:
+        whole = Unread(SimulatedClient(tmp_path / "whole"), tmp_path)
+        whole.stops(deadline.NEVER_S)
+        parts = Unread(SimulatedClient(tmp_path / "parts"), tmp_path)
+        monkeypatch.setattr(deadline, "time", Ticks())
+        reached = parts.stops(limit)
+
+        assert len(reached) > 5
+        assert reached == sorted(reached)
+        assert sum(before == after for before, after in pairwise([0, *reached])) <= tried
+        assert parts.kept() == whole.kept()
 
 
 def _bytes_read() -> int:

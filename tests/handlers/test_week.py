@@ -41,11 +41,12 @@ def work(client: SimulatedClient) -> None:
     """Note two rules, replace one of them, and hear one sentence that nobody notes."""
     start(client, "s0")
     client.note("rule", "Never start the dev server; the user runs it himself")
-    client.note("decision", "The cache is Redis")
+    client.note("decision", "The cache of the order page is Redis")
     first = client.records("type = 'decision'")[0]
-    client.note("decision", "The cache is Valkey", instead_of=first.id[-8:])
+    client.note("decision", "The cache of the order page is Valkey", instead_of=first.id[-8:])
     client.fire("UserPromptSubmit", "s1", prompt="Never push to the main branch of the shop.")
     client.fire("Stop", "s1", last_assistant_message="All right.")
+    assert "Replaced today" in start(client, "next")  # which is told once
 
 
 def test_it_tells_what_became_of_the_week_once_in_seven_days(client: SimulatedClient) -> None:

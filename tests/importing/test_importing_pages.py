@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from drawn import built
 from memory_fabric.config import read_settings
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import page, page_restore, page_write
@@ -77,17 +78,17 @@ texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=1, max_
 )
 filled = texts.filter(lambda text: any(c.isalnum() for c in text))
 names = st.sampled_from(["Redis", "api *gateway*", "測試", "a (b) c", "x, y", "Zoë <z>"])
-made = st.builds(
+made = built(
     Record,
     type=st.sampled_from(sorted(RECORD_TYPES)),
     what=filled,
     why=st.just("") | filled,
     alternatives=st.lists(filled, max_size=2).map(tuple),
-    entities=st.lists(st.builds(Entity, names, st.sampled_from(["tool", "goal"])), max_size=2).map(
+    entities=st.lists(built(Entity, names, st.sampled_from(["tool", "goal"])), max_size=2).map(
         tuple
     ),
     relations=st.lists(
-        st.builds(Relation, names, st.sampled_from(["uses", "→ *x*"]), names), max_size=1
+        built(Relation, names, st.sampled_from(["uses", "→ *x*"]), names), max_size=1
     ).map(tuple),
     confidence=st.sampled_from([0.4, 0.5, 0.9]),
     scope=st.sampled_from(["team", "user"]),
@@ -324,6 +325,24 @@ def test_a_page_of_another_project_is_refused(memory: Memory, tmp_path: Path) ->
         page_restore.plan(blog, str(path), mine=False)
     blog.close()
     no_project.close()
+
+
+def test_an_item_that_is_copied_with_its_comment_and_reworded_is_added(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    before = texts_of(memory)
+    first, rest = path.read_text("utf-8").split("- Use tabs\n", maxsplit=1)
+    comment, _, below = rest.partition("\n")
+    unknown = "  *by hand* <!-- 01a20b5c-711c-73eb-90f2-0a4a71e276a4 -->"
+    items = [f"- Use tabs\n{comment}", f"- Use spaces\n{comment}", f"- Name things\n{unknown}"]
+    path.write_text(first + "\n\n".join([*items, f"- Use tabs\n{comment}"]) + "\n" + below, "utf-8")
+
+    found = brought(memory, path)
+
+    assert (found.edited, found.added) == (0, 2)
+    assert texts_of(memory) == before | {"Use spaces", "Name things"}
+    assert brought(memory, path).added == 0
 
 
 def test_an_item_that_is_added_gets_the_domain_of_the_folder(

@@ -11,7 +11,7 @@ import pytest
 from memory_fabric import config
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.ingest.process import process_text, try_once
+from memory_fabric.ingest.worker import process_text, try_once
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store.history import changes, undo

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Accepted
 from store.support import World, database
+from waiting import until
 
 BY = Provenance("ingest", trust="tool")
 SUMMARY = "We decided to use {} for sessions because Postgres was too slow."
@@ -89,14 +90,6 @@ def states(memory: Memory) -> list[str]:
     return [queued.state for queued in ingest_queue.listed(memory, ingest_queue.STATES, 10_000)]
 
 
-def wait_for(what: Callable[[], bool]) -> None:
-    """Return when it holds; a process that never gets there fails the test."""
-    give_up = time.monotonic() + GIVE_UP_S
-    while not what():
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
-
-
 def ended(process: subprocess.Popen[str]) -> str:
     output, errors = process.communicate(timeout=GIVE_UP_S)
     assert errors == ""
@@ -126,9 +119,9 @@ def test_a_worker_that_waits_takes_what_comes_and_ends_on_sigterm(
 ) -> None:
     process = world.start(WORK)
     accept(memory, SUMMARY.format("Redis"))
-    wait_for(lambda: states(memory) == ["done"])
+    until(lambda: states(memory) == ["done"])
     accept(memory, SUMMARY.format("Valkey"))
-    wait_for(lambda: states(memory) == ["done", "done"])
+    until(lambda: states(memory) == ["done", "done"])
     process.send_signal(signal.SIGTERM)
     assert ended(process).split() == ["ready", "2"]
     assert process.returncode == 0
@@ -190,10 +183,17 @@ def test_a_text_of_a_killed_worker_is_done_by_the_next_after_the_lease(
 def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
     world: World, memory: Memory
 ) -> None:
-    (slow,) = accept(memory, " ".join(SUMMARY.format(f"Redis {n}") for n in range(15_000)))
-    clock = [time.time()]
+    (slow,) = accept(memory, SUMMARY.format("Redis"))
+    clock, limit_s = [time.time()], 0.02
+
+    def now() -> float:
+        """Return the time; not before the limit has passed if a text is being processed."""
+        while 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= limit_s:
+            continue
+        return clock[0]
+
     for _ in range(ingest_queue.MAX_ATTEMPTS):
-        tally = Worker(world.settings(), now=lambda: clock[0], limit_s=0.02).run(once=True)
+        tally = Worker(world.settings(), now=now, limit_s=limit_s).run(once=True)
         assert (tally.done, tally.failed) == (0, 1)
         clock[0] += ingest_queue.MOST_RETRY_S
     queued = ingest_queue.find(memory, slow)
@@ -213,9 +213,9 @@ def test_a_megabyte_of_hostile_text_holds_up_nothing_for_long(world: World, memo
         ("- " * 50 + "\n") * 10_000,
     ]
     ids = accept(memory, *hostile, "and then a harmless text comes")
-    started = time.monotonic()
+    started = time.process_time()
     tally = Worker(world.settings(), limit_s=3.0).run(once=True)
-    assert time.monotonic() - started < 4 * 3.0 + 20
+    assert time.process_time() - started < 4 * 3.0 + 20
     assert tally.done + tally.failed == 5
     last = ingest_queue.find(memory, ids[-1])
     assert last is not None
@@ -236,6 +236,15 @@ def test_a_time_limit_waits_for_the_end_of_a_transaction(memory: Memory) -> None
     assert database(memory).rows("SELECT value FROM meta WHERE key = 'kept'") == [("whole",)]
 
 
+def test_a_time_limit_ends_also_what_goes_on_after_errors(memory: Memory) -> None:
+    with pytest.raises(TooLong), limited(memory, 0.01):
+        try:
+            while True:
+                pass
+        except Exception:  # noqa: BLE001 - as around a module that is read from the cache
+            return
+
+
 def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     world: World, memory: Memory
 ) -> None:
@@ -244,14 +253,14 @@ def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     size = Path(memory.path_of("project") + "-wal").stat().st_size
     process = world.start(FULL, MOST=str(size + 16_384))
     log = world.home / "logs" / "memory-fabric.log"
-    wait_for(lambda: log.exists() and "queue: " in log.read_text("utf-8"))
+    until(lambda: log.exists() and "queue: " in log.read_text("utf-8"))
     queued = ingest_queue.find(memory, id_)
     assert queued is not None
     assert queued.state in ("waiting", "working")
     assert queued.attempts <= 1
     unlimited = resource.RLIM_INFINITY
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
-    wait_for(lambda: states(memory) == ["done"])
+    until(lambda: states(memory) == ["done"])
     process.send_signal(signal.SIGTERM)
     assert ended(process).split()[-1] == "1"
     assert database(memory).rows("SELECT count(*) FROM episodes") == [(turns,)]
@@ -277,14 +286,14 @@ def test_a_database_that_is_replaced_is_opened_anew(world: World, memory: Memory
     accept(memory, SUMMARY.format("Redis"))
     path = Path(memory.path_of("project"))
     process = world.start(WORK)
-    wait_for(lambda: states(memory) == ["done"])
+    until(lambda: states(memory) == ["done"])
     with closing(sqlite3.connect(path.with_suffix(".copy"))) as copy:
         database(memory).connection.backup(copy)
     for ending in ("-wal", "-shm"):
         os.unlink(f"{path}{ending}")
     os.replace(path.with_suffix(".copy"), path)
     accept(memory, SUMMARY.format("Valkey"))
-    wait_for(lambda: states(memory) == ["done", "done"])
+    until(lambda: states(memory) == ["done", "done"])
     process.send_signal(signal.SIGTERM)
     assert ended(process).split()[-1] == "2"
 
@@ -295,7 +304,7 @@ def test_a_busy_store_is_waited_for(world: World, memory: Memory) -> None:
     with database(memory).transaction():
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-    wait_for(lambda: states(memory) == ["done"])
+    until(lambda: states(memory) == ["done"])
     process.send_signal(signal.SIGTERM)
     assert ended(process).strip() == "1"
 

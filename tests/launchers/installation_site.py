@@ -19,9 +19,9 @@ from launchers.support import (
     quick_uv,
     read,
     run,
-    until,
     write,
 )
+from waiting import until
 
 
 class Index:

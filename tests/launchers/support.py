@@ -13,14 +13,12 @@ import stat
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
-DEADLINE_S = 120.0
 # What find-python.sh and bin/memory-fabric call besides the shell's own words; `echo`, `printf`
 # and `test` are such words in most shells.
 TOOLS = ("cat", "dirname", "echo", "head", "mkdir", "mv", "printf", "readlink", "rm")
@@ -50,8 +48,8 @@ for line in Path(sys.argv[-1]).read_text().splitlines():
 # A stand-in for the dispatcher: writes what it was given into the file $REPORT.
 REPORTER = """\
 import json, os, resource, sys, zlib
-def main():
-    data = sys.stdin.buffer.read()
+def main(left=None):
+    data = left.data if left else sys.stdin.buffer.read()
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = {
         "executable": sys.executable, "isolated": sys.flags.isolated, "no_site": sys.flags.no_site,
@@ -74,9 +72,9 @@ def make_root(folder: str) -> str:
     for name in ("__init__.py", "packages.py", "install_packages.py"):
         source = os.path.join(ROOT, "plugin", "memory_fabric", "setup", name)
         shutil.copy(source, os.path.join(package, "setup"))
-    for name in ("compiled_modules.py", "file_lock.py", "processes.py"):
+    for name in ("file_lock.py", "live_client.py", "processes.py"):
         shutil.copy(os.path.join(ROOT, "plugin", "memory_fabric", name), package)
-    write(os.path.join(package, "__init__.py"), "")
+    write(os.path.join(package, "__init__.py"), '__version__ = "0"\n')
     write(os.path.join(package, "dispatcher.py"), REPORTER)
     return folder
 
@@ -158,14 +156,6 @@ def without_root_powers(command: Sequence[str]) -> list[str]:
         return list(command)
     drop = "-dac_override,-dac_read_search"
     return ["setpriv", f"--bounding-set={drop}", f"--inh-caps={drop}", *command]
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Returns when the condition holds; fails after a generous deadline."""
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, f"never happened: {what}"
-        time.sleep(0.01)
 
 
 def read(path: str) -> str:

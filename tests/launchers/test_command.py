@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from launchers.conftest import InstalledPlugin
-from launchers.support import PROMPT, PYTHON, old_python, run, until, write
+from launchers.support import PROMPT, PYTHON, old_python, run, write
+from waiting import until
 
 # Stands where the command line stands: tells what it was given, ends as it is told.
 COMMAND_LINE = """\

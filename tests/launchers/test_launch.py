@@ -58,6 +58,19 @@ def test_a_remembered_interpreter_is_started_isolated_and_without_any_subprocess
     assert report["argv"] == [os.path.join(plugin.root, "hooks", "dispatch.py")]
 
 
+def test_a_pipe_in_place_of_the_remembered_interpreter_is_not_read(
+    plugin: InstalledPlugin,
+) -> None:
+    os.makedirs(os.path.dirname(plugin.remembered()), exist_ok=True)
+    os.mkfifo(plugin.remembered())
+    plugin.python_on_path()
+
+    result = plugin.run_hook()
+
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert read(plugin.remembered()) == f"{PYTHON}\n"
+
+
 def test_looking_for_python_does_start_processes(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 

@@ -15,8 +15,8 @@ from memory_fabric.learning.read import Reading, Result
 
 ASKED = "Please add an index to the orders table of the shop."
 DONE = "The orders table has an index now."
-# More than one step reads: what is said, and a line.
-LONG, TOO_LONG = "word " * 4000, 3 << 20
+# More than one step reads, and a line that is longer than any that is read.
+LONG, TOO_LONG = "word " * 4000, 9 << 20
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn import built
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.store import graph
@@ -34,7 +35,7 @@ def graphs(draw: st.DrawFn, names: st.SearchStrategy[list[str]] = NAMES) -> Grap
     texts = st.lists(TEXTS, max_size=3, unique=True).map(tuple)
     entities = tuple(Entity(name, draw(TEXTS), draw(texts)) for name in known)
     ends = st.sampled_from(known)
-    relations = st.lists(st.builds(Relation, ends, TEXTS, ends), max_size=4, unique=True)
+    relations = st.lists(built(Relation, ends, TEXTS, ends), max_size=4, unique=True)
     return Graph(entities, tuple(draw(relations)) if known else ())
 
 

@@ -224,7 +224,7 @@ def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, 
     before = sys.getprofile()
     for ask in (fabric.recall, fabric.hits_to_inject):
         calls = 0
-        concepts._OF_QUERY.clear()
+        concepts.concepts.cache_clear()
         sys.setprofile(count)
         try:
             ask(huge[kind])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import built
 from memory_fabric.language.time_hints import days_between
 from memory_fabric.language.times import boundary, ranges
 from memory_fabric.models import Hit, Relation
@@ -45,7 +46,7 @@ metadata = st.fixed_dictionaries(
         "matched": st.lists(vocabulary, max_size=4),
     },
 )
-hits = st.builds(
+hits = built(
     Hit,
     id=st.integers(0, 12).map("record:{}".format),
     text=texts,
@@ -55,7 +56,7 @@ hits = st.builds(
     entities=st.lists(vocabulary, max_size=3).map(tuple),
     metadata=metadata,
 )
-candidates = st.builds(
+candidates = built(
     Candidate,
     id=st.integers(0, 50).map("graph:e#{}".format),
     source=st.sampled_from(["graph", "records", "episodes"]),
@@ -68,7 +69,7 @@ candidates = st.builds(
     metadata=metadata,
     store=st.sampled_from(["project", "user"]),
 )
-relations = st.builds(Relation, vocabulary, st.just("uses"), vocabulary)
+relations = built(Relation, vocabulary, st.just("uses"), vocabulary)
 
 
 @given(any_text, st.booleans())

@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn import built
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Operation, Provenance, Record, Relation
@@ -34,13 +35,13 @@ def lists(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 
 ENTITIES = st.fixed_dictionaries({"name": NAMES, "entityType": TYPES, "observations": lists(TEXTS)})
 RELATIONS = st.fixed_dictionaries({"from": NAMES, "relationType": KINDS, "to": NAMES})
-RECORDS = st.builds(
+RECORDS = built(
     Record,
     type=st.sampled_from(["decision", "question", "note"]),
     what=st.sampled_from(["Use it", "Uses it", "Never use it", "Use Redis"]),
     why=st.sampled_from(["", "yes", "no"]),
-    entities=lists(st.builds(Entity, NAMES, TYPES)).map(tuple),
-    relations=lists(st.builds(Relation, NAMES, KINDS, NAMES)).map(tuple),
+    entities=lists(built(Entity, NAMES, TYPES)).map(tuple),
+    relations=lists(built(Relation, NAMES, KINDS, NAMES)).map(tuple),
     confidence=st.sampled_from([0.3, 0.4, 0.5, 0.9]),
     id=st.sampled_from(IDS),
     scope=st.sampled_from(["team", "user"]),

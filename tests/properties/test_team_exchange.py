@@ -6,6 +6,7 @@ knew. Pushes may arrive without their answer, batches may be read in any size, a
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric import jsontext
 from memory_fabric.store.team import claims, heads, outbox
 from memory_fabric.store.team.wire import TeamOperation
 from store.support import TOOL, USER, create, entity
@@ -92,7 +92,7 @@ class CausalLog(Log):
 def _as_of_others(head: heads.Head) -> str:
     if not head.value:
         return ""
-    value = claims.fields(head.kind, head.key, jsontext.loads(head.value))
+    value = claims.fields(head.kind, head.key, json.loads(head.value))
     return heads.text_of(value)
 
 

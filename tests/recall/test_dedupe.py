@@ -53,10 +53,24 @@ def test_br3_two_authors_are_two_witnesses() -> None:
     assert hit.metadata["cross_validated"] is True
 
 
-def test_br3_one_witness_who_repeats_himself_does_not_validate() -> None:
-    [hit] = dedupe(twins(session="s1", author="ada"))
+def test_br3_two_hits_of_one_session_validate_each_other_but_not_a_record_and_its_turn() -> None:
+    first, second = twins(session="s1", author="ada")
 
-    assert "cross_validated" not in hit.metadata
+    [hit] = dedupe([first, second])
+    [record] = dedupe([first, second._replace(source="episodes")])
+
+    assert hit.metadata["cross_validated"] is True
+    assert "cross_validated" not in record.metadata
+
+
+def test_br3_a_lower_threshold_merges_texts_that_add_words_and_names() -> None:
+    first = a_hit("Imports run in batches with Celery", id="record:1", entities=("Celery",))
+    second = a_hit("Imports run in batches at night", id="record:2")
+    denied = a_hit("Imports never run in batches at night", id="record:3")
+
+    assert len(dedupe([first, second])) == 2
+    assert len(dedupe([first, second], 0.2)) == 1
+    assert len(dedupe([second, denied], 0.2)) == 2
 
 
 def test_br3_copies_of_one_record_collapse_silently() -> None:

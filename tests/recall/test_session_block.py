@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import built
 from memory_fabric.models import Entity, Record
 from memory_fabric.recall.session_block import (
     BY_ASSISTANT,
     DECISIONS_HEADING,
-    LEAST_OF_OTHERS,
     MAX_DECISIONS,
     MAX_OPEN,
     OPEN_HEADING,
@@ -247,8 +247,7 @@ def test_what_others_shared_follows_under_its_own_heading() -> None:
 
     own, _, other = text.partition(OTHERS_HEADING)
     assert len(lines_of(own)) == MAX_DECISIONS and "Theirs" not in own
-    assert other.count("Theirs") == LEAST_OF_OTHERS
-    assert other.count("from bob as claimed, unverified") == LEAST_OF_OTHERS
+    assert other.count("Theirs") == other.count("from bob as claimed, unverified") > 0
     assert block(Contents(others=theirs)).text.count("Theirs") == MAX_DECISIONS
     assert OTHERS_HEADING not in block(of(*ours, others=theirs), len(own)).text
 
@@ -261,7 +260,7 @@ def test_at_most_three_open_questions() -> None:
 
 @given(
     st.lists(
-        st.builds(
+        built(
             Record,
             type=st.sampled_from(("decision", "constraint", "question")),
             what=st.text(max_size=400),

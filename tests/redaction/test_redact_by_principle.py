@@ -11,6 +11,7 @@ STRONG = "Kd93" + "jfQ2" + "xTz8"
 GROUPS = "-".join(("aB3d", "Ef9h", "Jk2m"))
 SMALL = "u87x4i2bpph8bw14" + "mnvofflz8eu8bk1p" + "eyyjyle6"
 UUID = "9a1d4c3e-fdac-8f15-" + "a87c-15ff051bd3c9"
+PHRASES = [sign.join(("lantern", "copper", "meadow")) for sign in "._-"]
 WORDS = "candle dragon silver island fabric coral pigeon galaxy ginger cactus magnet stone"
 
 TOLD = [
@@ -33,9 +34,46 @@ TOLD = [
     ("rsync --password-file=<(echo {}) a b", STRONG),
     ("echo -n '{}' | docker secret create db -", STRONG),
     ("bundle config gems.example.org bob:{}", STRONG),
+    ("host db1 -> qa / {}", STRONG),
+    ("10.0.3.7 root/{}", STRONG),
+    ("office@example.org: {}", STRONG),
+    ("admin:{}@gateway", STRONG),
+    ("[mx.example.com]:465 user:{}", STRONG),
+    ("WPA2 key: {}", PHRASES[2]),
+    ("WIFI:S:Office;T:WPA;P:{};;", PHRASES[2]),
+    (': PSK "{}"', PHRASES[2]),
+    ("curl -b 'sid={}' https://example.org", STRONG),
+    ('password = b"{}"', PHRASES[0]),
+    ('req.SetBasicAuth("bob", "{}")', PHRASES[1]),
     ("ROOT_PASS='{}'", "Password" + "4535!"),
 ]
+STATED = [
+    "the password for the staging db is {}",
+    "password: {}",
+    "DB_PASSWORD={}",
+    "пароль от вайфая — {}",
+    "veritabanı parolası {} oldu",
+    "utente admin, password {}",
+    "axios.get(url, {{ auth: {{ username: 'bob', password: '{}' }} }})",
+]
 HARMLESS = [
+    "password.reset.token.ttl is 3600",
+    "password: settings.database.password",
+    "the secret is in app.auth.password_policy",
+    "API_KEY_HEADER=X-Api-Key2",
+    "PASSWORD_RESET_TIMEOUT=259200",
+    "GET /v1/tokens/" + UUID + " 200 12ms",
+    "az acr login --password APP_PASSWORD --secret id=db2",
+    'parser.add_argument("--password", help="the one of the user")',
+    "Access denied for user 'app'@'10.0.3.7' (using password: YES)",
+    'user.set_password(form.cleaned_data["password1"])',
+    "anna@web3's password:",
+    "login: anna42",
+    "| login | last seen |\n|---|---|\n| anna42 | 2026-11-02 |",
+    "PASS src/auth/token.test.ts",
+    "  -a, --auth USER[:PASS]",
+    "GET /login -> 302 / home2",
+    "Das Passwort ist falsch, versuche es erneut.",
     "arn:aws:secretsmanager:eu-west-1:015005835290:secret:window-db",
     "CREATE ROLE app LOGIN PASSWORD :'app_password';",
     "$password = Read-Host -AsSecureString",
@@ -53,6 +91,15 @@ HARMLESS = [
 
 @pytest.mark.parametrize(("form", "secret"), TOLD)
 def test_a_secret_leaves_in_whatever_form(form: str, secret: str) -> None:
+    text = form.format(secret)
+
+    assert may_hold_secret(text)
+    assert secret not in redact(text)
+
+
+@pytest.mark.parametrize("form", STATED)
+@pytest.mark.parametrize("secret", PHRASES)
+def test_words_joined_by_a_sign_are_a_password(form: str, secret: str) -> None:
     text = form.format(secret)
 
     assert may_hold_secret(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.redaction import secret_tables
+from memory_fabric.redaction import secret_lines
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.redaction.redact import redact
 from thorough import IS_THOROUGH
@@ -137,4 +137,4 @@ def test_a_row_of_sql_without_an_end_is_given_up_at_once() -> None:
     """With two ways to divide the row's text, this would take more than a lifetime."""
     text = "INSERT INTO users (name, password) VALUES (now" + "a" * 200 + "(), 'x')"
 
-    assert secret_tables.without_inserted(text) == text
+    assert secret_lines.without_inserted(text) == text

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_fabric.dispatcher import PATIENCE
 from memory_fabric.notes.protocol import SUMMARY_REQUEST
 from memory_fabric.setup import packages
 
@@ -70,7 +71,7 @@ class HookRunner:
             "CLAUDE_PROJECT_DIR": str(self.project),
             "CLAUDE_PLUGIN_ROOT": str(root),
             "CLAUDE_PLUGIN_DATA": str(self.data),
-            "MEMORY_FABRIC_AHEAD": "1",  # nothing is compiled beside a test
+            PATIENCE: "20",  # other tests run beside it
         }
         self._look_installed()
 
@@ -119,6 +120,25 @@ class HookRunner:
             {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt}
         )
 
+    def settle(self, *prompts: str, session: str = "earlier") -> None:
+        """Say these, and have their entries seen before a compaction, which writes no other file
+        of the person.
+        """
+        path = self.transcript(session)
+        for prompt in prompts:
+            self.say(prompt, session)
+        message = [{"role": "user", "content": prompt} for prompt in prompts]
+        lines = (json.dumps({"type": "user", "message": one}) + "\n" for one in message)
+        path.write_text("".join(lines), "utf-8")
+        event = {"hook_event_name": "PreCompact", "session_id": session, "trigger": "auto"}
+        self.run({**event, "transcript_path": str(path)})
+
+    def transcript(self, session: str) -> Path:
+        """Return the path of a session's transcript, in the folder of the client's."""
+        path = self.user_home / ".claude" / "projects" / "-project" / f"{session}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
     def recorded(self, path: Path) -> dict[str, Any]:
         """Return a recorded event with the paths of this folder, and copy its transcripts."""
         text = path.read_text("utf-8")
@@ -150,6 +170,14 @@ class HookRunner:
         if path:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(TESTS / "events" / recording, path)
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a file; none of a folder, or if a hook's process just removed it."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError):
+        return b""
 
 
 def command(event_name: str, root: Path, tool: str = "") -> list[str]:

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from replay.hook_runner import ROOT, TESTS, HookRunner
+from replay.hook_runner import ROOT, TESTS, HookResult, HookRunner
+from replay.ways import Way, by_launcher
 
 REPLIES = TESTS / "replies"
 STATEMENTS = (
@@ -27,12 +28,11 @@ REMOTE = '[remote "origin"]\n\turl = https://example.org/acme/shop.git\n'
 class World:
     """Clones of one project, with an empty memory or one that an earlier session has filled."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, way: Way = by_launcher) -> None:
+        self.folder, self.way = folder, way
         self.opened = 0
         hooks = self._clone()
-        for statement in STATEMENTS:
-            hooks.say(statement, session="earlier")
+        hooks.settle(*STATEMENTS)
         # No Stop and no SessionEnd: what MEMORY.md shows would not be given by a hook again.
         self.memories: dict[str, Path | None] = {"empty": None, "seeded": hooks.memory}
 
@@ -59,15 +59,14 @@ def replayed(path: Path, world: World) -> dict[str, Any]:
     found = {}
     for name in world.memories:
         hooks = world.open(name)
-        result = hooks.run(hooks.recorded(path))
-        assert (result.status, result.stderr) == (0, "")
-        found[name] = _settled(result.reply, hooks.folder)
+        printed = world.way(hooks, hooks.recorded(path))
+        found[name] = settled(HookResult(0, printed, "").reply, hooks.folder)
     return found
 
 
-def _settled(value: Any, folder: Path) -> Any:
+def settled(value: Any, folder: Path) -> Any:
     if isinstance(value, dict):
-        return {key: _settled(item, folder) for key, item in value.items()}
+        return {key: settled(item, folder) for key, item in value.items()}
     if not isinstance(value, str):
         return value
     value = value.replace(str(folder), "<world>").replace(str(ROOT), "<plugin>")

@@ -5,7 +5,9 @@ Beside the output, in `<output>.opened`, which files and folders it opened or li
 `python -I -S sys_modules.py <dispatch.py> <output>`; the event comes on stdin.
 """
 
+import _socket
 import os
+import posix
 import sys
 
 dispatch, output = sys.argv[1:]
@@ -17,8 +19,16 @@ reached: list[str] = []
 def note_opened(event, arguments):  # type: ignore[no-untyped-def]
     if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str):
         opened.add(arguments[0])
-    elif event.startswith("socket.") or event in ("os.posix_spawn", "subprocess.Popen", "os.fork"):
+    elif event.startswith("socket.") and not is_local(event, arguments):
+        reached.append(f"{event} {arguments[1:]}")
+    elif event in ("os.posix_spawn", "subprocess.Popen", "os.fork"):
         reached.append(f"{event} {' '.join(map(str, arguments[1])) if len(arguments) > 1 else ''}")
+
+
+def is_local(event: str, arguments: tuple) -> bool:  # type: ignore[type-arg]
+    """True for a socket that is a file: the one of the session's server."""
+    family = arguments[1] if event == "socket.__new__" else arguments[0].family
+    return bool(family == _socket.AF_UNIX)
 
 
 def write_and_leave(status):  # type: ignore[no-untyped-def]
@@ -31,7 +41,7 @@ def write_and_leave(status):  # type: ignore[no-untyped-def]
     leave(status)
 
 
-os._exit = write_and_leave
+os._exit = posix._exit = write_and_leave
 sys.addaudithook(note_opened)
 with open(dispatch, encoding="utf-8") as source:
     exec(compile(source.read(), dispatch, "exec"), {"__name__": "__main__", "__file__": dispatch})

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from drawn import chance
 from memory_fabric.dispatcher import HANDLERS
 from replay.hook_runner import ROOT, HookResult, HookRunner
 
@@ -43,7 +44,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def remembering(tmp_path: Path) -> HookRunner:
     """Hooks with a memory that holds the decision."""
     hooks = HookRunner(tmp_path)
-    hooks.say(DECISION, session="earlier")
+    hooks.settle(DECISION)
     return hooks
 
 
@@ -347,7 +348,7 @@ def test_a_project_folder_that_is_none(hooks: HookRunner, folder: str) -> None:
 
 
 def test_an_almost_empty_environment(hooks: HookRunner) -> None:
-    kept = dict.fromkeys(hooks.environ.keys() - {"MEMORY_FABRIC_AHEAD"}, "")
+    kept = dict.fromkeys(hooks.environ, "")
     for event in EVENTS:
         assert_open(hooks.run(event, {**kept, "HOME": str(hooks.user_home)}))
 
@@ -355,7 +356,7 @@ def test_an_almost_empty_environment(hooks: HookRunner) -> None:
 @pytest.mark.parametrize("name", ["Stop", "SubagentStop", "PreCompact"])
 def test_a_transcript_of_junk(hooks: HookRunner, name: str) -> None:
     junk = hooks.folder / "junk.jsonl"
-    junk.write_bytes(os.urandom(1 << 16) + b"\n{}\n[]\n" + b'{"type":"user","message":{}}\n')
+    junk.write_bytes(chance.randbytes(1 << 16) + b"\n{}\n[]\n" + b'{"type":"user","message":{}}\n')
     paths = {"transcript_path": str(junk), "agent_transcript_path": str(junk)}
     assert_open(hooks.run({"hook_event_name": name, "session_id": "s", "agent_type": "x", **paths}))
 

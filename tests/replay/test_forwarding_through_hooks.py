@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
 
-from launchers.support import until
 from memory_fabric.forwarding.sender import LOCK
 from memory_fabric.store.files import Locked
 from memory_fabric.store.queues import spool
 from receiver import Receiver, Request, Says
-from replay.hook_runner import TESTS, HookRunner, recordings
+from replay.hook_runner import TESTS, HookRunner, content, recordings
+from waiting import until
 
 SENDING = [p for p in recordings() if p.stem.partition(".")[0] in ("Stop", "PostCompact")]
 SECRET = "-".join(("receivers", "own", "key", "41"))
@@ -81,15 +80,13 @@ def test_the_reply_does_not_wait_for_the_receiver(hooks: HookRunner) -> None:
     let_go = Path(hooks.folder / "let-go")
     waiting = Says(before=lambda: until(let_go.exists, "the test lets the receiver answer"))
     with Receiver(waiting) as receiver:
-        began = time.monotonic()
         result = hooks.run(event, named(hooks, receiver))
-        took_s = time.monotonic() - began
         receiver.until(1)
         there = not empty(hooks)
         let_go.touch()
         until(lambda: empty(hooks), "the item goes once it has arrived")
 
-    assert result.status == 0 and there and took_s < 10
+    assert result.status == 0 and there
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "SessionEnd"])
@@ -139,8 +136,7 @@ def test_the_key_stands_in_no_file_and_no_argument(hooks: HookRunner) -> None:
 
     assert any(b"sender" in words for words in arguments)
     assert [words for words in arguments if SECRET.encode() in words] == []
-    files = [p for p in hooks.folder.rglob("*") if p.is_file()]
-    assert [p for p in files if SECRET.encode() in p.read_bytes()] == []
+    assert [p for p in hooks.folder.rglob("*") if SECRET.encode() in content(p)] == []
 
 
 def test_two_installations_that_ring_for_one_stop_send_it_once(hooks: HookRunner) -> None:

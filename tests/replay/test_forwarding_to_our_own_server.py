@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cli.shell import Shell
-from launchers.support import until
 from memory_fabric.store.queues import spool
 from replay.hook_runner import TESTS, HookRunner
 from servers.http.http_server import Serving, serving
+from waiting import until
 
 SAID = "We decided to use PostgreSQL for the ledger because analytics needs window functions."
 PRIVATE = "<private>Ann is ill.</private>"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-import secrets
 import sqlite3
-import string
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,9 +16,10 @@ from urllib.parse import quote
 import pytest
 
 from command_line import run_here
+from drawn import chance, token
 from memory_fabric.config import read_settings
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import ROOT, HookRunner
+from replay.hook_runner import ROOT, HookRunner, content
 
 Way = Callable[[HookRunner, str], None]
 DECISION = "We decided to use {} for the API key of Stripe because it works."
@@ -33,12 +32,6 @@ def hooks(tmp_path: Path) -> HookRunner:
     hooks = HookRunner(tmp_path)
     (hooks.project / ".git").mkdir()
     return hooks
-
-
-def token() -> str:
-    """A credential of a published shape, with what JSON must escape beside it."""
-    letters = string.ascii_letters + string.digits
-    return "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
 
 
 def run_hook(hooks: HookRunner, name: str, **fields: Any) -> None:
@@ -58,7 +51,7 @@ def say(hooks: HookRunner, role: str, *blocks: dict[str, Any] | str) -> None:
     content = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
     entry = {
         "type": role,
-        "uuid": secrets.token_hex(8),
+        "uuid": chance.randbytes(8).hex(),
         "sessionId": "s1",
         "timestamp": "2026-03-01T10:00:00.000Z",
         "cwd": str(hooks.project),
@@ -226,7 +219,7 @@ def queued(hooks: HookRunner, secret: str) -> None:
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     run_hook(hooks, "UserPromptSubmit", prompt=DECISION.format(secret))
-    assert list(hooks.project.rglob("graph-queue.jsonl"))
+    assert list(hooks.project.rglob("graph-queue.*-*.jsonl"))
     assert found_in(hooks, secret) == []
     holder.execute("ROLLBACK")
     holder.close()
@@ -266,13 +259,13 @@ def found_in(hooks: HookRunner, secret: str) -> list[str]:
             continue
         for name in names:
             path = Path(folder) / name
-            if path.is_file() and any(form in path.read_bytes() for form in wanted):
+            if any(form in content(path) for form in wanted):
                 found.append(str(path.relative_to(hooks.folder)))
     return found
 
 
 def everything(hooks: HookRunner) -> bytes:
-    return b"\0".join(p.read_bytes() for p in hooks.folder.rglob("*") if p.is_file())
+    return b"\0".join(content(path) for path in hooks.folder.rglob("*"))
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.hook_runner import HookRunner
+from replay.hook_runner import HookRunner, content
 from replay.test_no_secret_bytes import command, run_hook, say, theirs
 
 # No rule of redaction knows it: it looks like any product's name.
@@ -26,9 +26,8 @@ def holding(hooks: HookRunner) -> list[str]:
     return [
         str(path.relative_to(hooks.folder))
         for path in hooks.folder.rglob("*")
-        if path.is_file()
-        and path.parent != theirs(hooks).parent
-        and any(text.encode().lower() in path.read_bytes().lower() for text in SPELLED)
+        if path.parent != theirs(hooks).parent
+        and any(text.encode().lower() in content(path).lower() for text in SPELLED)
     ]
 
 

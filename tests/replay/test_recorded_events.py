@@ -2,7 +2,7 @@
 
 `tests/replies/<event>.json` holds what each prints with an empty memory and with one that holds two
 statements of an earlier session. After a wanted change write them anew
-(`replay/write_replies.py`) and read the difference before committing it.
+(`replay/write_goldens.py`) and read the difference before committing it.
 """
 
 from __future__ import annotations

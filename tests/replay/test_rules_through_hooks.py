@@ -17,7 +17,7 @@ from replay.hook_runner import TESTS, HookRunner
 
 SERVER = "Never start the dev server; the user runs it himself"
 STYLE = "API handlers return problem+json"
-QUOTE = "I'll run the server myself, don't start it"
+QUOTE = "I'll run it myself, never start the dev server"
 
 
 @pytest.fixture
@@ -82,15 +82,62 @@ def test_a_rule_holds_the_first_call_of_a_session_back_and_lets_it_pass_when_rep
     assert later["permissionDecision"] == "deny"
 
 
-def test_what_the_users_words_forbid_is_asked_each_time(hooks: HookRunner) -> None:
-    remember(hooks, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
+def test_what_the_users_words_forbid_is_asked_once_a_session(hooks: HookRunner) -> None:
+    rule = remember(hooks, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
 
-    asked = [bash(hooks, "cd web && npm run dev &") for _ in range(2)]
+    asked = bash(hooks, "cd web && npm run dev &")
 
-    assert [one["permissionDecision"] for one in asked] == ["ask", "ask"]
-    assert QUOTE in asked[0]["permissionDecisionReason"]
-    assert "rules tell" in asked[0]["permissionDecisionReason"]
-    assert bash(hooks, "npm run build") == {}
+    assert asked["permissionDecision"] == "ask"
+    assert QUOTE in asked["permissionDecisionReason"]
+    assert f"`lift {rule.id[-8:]}`" in asked["permissionDecisionReason"]
+    assert "memory-fabric rules" not in asked["permissionDecisionReason"]
+    assert bash(hooks, "npm run dev") == bash(hooks, "npm run build") == {}
+    assert bash(hooks, "npm run dev", "s2")["permissionDecision"] == "ask"
+
+
+@pytest.mark.parametrize(
+    ("when", "command"),
+    [
+        ("git push", "git push origin main"),
+        ("deploying", "npm run deploy"),
+        ("deploying", "fly deploy"),
+        ("release", "npm publish"),
+        ("`rm -rf`", "rm -rf build"),
+        ("deleting", "docker volume rm shop"),
+        ("src/old/**", "rm src/old/x.py"),
+        ("make clean-data", "make clean-data && git push"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_asked_each_time(
+    hooks: HookRunner, when: str, command: str
+) -> None:
+    remember(hooks, SERVER, when, evidence={EFFECT: "ask"})
+    is_own = "make" not in when
+
+    asked = [bash(hooks, command).get("permissionDecision") for _ in range(3)]
+
+    assert asked == (["ask"] * 3 if is_own else ["ask", None, None])
+
+
+def test_a_call_that_the_user_declined_is_asked_about_again(hooks: HookRunner) -> None:
+    remember(hooks, SERVER, "npm run dev", evidence={EFFECT: "ask"})
+    transcript = hooks.transcript("declined")
+    command = {"command": "npm run dev"}
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": command}
+    refusal = "The user doesn't want to proceed with this tool use."
+    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": refusal}
+    more = {"transcript_path": str(transcript)}
+
+    first = bash(hooks, "npm run dev", **more)
+    lines = [
+        {"type": role, "uuid": role, "sessionId": "s1", "message": {"role": role, "content": [it]}}
+        for role, it in (("assistant", use), ("user", result))
+    ]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    assert first["permissionDecision"] == "ask"
+    assert bash(hooks, "cd web; npm run dev", **more)["permissionDecision"] == "ask"
+    assert bash(hooks, "npm run build", **more) == {}
 
 
 def test_a_rule_that_the_user_denied_is_refused_each_time(hooks: HookRunner) -> None:

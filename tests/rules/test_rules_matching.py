@@ -268,6 +268,29 @@ def test_what_names_no_command_path_or_activity_binds_nothing(when: str) -> None
     assert bindings_of(when) == ()
 
 
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        ('`git commit -m "a; b"`', [("git", "commit", "-m", "a; b")]),
+        ("'git pull'", [("git", "pull")]),
+        ('"npm run dev"', [("npm", "run", "dev")]),
+        ("`cat x | grep y`", [("cat", "x"), ("grep", "y")]),
+        ("`cd web && npm run dev`", [("cd", "web"), ("npm", "run", "dev")]),
+        ("`rm -rf *`", [("rm", "-rf", "*")]),
+        ("npm install <package>", [("npm", "install", "*")]),
+        ("`find . -exec rm {} +`", [("rm", "*")]),
+        ("`npx vite`", [("vite",)]),
+        ("`sudo make install`", [("make", "install")]),
+        ("`bash -c 'npm run dev'`", [("npm", "run", "dev")]),
+        ("`sudo`", [("sudo",)]),
+        ("`npm-run-all a b`", [("npm-run-all", "a", "b")]),
+        ("`rm -rf $DIR`", [("rm", "-rf", "$DIR")]),
+    ],
+)
+def test_a_command_of_a_rule_is_read_as_a_call_is(when: str, words: list[tuple[str, ...]]) -> None:
+    assert [binding.words for binding in bindings_of(when)] == words
+
+
 @given(st.text(max_size=200))
 def test_any_line_is_read(line: str) -> None:
     for call in calls_in(line, ROOT):
@@ -289,6 +312,22 @@ def test_a_long_line_takes_linear_time(part: str) -> None:
     line = part * (64 << 10)
 
     assert len(matching.of_command(line, ROOT).calls) <= 1000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "X=aaaaaaaa;" + "X=$X$X;" * 2000 + "rm $X",
+        "echo " + "a " * 10000 + "| xargs -I{} sh -c '" + "{} " * 5000 + "'",
+        "parallel " * 40 + "x ::: " + "a " * 10000,
+        "echo " + "{a,b,c}{a,b,c}{a,b,c} " * 1000,
+    ],
+)
+def test_a_line_that_multiplies_stays_small(line: str) -> None:
+    calls = matching.of_command(line, ROOT).calls
+
+    assert len(calls) <= matching.MAX_COMMANDS
+    assert sum(len(word) for call in calls for word in call.words) < 100 * len(line)
 
 
 def test_the_unknown_folder_of_a_variable_means_no_path() -> None:

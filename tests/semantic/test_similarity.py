@@ -68,8 +68,11 @@ def test_an_answer_in_other_words_comes_up(
 ) -> None:
     memory = open_memory(tmp_path)
     said = [*others[:3], answer, *others[3:]]
-    entity = {"name": name, "entityType": "thing", "observations": said}
-    memory.write("create_entities", {"entities": [entity]}, USER)
+    entities = [
+        {"name": f"{name} {number}", "entityType": "thing", "observations": [text]}
+        for number, text in enumerate(said)
+    ]
+    memory.write("create_entities", {"entities": entities}, USER)
     by_words = Fabric(memory, NOW).recall(question).hits
 
     by_meaning = Fabric(memory, NOW, measure_for(memory.settings)).recall(question).hits

@@ -77,7 +77,7 @@ async def connected(
         async with Client(_lines_to(store), mode=mode, message_handler=message_handler) as client:
             yield client
     finally:
-        assert store.close(20)
+        assert store.close(60)
 
 
 @asynccontextmanager
@@ -93,7 +93,7 @@ async def _lines_to(store: StoreThread) -> AsyncIterator[Any]:
     session = Session(store, SAID_BY, "", send)
     async with say, said:
         yield said, _Lines(session)
-        session.end(20)
+        session.end(60)
         await anyio.sleep(0)
 
 

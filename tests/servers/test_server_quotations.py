@@ -20,14 +20,20 @@ SAID = "Never start the dev server yourself, I run it on my own"
 
 
 def fire(home: Path, name: str, environ: dict[str, str] | None = None, **fields: Any) -> None:
+    folder = home.parent / "user" / ".claude" / "projects" / "-project"
+    folder.mkdir(parents=True, exist_ok=True)
     event = {
         "hook_event_name": name,
         "session_id": "s-1",
-        "transcript_path": str(home.parent / "none.jsonl"),
+        "transcript_path": str(folder / "s-1.jsonl"),
         "cwd": str(home.parent / "project"),
         **fields,
     }
     dispatcher.run(json.dumps(event).encode(), environment(home, **environ or {}))
+    if name == "UserPromptSubmit":
+        sent = {"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}}
+        entry = {"type": "attachment", "attachment": {**sent, "prompt": fields["prompt"]}}
+        Path(event["transcript_path"]).write_text(json.dumps(entry) + "\n", "utf-8")
 
 
 def remember(home: Path, meta: Any = None, **arguments: Any) -> None:
@@ -53,10 +59,12 @@ def test_words_that_were_typed_earn_the_users_trust(tmp_path: Path, quotation: s
     fire(home, "UserPromptSubmit", prompt=SAID)
 
     remember(home, **{"kind": "rule", "from": quotation})
+    assert only(home).trust == "assistant"
+    fire(home, "Stop", last_assistant_message="Done.")  # the entry of the prompt is seen
 
     record = only(home)
     assert (record.trust, record.evidence["quotation"]) == ("user", SAID)
-    assert record.confidence == 0.89  # of a note with a reason
+    assert record.confidence == 0.9  # of a note with a reason
 
 
 @pytest.mark.parametrize(
@@ -104,7 +112,6 @@ def test_a_record_noted_both_ways_is_one_with_the_users_trust(
         fire(home, "Stop", last_assistant_message=line)
 
     remember(home, **{"kind": "rule", "from": SAID})
-    if not is_noted_first:
-        fire(home, "Stop", last_assistant_message=line)
+    fire(home, "Stop", last_assistant_message="Done." if is_noted_first else line)
 
     assert only(home).trust == "user"

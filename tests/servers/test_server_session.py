@@ -28,7 +28,7 @@ from memory_fabric.store.memory import Memory
 from servers import mcp_clients
 from servers.mcp_clients import SAID_BY, run
 
-WAIT_S = 20
+WAIT_S = 60
 CLIENT = {"name": "test", "version": "0"}
 ENVELOPE = {
     protocol.VERSION_KEY: protocol.MODERN_VERSION,

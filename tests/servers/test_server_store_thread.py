@@ -13,7 +13,7 @@ from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import SAID_BY, run, settings
 
-WAIT_S = 20
+WAIT_S = 60
 ENTITY = {"entities": [{"name": "api", "entityType": "t", "observations": ["o"]}]}
 
 

@@ -120,13 +120,13 @@ def test_a_missing_end_of_a_relation_is_created_and_said(tmp_path: Path) -> None
         async with connected(tmp_path / "home") as client:
             result = await relate(client, relation("api", "uses", "Redis"))
 
-            note = "Created missing ends as entities of type unknown: api, Redis."
+            note = "Created missing ends as entities: api, Redis."
             made = [relation("api", "uses", "Redis")]
             assert result.structured_content == {"relations": made, "note": note}
             assert texts(result)[1:] == [note]
             assert (await graph(client))["entities"] == [
                 entity("api", kind="unknown"),
-                entity("Redis", kind="unknown"),
+                entity("Redis", kind="technology"),
             ]
 
     run(story)

@@ -20,7 +20,7 @@ def test_no_query_of_a_session_start_reads_all_records(tmp_path: Path) -> None:
     connection.set_trace_callback(asked.append)
 
     Standing(memory)
-    debt.of_session(memory)
+    debt.of_session(memory, "session-1")
     sync.promotable(memory)
 
     connection.set_trace_callback(None)

@@ -10,6 +10,7 @@ from typing import Any
 
 from command_line import run_here
 from memory_fabric.config import read_settings
+from memory_fabric.dispatcher import PATIENCE
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import HookRunner
@@ -44,6 +45,7 @@ class Person:
             cwd=self.project,
             env={
                 "PATH": os.environ["PATH"],
+                PATIENCE: "20",
                 "HOME": str(self.hooks.user_home),
                 "GIT_CONFIG_NOSYSTEM": "1",
                 **who,
@@ -70,7 +72,13 @@ class Person:
     def works(self, text: str, session: str = "work") -> None:
         """Say something to the client, and let the session stop."""
         self.hooks.say(text, session)
-        self.hooks.run({"hook_event_name": "Stop", "session_id": session})
+        sent = {"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}}
+        entry = {"type": "attachment", "attachment": {**sent, "prompt": text}}
+        path = self.hooks.transcript(session)
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entry) + "\n")
+        event = {"hook_event_name": "Stop", "session_id": session, "transcript_path": str(path)}
+        self.hooks.run(event)
 
     def isolates(self, domain: str) -> None:
         """Write a config.toml that isolates this domain."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import secrets
-import string
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -129,12 +127,6 @@ def relation(source: str, kind: str, target: str) -> dict[str, str]:
 
 def create(memory: Memory, *entities: Mapping[str, Any], store: str = "") -> dict[str, Any]:
     return memory.write("create_entities", {"entities": list(entities)}, TOOL, store=store)
-
-
-def token() -> str:
-    """A credential that no file may ever hold; never in a source, made when it is needed."""
-    letters = string.ascii_letters + string.digits
-    return "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
 
 
 def names(parts: Sequence[Any]) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import chance
 from memory_fabric.ids import new_id
 from memory_fabric.models import Filters, Record
 from memory_fabric.store.domains.scoped_memory import within
@@ -213,9 +213,9 @@ def test_only_so_many_files_are_read(world: World) -> None:
 
 
 def test_secrets_leave_neither_whole_nor_in_pieces(world: World) -> None:
-    token = "ghp_" + secrets.token_hex(20)
-    word = "Tr0ub4" + secrets.token_hex(4)
-    body = secrets.token_hex(40)
+    token = "ghp_" + chance.randbytes(20).hex()
+    word = "Tr0ub4" + chance.randbytes(4).hex()
+    body = chance.randbytes(40).hex()
     head, foot = (f"-----{end} PRIVATE KEY-----" for end in ("BEGIN", "END"))
     put(
         world,

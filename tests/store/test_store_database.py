@@ -23,7 +23,7 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
 from memory_fabric.store import backup, database, graph, migrations, write
 from memory_fabric.store.database import Database, open_database
-from memory_fabric.store.sqlite import as_address
+from memory_fabric.store.files import as_address
 from store.support import USER, World
 
 
@@ -265,10 +265,11 @@ def test_a_query_past_its_deadline_is_interrupted(tmp_path: Path) -> None:
     for limit in (Deadline(-1), Deadline(3600, work_s=-1)):
         with running(limit):
             late = opened(tmp_path / "other.db")
-        with pytest.raises(DeadlinePassed):
-            late.rows(endless)
-        with pytest.raises(DeadlinePassed, match="before a change"), late.transaction():
-            raise AssertionError("begun")
+            with pytest.raises(DeadlinePassed):
+                late.rows(endless)
+            with pytest.raises(DeadlinePassed, match="before a change"), late.transaction():
+                raise AssertionError("begun")
+        assert late.rows("SELECT 1") == [(1,)]
 
 
 def test_an_error_within_a_transaction_undoes_it(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import filelock
@@ -13,7 +14,7 @@ import pytest
 
 from memory_fabric.store import files
 from memory_fabric.store.files import Locked
-from store.support import PLUGIN, World
+from store.support import PLUGIN, USER, World, decision
 
 APPENDER = """
 import sys
@@ -23,6 +24,17 @@ for i in range(25):
         number = int(files.read_text(sys.argv[1]) or "0")
         files.write_atomic(sys.argv[1], str(number + 1).encode())
 """
+
+
+def test_a_file_refused_in_one_thread_is_no_matter_of_another(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    thread = threading.Thread(target=files.read_json, args=(str(tmp_path / "folder"),))
+    thread.start()
+    thread.join()
+
+    assert files.take_refused_files() == []
+    assert files.read_json(str(tmp_path / "folder")) == {}
+    assert len(files.take_refused_files()) == 1
 
 
 def test_a_lock_keeps_out_the_next_one(tmp_path: Path) -> None:
@@ -230,13 +242,13 @@ def test_a_lock_for_a_file_of_someone_else_lies_in_home(tmp_path: Path) -> None:
     assert files.lock_path("/home", str(tmp_path / "other")) != path
 
 
-def test_files_needs_nothing_but_a_small_part_of_the_standard_library() -> None:
+def test_a_memory_loads_nothing_that_is_slow_to_import() -> None:
     script = f"""
 import sys
 sys.path.insert(0, {PLUGIN!r})
 import memory_fabric.store.memory
-slow = "typing dataclasses pathlib enum logging subprocess uuid contextlib hashlib tomllib".split()
-print([name for name in slow if name in sys.modules and name != "enum"])
+slow = "dataclasses pathlib logging subprocess uuid hashlib tomllib".split()
+print([name for name in slow if name in sys.modules])
 """
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script], check=True, capture_output=True, text=True
@@ -284,10 +296,10 @@ def test_a_file_beyond_the_limit_is_not_even_begun(tmp_path: Path) -> None:
 def test_a_json_file_that_is_refused_is_noted_for_the_user(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     os.mkfifo(path)
-    files.refused_files.clear()
+    files.take_refused_files()
     assert files.read_json(str(path)) == {}
-    assert files.refused_files == {str(path): f"{path} is no regular file."}
-    files.refused_files.clear()
+    assert files.take_refused_files() == [f"{path} is no regular file."]
+    files.take_refused_files()
 
 
 def test_a_path_with_a_nul_is_a_file_that_is_missing() -> None:
@@ -350,3 +362,19 @@ def test_a_lock_is_not_taken_on_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.lock")
     with pytest.raises(files.NotRegular), Locked(str(tmp_path / "x.lock")):
         raise AssertionError("taken")
+
+
+def test_without_a_umask_no_folder_of_ours_can_be_written_by_others(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    before = os.umask(0)
+    try:
+        memory = world.memory()
+        memory.remember(decision(), USER)
+        memory.flush()
+    finally:
+        os.umask(before)
+    folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
+    made = [path for path in folders if ".git" not in path.parts and path != world.project]
+    open_to_others = [path for path in made if path.stat().st_mode & 0o022]
+    assert made and not open_to_others
+    assert stat.S_IMODE((world.project / ".claude").stat().st_mode) == 0o755

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Provenance
-from memory_fabric.store import fts_query
+from memory_fabric.store import fts_query, search
 from memory_fabric.store.database import Database
 from memory_fabric.store.fts_query import match_expression, selective_query
+from memory_fabric.store.reader import DatabaseReader
 from store.support import USER, World, create, database, decision, entity
 
 LETTERS = "abcdef"
@@ -226,6 +227,24 @@ def test_a_question_of_unheard_words_alone_matches_nothing(
     large: Large,
 ) -> None:
     assert selective_query(large.db, INDEXES[0], [["unheard"], ["never"]], LIMIT) == ""
+
+
+def test_of_a_name_that_very_many_rows_hold_the_newest_are_ranked(
+    large: Large, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(*names: str) -> set[str]:
+        hits = DatabaseReader(large.db).observations_with(names, ROWS, search.EVERYTHING)
+        return {hit.text for hit in hits}
+
+    index = INDEXES[0]
+    named = [large.texts[index][row] for row in sorted(large.holding(index, "north"))]
+    newest = found("north")
+    assert newest == set(named[-len(newest) :])
+    assert 5 <= len(newest) <= 15  # estimated; half of those that are ranked
+    assert found(RARE) == {large.texts[index][row] for row in large.holding(index, RARE)}
+    assert found("unheard") == found() == set()
+    monkeypatch.setattr(fts_query, "RANKED_ROWS", ROWS)
+    assert found("north") == set(named)
 
 
 def statements(db: Database, index: str, groups: Sequence[Sequence[str]]) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from memory_fabric.store import backup, files, invariants, journal
 from memory_fabric.store.forget import purge
-from memory_fabric.store.health import index_check, integrity_check, repair
+from memory_fabric.store.health import integrity_check, repair
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity
@@ -76,7 +76,7 @@ def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
     memory.write("add_episodes", {"episodes": [turn]}, USER)
 
     for db in memory.databases():
-        assert all(index_check.samples_match(db, table) for table in repair.FULL_TEXT)
+        assert all(integrity_check.samples_match(db, table) for table in repair.FULL_TEXT)
 
 
 @pytest.mark.parametrize("table", ["observations_fts", "entities_trigrams", "records_fts"])
@@ -85,7 +85,7 @@ def test_samples_show_an_index_that_was_emptied(memory: Memory, table: str) -> N
     with db.transaction() as c:
         c.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
 
-    assert not index_check.samples_match(db, table)
+    assert not integrity_check.samples_match(db, table)
 
 
 def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
@@ -93,7 +93,7 @@ def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
     with db.transaction() as c:
         c.execute("DELETE FROM observations_fts_docsize")
 
-    assert not index_check.samples_match(db, "observations_fts")
+    assert not integrity_check.samples_match(db, "observations_fts")
 
 
 def test_a_journal_beyond_the_limit_of_queues_is_read(memory: Memory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -66,7 +67,8 @@ def test_memory_is_on_until_somebody_turns_it_off(tmp_path: Path) -> None:
     assert switches.state(home, "p") == {**on, "read": False, "notes": False}
     switches.turn(home, "p", [switches.NOTES], on=True)
     switches.turn(home, switches.EVERYWHERE, PARTS, on=True)
-    assert (tmp_path / switches.SWITCHES).read_text() == "{}"
+    left = json.loads((tmp_path / switches.SWITCHES).read_text())
+    assert [*left] == ["p"] and [*left["p"]] == ["notes_off_times"]  # when it was off
 
 
 @pytest.mark.parametrize("data", ["", "{", "[]", '{"*": 3, "p": {"read": "no"}}'])
@@ -220,3 +222,21 @@ def test_expiry_is_due_a_day_after_the_last_also_without_a_backup_due(tmp_path: 
     os.utime(os.path.dirname(backup.list_backups(path)[0]), (day_old, day_old))
 
     assert (right_after, backup.is_due(path), maintenance.is_due(memory)) == (False, False, True)
+
+
+def test_upkeep_deletes_what_killed_backups_and_writers_left_and_no_others(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("api"))
+    copy = Path(backup.create(database(memory).path))
+    old = [Path(f"{copy}.tmp"), Path(f"{copy}.tmp-journal"), world.home / "x.json.17-123.tmp"]
+    young = Path(f"{copy.with_name('graph-later.db')}.tmp")
+    for path in (*old, young, world.home / "notes.tmp"):
+        path.write_text("half")
+        if path != young:
+            os.utime(path, (time.time() - 7200,) * 2)
+
+    maintenance.run(memory, keep_days=90)
+
+    assert not [path for path in old if path.exists()]
+    assert young.exists() and (world.home / "notes.tmp").exists() and copy.exists()

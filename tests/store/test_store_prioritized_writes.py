@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import database
 from memory_fabric.store.database import Database, open_database
+from waiting import until
 
 
 def opened(path: Path, **how: int) -> Database:
@@ -36,9 +37,9 @@ def test_who_goes_first_asks_until_the_other_has_written(tmp_path: Path) -> None
     with other.transaction():
         writer = threading.Thread(target=write)
         writer.start()
-        assert begun.wait(20)
+        assert begun.wait(60)
         assert not done.is_set()
-    writer.join(20)
+    writer.join(60)
 
     assert done.is_set()
     assert other.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
@@ -54,16 +55,16 @@ def without_a_log(path: Path) -> None:
 
 def until_a_writer_waits(path: Path) -> None:
     """Return once somebody waits to commit: no new reader is let in then."""
-    give_up = time.monotonic() + 20
-    while time.monotonic() < give_up:
+
+    def is_kept_out() -> bool:
         try:
-            knocking = sqlite3.connect(path, timeout=0)
-            knocking.execute("SELECT count(*) FROM meta").fetchone()
+            with closing(sqlite3.connect(path, timeout=0)) as knocking:
+                knocking.execute("SELECT count(*) FROM meta").fetchone()
         except sqlite3.OperationalError:
-            return
-        finally:
-            knocking.close()
-    raise AssertionError("nobody waits")
+            return True
+        return False
+
+    until(is_kept_out, "somebody waits")
 
 
 def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path)
     writer.start()
     until_a_writer_waits(path)
     reader.connection.execute("COMMIT")
-    writer.join(20)
+    writer.join(60)
 
     assert errors == []
     assert reader.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from drawn import token
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.store import journal, log, notices
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
-from store.support import USER, World, create, database, decision, entity, relation, token
+from store.support import USER, World, create, database, decision, entity, relation
 
 NOW = "2026-01-15T10:00:00.000Z"
 

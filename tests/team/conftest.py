@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,7 +15,6 @@ from memory_fabric.team.server import migrate
 from memory_fabric.team.server.connect import Connection, connect
 from memory_fabric.team.server.log import SharedLog
 from memory_fabric.team.server.members import add
-from memory_fabric.values import Value
 from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
@@ -23,7 +23,7 @@ OpenConnection = Callable[[str], Connection]
 OpenLog = Callable[[str], SharedLog]
 
 
-class Place(Value):
+class Place(NamedTuple):
     """A space in a database of the tests' cluster."""
 
     database: str

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,15 +120,6 @@ class Home:
         path = self.home / "notices.jsonl"
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         return [json.loads(line)["text"] for line in lines]
-
-
-def until(condition: Callable[[], bool], what: str, give_up_s: float = 60.0) -> float:
-    """Wait until a condition holds and return the seconds; fails after a generous deadline."""
-    began_s = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began_s < give_up_s, f"never happened: {what}"
-        time.sleep(0.01)
-    return time.monotonic() - began_s
 
 
 def made(postgres: Cluster, database: str, folder: Path) -> dict[str, str]:

@@ -10,7 +10,6 @@ import glob
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from typing import Any
 import psycopg
 
 from memory_fabric.team.server.connect import Connection, connect
+from ports import free_port
 
 # Roles of every cluster: OWNER may create databases and roles, but is no superuser.
 SUPERUSER = "postgres"
@@ -90,7 +90,7 @@ class Cluster:
             start_new_session=True,
             **self._account(),
         )
-        self.port = _free_port()
+        self.port = free_port()
         self.run("initdb", "-D", self.data_folder, "-U", SUPERUSER, "--no-sync", "-A", "trust",
                  "--encoding=UTF8", "--locale=C")  # fmt: skip
         hba = os.path.join(self.data_folder, "pg_hba.conf")
@@ -192,9 +192,3 @@ def _ordinary_account() -> pwd.struct_passwd | None:
         except KeyError:
             continue
     raise AssertionError(f"initdb refuses root, and none of {ORDINARY_USERS} exists; add one")
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -24,6 +24,7 @@ from memory_fabric.team.errors import (
 from memory_fabric.team.server import address, migrate
 from memory_fabric.team.server.connect import connect, expect_version
 from memory_fabric.team.server.log import SharedLog
+from ports import free_port
 from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
@@ -98,8 +99,7 @@ def test_a_host_that_accepts_and_says_nothing_is_given_up_in_time() -> None:
 
 
 def test_a_host_where_nothing_listens_is_said() -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
 
     with pytest.raises(NoAnswer, match=rf"Cannot connect to ann@127\.0\.0\.1:{port}/app"):
         connect(f"host=127.0.0.1 port={port} user=ann dbname=app")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
 from memory_fabric.team import ties
-from team.homes import SPACE, Home, until
-from team.postgres import ANN, BOB, Cluster
+from team.homes import SPACE, Home
+from team.postgres import ANN, BOB, SUPERUSER, Cluster
+from waiting import until
 
 KAFKA = "We use Kafka for the order events because they are replayed"
 
@@ -60,6 +64,35 @@ def test_hooks_exchange_without_a_word_and_the_next_prompt_is_told(ann: Home, bo
 
     assert "Kafka" in told and ANN in told
     assert ann.notices == bob.notices == []
+
+
+@pytest.mark.parametrize("is_released", [False, True])
+def test_the_log_gets_a_note_with_the_users_words_only_if_they_are_released(
+    ann: Home, bob: Home, postgres: Cluster, empty_database: str, *, is_released: bool
+) -> None:
+    said = "please mock the bank in all tests, Carla Neri was very angry last time"
+    note = "Noted rule: Calls to the bank are mocked in tests. When: bank tests."
+    if is_released:
+        (ann.home / "config.toml").write_text("share_words = true\n")
+    ann.hooks.say(said)
+    transcript = ann.hooks.transcript("s1")
+    message = {"role": "user", "content": said}
+    transcript.write_text(json.dumps({"type": "user", "message": message}) + "\n")
+    answer = f'Done.\n\n{note} From: "mock the bank in all tests"'
+    ann.event("Stop", transcript_path=str(transcript), last_assistant_message=answer)
+
+    ann.sync()
+    bob.sync()
+
+    [own], [claimed] = ann.recalled("calls to the bank"), bob.recalled("calls to the bank")
+    assert own["metadata"]["quotation"] == said and "Calls to the bank" in claimed["text"]
+    with postgres.connections(empty_database) as open_:
+        sent = (
+            open_(SUPERUSER)
+            .execute("SELECT payload::text FROM memory_fabric.operations")
+            .fetchall()
+        )
+    assert ("Carla Neri" in str(sent), "Calls to the bank" in str(sent)) == (is_released, True)
 
 
 def test_joining_twice_changes_nothing_and_another_space_is_refused(

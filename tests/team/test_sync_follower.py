@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memory_fabric.setup import packages
-from team.homes import Home, made, until
+from memory_fabric.team import follower
+from team.homes import Home, made
 from team.postgres import ANN, BOB, Cluster
+from waiting import until
 
 # As bin/memory-fabric starts it: no packages, no site folder.
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from memory_fabric.servers.mcp.stdio_server import main; main()"
 )
-MOST_S = 5.0
 
 
 @contextmanager
@@ -45,12 +47,15 @@ def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home,
         ann.event(
             "Stop", last_assistant_message="Done.\n\nNoted decision: The order events use Kafka"
         )
-        took_s = until(
+        began_s = time.monotonic()
+        until(
             lambda: "Kafka" in bob.hooks.say("Do the order events use Kafka?", "s").context,
             "bob is told",
         )
+        took_s = time.monotonic() - began_s
 
-    assert took_s < MOST_S
+    # Some two seconds on a quiet machine; it asks again only then where it cannot follow.
+    assert took_s < follower.IDLE_S
 
 
 def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home) -> None:

@@ -6,6 +6,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
 from memory_fabric.team.server.connect import connect
 from memory_fabric.team.server.log import SharedLog
+from replay.hook_runner import content
 from store.support import create, entity
 from team.homes import SPACE, Home
 from team.postgres import BOB, OWNER, SUPERUSER, Cluster
@@ -31,8 +32,8 @@ def payloads(postgres: Cluster, database: str) -> str:
 def held(home: Home) -> str:
     """All bytes of a home's databases and files, as text."""
     places = [home.home, home.hooks.project]
-    found = [p for place in places for p in place.rglob("*") if p.is_file()]
-    return "".join(path.read_bytes().decode("latin-1") for path in found)
+    found = [path for place in places for path in place.rglob("*")]
+    return "".join(content(path).decode("latin-1") for path in found)
 
 
 def test_what_its_author_purges_goes_from_the_server_and_from_the_others(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from memory_fabric.viewer.page import page as page_of
 
@@ -20,6 +20,8 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
     "device_scale_factor": 3,
 }
+# What is expected comes at once, or late on a loaded machine.
+expect.set_options(timeout=30_000)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

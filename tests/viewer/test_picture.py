@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from drawn import token
 from memory_fabric import __version__
 from memory_fabric.models import Provenance
 from memory_fabric.viewer.picture import picture
@@ -24,7 +25,6 @@ from store.support import (
     entity,
     pagination,
     relation,
-    token,
 )
 
 NOW = "2026-11-21T10:00:00.000Z"
@@ -52,8 +52,8 @@ def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     )
     assert set(seen["relations"][0]) == set("from to type at domain record".split())
     assert set(seen["records"][0]) == set(
-        "id short_id type what why alternatives outcome category scope domain trust author source "
-        "client session agent confidence status pinned at valid_from valid_to superseded_by "
+        "id short_id type what worded why alternatives outcome category scope domain trust author "
+        "source client session agent confidence status pinned at valid_from valid_to superseded_by "
         "generalizable stale days entities changed_files when version".split()
     )
     assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())

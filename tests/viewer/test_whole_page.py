@@ -340,7 +340,7 @@ def test_escape_right_after_a_step_goes_back_by_that_step(open_page: Opener) -> 
     }""")
 
     page.wait_for_timeout(300)
-    page.wait_for_url("**#/timeline", timeout=5_000)
+    page.wait_for_url("**#/timeline")
 
 
 def test_escape_still_goes_back_after_a_reload(open_page: Opener) -> None:

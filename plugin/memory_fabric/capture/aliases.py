@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from memory_fabric.language.vocabulary import canonical
 from memory_fabric.text import name_key, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MAX_SHORT_CHARS = 12
 _OPEN, _CLOSE = " (", ")"

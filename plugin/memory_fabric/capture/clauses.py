@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from memory_fabric.patterns import pattern
-from memory_fabric.values import Value
+from memory_fabric.text import STOPWORDS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-
+# Words that are no part of a name: they refer, count, describe how or when, or are verbs.
+NO_NAME = STOPWORDS | frozenset(
+    """everything something anything nothing everyone someone anyone people one ones two three us
+    now example instance free good ever today tomorrow yesterday time times while day days week
+    weeks month months year years reason reasons sure use using used uses run runs must should could
+    would will may might need needs new old first last next many few several much more most less
+    least other another such same different also already still currently always never often usually
+    really very too so quite later
+    lot lots kind sort way ways thing things stuff what which whatever whoever how well better best
+    making doing getting being having is are was were be been depends requires""".split()
+)
+# Pronouns that no name begins with: "en vez de eso usa pnpm".
+_PRONOUNS = frozenset(
+    "me dessen das dem eso esto aquello ello ça cela ceci isso isto disso".split()
+)
+_NAMELESS = NO_NAME - {"go"}
 # What opens a sentence without belonging to it.
 _LEAD_IN = (
     r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope|no(?=[,!])|right|sure|so|and|but|also|well|agreed?|good|great|"
@@ -67,8 +82,8 @@ _NEXT_REASON = (
 _MENDED = r"\b(?:fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|cured|helped|did the trick)\b"
 _KEPT_REASON_WORDS = ("this ", "it ", "they ", "that ", "these ", "we ")
 _OVER = (
-    r"(?:\binstead of|\brather than|\bas opposed to|\ban ?statt|\bstatt|\ben lugar de|\ben vez de|"
-    r"\bau lieu de|\bplutôt que|\bem vez de|而不是)\s?(?P<over>.{1,120})"
+    r"(?:\binstead of|\brather than|\bas opposed to|\ban ?statt|\bstatt(?! ?dessen)|"
+    r"\ben lugar de|\ben vez de|\bau lieu de|\bplutôt que|\bem vez de|而不是)\s?(?P<over>.{1,120})"
 )
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
@@ -78,7 +93,10 @@ _OVER_CHOICE = (
     r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
     r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"
 )
-_FROM_TO = r"\b(?:from|away from|off(?: of)?) (?P<over>(?:\S+ ){1,6}?)(?:on)?to (?=\S)"
+_FROM_TO = (
+    r"\b(?:mov|switch|migrat|chang|convert|port|transition|upgrad|go(?:ing|es)? |went|away|off)\w*"
+    r"(?: \S+){0,4}? (?:from|off(?: of)?) (?P<over>(?:\S+ ){1,6}?)(?:on)?to (?=\S)"
+)
 _REPLACED = r"\breplac(?:e|ed|ing) (?P<over>(?:\S+ ){1,6}?)(?:with|by) (?=\S)"
 _REJECTED = (
     r"\b(?:rejected|ruled out|decided against|no longer use|stopped using)(?: using)? "
@@ -111,7 +129,7 @@ _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 
 
-class Parts(Value):
+class Parts(NamedTuple):
     """The parts of a sentence that a record keeps."""
 
     what: str
@@ -264,11 +282,9 @@ def _names(text: str) -> list[str]:
             "", name
         )
         name = _trimmed(name)
-        if (
-            len(name) > 1
-            and len(name.split()) <= 8
-            and name.lower() not in ("it", "that", "this", "them", "an", "the")
-        ):
+        parts = name.split()
+        refers = parts and parts[0].lower() in _PRONOUNS
+        if len(name) > 1 and len(parts) <= 8 and not refers and not _NAMELESS.issuperset(parts):
             names.append(name)
     return names
 

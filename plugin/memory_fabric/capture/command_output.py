@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+
 from memory_fabric.patterns import pattern
 from memory_fabric.text import one_line, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Sequence
 
 # The ends of an output tell the outcome; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10

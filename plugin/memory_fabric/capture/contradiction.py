@@ -6,26 +6,22 @@ it worked and once that it failed; or one of them rejects what the other one tak
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from memory_fabric.capture.clauses import over_in, without_reason
 from memory_fabric.capture.opposites import MAX_SHOWN, opposed
 from memory_fabric.capture.polarity import is_denied, is_left
 from memory_fabric.capture.subject import key_of, subject
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.language.concepts import concepts
-from memory_fabric.models import RECORD_TYPES, stated_at, verdict
+from memory_fabric.models import RECORD_TYPES, Record, stated_at, verdict
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, stem, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
 
 # The best matches are compared: a record on the same subject shares its rare words.
 MAX_LOOKED_AT = 30
@@ -40,7 +36,7 @@ _CLAUSES = (
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 
 
-class _Said(Value):
+class _Said(NamedTuple):
     """The statement of a record, as stems of words.
 
     `does` is to be done, `denies` is not; `takes` are the subjects of `does`, without the names it

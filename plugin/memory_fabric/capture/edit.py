@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
 from memory_fabric.capture.clauses import reason_and_alternatives
 from memory_fabric.capture.identifying_names import for_everybody
 from memory_fabric.capture.remember import joined_to_project, stated
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import CONFIRMED, CONTRADICTS, OTHERS, QUOTATION, WHEN, Provenance, Record
+from memory_fabric.models import (
+    CONFIRMED,
+    CONTRADICTS,
+    OTHERS,
+    QUOTATION,
+    WHEN,
+    Provenance,
+    Record,
+    contradicted,
+)
 from memory_fabric.store import records
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, resolve
-from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.store.memory import Memory
 
 # What is known of the words of a note: it does not hold for other words.
 _OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
 
 
-class Stored(Value):
+class Stored(NamedTuple):
     """A record with the sessions that stated it and the kind of its database."""
 
     record: Record
@@ -36,7 +40,7 @@ class Stored(Value):
     store: str
 
 
-class Edit(Value):
+class Edit(NamedTuple):
     """The parts of a record to change: None leaves one as it is, '' removes a reason or `when`."""
 
     text: str | None = None
@@ -46,7 +50,7 @@ class Edit(Value):
     when: str | None = None
 
 
-class Changed(Value):
+class Changed(NamedTuple):
     """A record before and after a change, and the others that were closed in its favour."""
 
     old: Record
@@ -251,8 +255,22 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, one: Stored, by: Provenance) -> Record:
-    """Note that the user confirmed a record now, so that it is not due for review for a while."""
-    evidence = {**one.record.evidence, CONFIRMED: by.at or timestamp()}
+    """Note that the user confirmed a record now, so that it is not due for review for a while, and
+    that it and what it contradicts, or is contradicted by, both hold.
+    """
+    id_ = one.record.id
+    for other in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
+        if id_ in contradicted(other):
+            left = [old for old in contradicted(other) if old != id_]
+            marked = Stored(*resolve.record_by_id(memory, other.id))
+            _save_evidence(memory, marked, {CONTRADICTS: left}, by)
+    return _save_evidence(memory, one, {CONFIRMED: by.at or timestamp(), CONTRADICTS: []}, by)
+
+
+def _save_evidence(
+    memory: Memory, one: Stored, changed: Mapping[str, Any], by: Provenance
+) -> Record:
+    evidence = {key: value for key, value in {**one.record.evidence, **changed}.items() if value}
     record = one.record._replace(evidence=evidence)
     payload = {"record": records.as_object(record), "seen_in": list(one.seen)}
     memory.write_now("put_record", payload, by, store=one.store)

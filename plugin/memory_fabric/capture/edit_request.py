@@ -1,16 +1,12 @@
 """The parts of a record that a person asks to change, checked and without secrets."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
 from memory_fabric.capture.edit import Edit
 from memory_fabric.errors import BadInput
 from memory_fabric.models import LASTING_SCOPES, STATED_TYPES, record_type
 from memory_fabric.redaction.redact import redact, says_only_secrets
 from memory_fabric.text import one_line, without_controls
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_TEXT_CHARS = 16 << 10
 

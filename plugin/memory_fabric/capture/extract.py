@@ -6,16 +6,13 @@ neighbouring mentions of one sentence. An ordinary word never becomes an entity.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from memory_fabric.capture.mentions import Mention, mentions
 from memory_fabric.capture.parts import related_parts
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.models import Entity, Relation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MAX_CHARS = 65536
 

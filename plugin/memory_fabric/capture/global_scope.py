@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.models import GENERALIZABLE_FROM
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from memory_fabric.models import Entity
+from memory_fabric.models import GENERALIZABLE_FROM, Entity
 
 KINDS = ("technology", "pattern")
 

@@ -9,6 +9,8 @@ without capitals nothing is found.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from memory_fabric.errors import BadInput
 from memory_fabric.language.ordinary_words import WORDS
@@ -23,16 +25,10 @@ from memory_fabric.language.proper_names import (
     SUFFIXES,
 )
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.models import Record
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers.anonymise import COMMON_USERS, IDENTIFYING_TYPES, anonymised
 from memory_fabric.text import name_key
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
 
 SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
 # A token is a term in backticks, a word with what joins its parts, or a sign.
@@ -86,7 +82,7 @@ _DOUBLED = re.compile(
 )
 
 
-class Token(Value):
+class Token(NamedTuple):
     """A word or sign of a text, from `at` to `end`, and a flag if a sentence may begin with it."""
 
     text: str

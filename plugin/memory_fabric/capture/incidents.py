@@ -8,6 +8,8 @@ handed to the next reading.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric.capture.command_output import (
     is_no_failure,
@@ -29,12 +31,6 @@ from memory_fabric.models import Record
 from memory_fabric.patterns import pattern
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, first_of, one_line, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
 MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
 MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
@@ -64,7 +60,7 @@ _NO_MODULE = (
 )
 
 
-class Step(Value):
+class Step(NamedTuple):
     """One step: a command with its outcome, a changed file, or a message.
 
     `said` is the assistant's message, `asked` the user's own words.
@@ -79,7 +75,7 @@ class Step(Value):
     asked: str = ""
 
 
-class Failure(Value):
+class Failure(NamedTuple):
     """A failing command, its error if that says something, and what followed.
 
     `files` were changed since, `symptom` is how the user named it. `is_own` means that a changed

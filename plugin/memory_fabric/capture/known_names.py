@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from _collections_abc import Mapping  # the package `collections` loads more
+from collections.abc import Iterator
 
 from memory_fabric.store.graph import entities_by_key
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memory_fabric.store.memory import Memory
 
 # The most words of a text that are looked up; further known names are optional.
 MAX_TEXT_CHARS = 16 << 10

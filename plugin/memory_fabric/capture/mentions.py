@@ -6,6 +6,10 @@ shape of one in code, or has a capital inside a sentence.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from memory_fabric.language.vocabulary import (
     ORDINARY,
     PATTERN_HEADS,
@@ -16,12 +20,6 @@ from memory_fabric.language.vocabulary import (
 )
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping
 
 MAX_NAME_BYTES = 512
 _MAX_MENTIONS = 2000
@@ -100,7 +98,7 @@ _FILE_ENDINGS = frozenset(
 )
 
 
-class _Word(Value):
+class _Word(NamedTuple):
     text: str
     start: int
     end: int
@@ -109,7 +107,7 @@ class _Word(Value):
     span: int  # the index of its pair of backticks, -1 outside
 
 
-class Mention(Value):
+class Mention(NamedTuple):
     """A name in a text: in our spelling, with its type and position."""
 
     name: str

@@ -6,20 +6,16 @@ of the same thing, and share most of what the shorter one says of it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
 from memory_fabric.capture.clauses import over_in, without_reason
 from memory_fabric.capture.polarity import is_denied
 from memory_fabric.capture.subject import key_of, subject
 from memory_fabric.ids import short_id
-from memory_fabric.models import contradict, stated_at, verdict
+from memory_fabric.models import Record, contradict, stated_at, verdict
 from memory_fabric.recall.render import low_trust_of
 from memory_fabric.text import cut, one_line, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memory_fabric.models import Record
 
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
 # What a choice can be about; places where it is applied (components) are shared by opposites of all
@@ -31,7 +27,7 @@ MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
-class _Subject(Value):
+class _Subject(NamedTuple):
     """The subjects of a record: keys of known things in the order named, stems, the first two.
 
     `versions` are numbers behind a name (Redis 6), `lacking` what it was tried without.

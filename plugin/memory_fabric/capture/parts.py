@@ -6,19 +6,19 @@ where a name ends, nothing is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
+from memory_fabric.capture.clauses import NO_NAME
 from memory_fabric.capture.mentions import Mention
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.patterns import pattern
-from memory_fabric.text import STOPWORDS, name_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from memory_fabric.text import name_key
 
 # Verbs whose subject and object are parts of a system. "use" alone is too common for that.
 _VERBS = (
     r" (?P<verb>(?:now )?(?:(?:is|are) )?(?:depends? on|rel(?:y|ies) on|requires?|uses|is using|"
-    r"(?:is|are) (?:used by|blocked by|built on|required by)|blocked by|enables?|replaces?)) "
+    r"(?:is|are) (?:used by|blocked by|built on|required by)|blocked by|enables?|replaces?|"
+    r"recommends)) "
 )
 _NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
 _ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"
@@ -39,17 +39,8 @@ _CHOICE = (
     rf" {_ARTICLE}(?P<name>{_NAME}) (?:instead of|rather than|over) "
     rf"{_ARTICLE}(?P<other>{_NAME}){_END}"
 )
-# Words that are no part of a name: they refer, count, describe how or when, or are verbs.
-_NO_NAME = STOPWORDS | frozenset(
-    """everything something anything nothing everyone someone anyone people one ones two three us
-    now example instance free good ever today tomorrow time times while day days week weeks month
-    months year years reason reasons sure use using used uses run runs must should could would will
-    may might need needs new old first last next many few several much more most less least other
-    another such same different also already still currently always never often usually really
-    very too so quite
-    lot lots kind sort way ways thing things stuff what which whatever whoever how well better best
-    making doing getting being having is are was were be been depends requires""".split()
-)
+# Adjectives in the form of adverbs.
+_TIMES = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
 
 
 def related_parts(text: str, named: Sequence[Mention], known: Mapping[str, str]) -> list[Mention]:
@@ -80,9 +71,15 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
 
 def _is_name(text: str) -> bool:
     parts = text.lower().split()
-    if any(part in _NO_NAME or part.endswith("ly") for part in parts):
+    if parts[-1].endswith("ly") or any(part in NO_NAME or _is_adverb(part) for part in parts):
         return False
+    if len(parts) == 1 and parts[0].endswith("ing"):
+        return False  # "recommends waiting"
     return any(part not in WEAK and len(part) > 2 for part in parts)
+
+
+def _is_adverb(word: str) -> bool:
+    return word.endswith("ly") and word not in _TIMES
 
 
 def _mention(text: str, start: int, known: Mapping[str, str]) -> Mention:

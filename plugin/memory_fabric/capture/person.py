@@ -8,15 +8,13 @@ names an employer. What a sentence leaves open is not made: after "trabajo en" t
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from memory_fabric.language.proper_names import LONG_PLACES, PLACES
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Entity
 from memory_fabric.patterns import pattern
 from memory_fabric.text import cut, name_key, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 MAX_CHARS = 2000
 MAX_GOAL_CHARS = 80

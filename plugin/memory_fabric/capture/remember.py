@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric import ids
 from memory_fabric.capture.aliases import aliases_in
 from memory_fabric.capture.confidence import PURPOSE
@@ -10,16 +12,20 @@ from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation, record_type
+from memory_fabric.models import (
+    PASTED,
+    PROMPT,
+    QUOTATION,
+    STORED_FROM,
+    Entity,
+    Provenance,
+    Record,
+    Relation,
+    record_type,
+)
 from memory_fabric.store.graph import entities_by_key
-from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.text import STOPWORDS, cut, name_key, without_controls, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.store.memory import Memory
 
 MAX_TEXT_CHARS = 16 << 10
 # The types of entities in "the project chose X".
@@ -101,7 +107,7 @@ def stated(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate as a record, since the user confirmed it."""
+    """Store a candidate as a record, since the user confirmed it; its prompt is its quotation."""
     told = stated(
         memory,
         candidate.what,
@@ -116,6 +122,10 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
         relations=candidate.relations or told.relations,
         confidence=told.confidence,
     )
+    words = str(candidate.evidence.get(PROMPT) or "")
+    if candidate.trust == "user" and words:
+        left = {key: value for key, value in candidate.evidence.items() if key != PASTED}
+        record = record._replace(evidence={**left, QUOTATION: words})
     return memory.remember(joined_to_project(record, memory), provenance)
 
 

@@ -6,14 +6,12 @@ logs, traces, diffs, tables, templates. Every step is a pass over the lines; no 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from memory_fabric.patterns import pattern
 from memory_fabric.text import one_line, without_injected
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
 
 MAX_CHARS = 65536
 # A longer "sentence" is a dump, not something said; the expressions after this stage rely on it.
@@ -44,6 +42,19 @@ _TRACE_STARTS = (
     "exit code", "npm err!", "error ts", "diff --git", "index ", "@@ ", "+++ ", "--- a", "--- b",
     "tool use:", "result:",
 )  # fmt: skip
+# What compilers, linters and loggers write: a place in a file, from where the rest of the line is
+# theirs; and lines that are theirs as a whole, by the time, level, place or code they begin with, a
+# rule's code at their end, or an elided call.
+_PLACE = (
+    r"(?:^|\s)(?:-->\s*)?[\w./\\@~-]*\.[a-z]\w{0,9}(?:(?::\d+){1,2}(?:[:,]| -|$)|\(\d+(?:,\d+)?\):)"
+)
+_DIAGNOSTIC = (
+    r"\W{0,3}(?:\w{3} +\d{1,2} )?\d{1,2}:\d\d:\d\d\b|"
+    r"(?:error|warning|help|hint|fatal)(?:\[\w+\])?: |"
+    r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning): |"
+    r"\d+:\d+\s|\w+=\S+ \w+=\S|= (?:note|help): |\d* ?\| |"
+    r".*(?:\w\(\.\.\.\)|\b[a-z][\w-]*\([A-Z]{0,6}-?\d{2,6}\)$|  (?:@?[\w-]+/)*[a-z]+(?:-[a-z]+)+$)"
+)
 _ABBREVIATIONS = frozenset(
     "e.g i.e vs etc cf approx incl resp dr mr mrs ms st fig no vol al bzw z.b ca p.ej ej".split()
 )
@@ -58,7 +69,7 @@ _SUBJECTS = frozenset(
 _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", ", huh", ", agreed")
 
 
-class Sentence(Value):
+class Sentence(NamedTuple):
     """One sentence as it was said, white space folded and emphasis marks removed.
 
     `heading` is the nearest heading and `lead` the line that introduced the list it stands in,
@@ -74,7 +85,7 @@ class Sentence(Value):
     opens: bool = True
 
 
-class _Block(Value):
+class _Block(NamedTuple):
     text: str
     bullet: bool
     heading: str
@@ -117,6 +128,7 @@ def _without_shown(text: str) -> str:
     text = without_injected(text.replace("\r\n", "\n").replace("\r", "\n"))
     text = text.replace("’", "'").replace("‘", "'")
     if "<" in text:
+        text = text.replace("`<private>`", "`private`")  # only mentioned
         text = _without_span(text, "<!--", "-->")
         for tag in _MACHINE_TAGS:
             if f"<{tag}" in text:
@@ -151,6 +163,8 @@ def _prose_lines(lines: list[str]) -> list[str]:
     is_diff = any(line.startswith(("@@ ", "diff --git ")) for line in lines)
     is_diff = is_diff or _looks_like_diff(lines)
     for line in lines:
+        place = pattern(_PLACE, 0).search(line)
+        line = line[: place.start()] if place else line
         bare = line.strip()
         if fence or bare.startswith(("```", "~~~")):
             fence = _fence_after(fence, bare)
@@ -210,6 +224,8 @@ def _is_shown(line: str, bare: str) -> bool:
     lowered = bare.lower()
     if lowered.startswith(_TRACE_STARTS) and not lowered.startswith("at least"):
         return not lowered.startswith(("at ", "index ")) or "(" in bare or ":" in bare
+    if pattern(_DIAGNOSTIC, 0).match(bare):
+        return True
     return _is_log(bare, lowered) or _is_code(line, bare)
 
 

@@ -1,26 +1,20 @@
 """Shell commands in a form that can be compared: program, folder, and origin of the status.
 
-Reads commands as people and assistants write them (`cd x && pytest -q 2>&1 | tail -5`), without
-being a shell: a command that it does not certainly understand is ignored.
+Of a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`) it says which
+command was meant; a script, of which that is uncertain, is ignored.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from memory_fabric.rules import wrappers
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from memory_fabric.rules import shell, wrappers
+from memory_fabric.rules.activities import commands_named
 
 MAX_READ_CHARS = 4000
-# Longer ones first: each is one connector.
-CONNECTORS = ("&&", "||", "|&", "|", ";", "&", "\n")
-# Signs of a script rather than a list of commands: its outcome is uncertain.
-_SCRIPT = ("<<", "$(", "`", "<(", "\\\n")
-_CONTROL = frozenset("for while until if case function do then else !".split())
+CONNECTORS = frozenset(("&&", "||", "|&", "|", ";", "&"))
 # Commands that look, wait or print: their failure is no problem.
 PROBES = frozenset(
     """grep egrep fgrep rg ag ack find fd ls ll dir tree cat bat head tail less more wc sed awk sort
@@ -40,28 +34,24 @@ _FILTERS = frozenset(
 )
 _SPEAKING = frozenset("echo printf true : date".split())
 # `uv run pytest` and `nice pytest` are `pytest`; `sudo make` may pass where `make` fails.
-_SAME_BEHIND = wrappers.OF_PROCESSES | wrappers.OF_PACKAGES | {wrappers.ENV}
+_SAME_BEHIND = wrappers.OF_PROCESSES | wrappers.OF_PACKAGES | {("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
 # Runners that check everything if no arguments follow: their pass includes each part.
-RUNNERS = (
-    ("pytest",), ("npm", "test"), ("npm", "run", "test"), ("yarn", "test"), ("pnpm", "test"),
-    ("cargo", "test"), ("cargo", "build"), ("cargo", "check"), ("cargo", "clippy"),
-    ("go", "test", "./..."), ("go", "build", "./..."), ("go", "vet", "./..."), ("make", "test"),
-    ("tox",), ("nox",), ("jest",), ("vitest",), ("vitest", "run"), ("rspec",), ("tsc",), ("mypy",),
-    ("ruff", "check"), ("ruff", "check", "."), ("mypy", "."), ("mvn", "test"), ("gradle", "test"),
-    ("./gradlew", "test"), ("phpunit",), ("mix", "test"), ("dotnet", "test"),
-    ("npm", "t"), ("yarn", "run", "test"), ("pnpm", "run", "test"), ("bun", "test"),
-    ("bun", "run", "test"), ("vitest", "--run"),
-)  # fmt: skip
+RUNNERS = commands_named("""
+pytest, npm test, npm run test, yarn test, pnpm test, cargo test, cargo build, cargo check,
+cargo clippy, go test ./..., go build ./..., go vet ./..., make test, tox, nox, jest, vitest,
+vitest run, rspec, tsc, mypy, ruff check, ruff check ., mypy ., mvn test, gradle test,
+./gradlew test, phpunit, mix test, dotnet test, npm t, yarn run test, pnpm run test, bun test,
+bun run test, vitest --run
+""")
 # Several names of the same task: a pass of the whole by one is a pass of the others.
 _SAME_WORK = (
-    frozenset((
-        ("npm", "test"), ("npm", "t"), ("npm", "run", "test"), ("yarn", "test"),
-        ("yarn", "run", "test"), ("pnpm", "test"), ("pnpm", "run", "test"), ("bun", "test"),
-        ("bun", "run", "test"), ("jest",), ("vitest",), ("vitest", "run"), ("vitest", "--run"),
-    )),
-    frozenset((("pytest",), ("tox",), ("nox",))),
-)  # fmt: skip
+    frozenset(
+        commands_named("""npm test, npm t, npm run test, yarn test, yarn run test, pnpm test,
+    pnpm run test, bun test, bun run test, jest, vitest, vitest run, vitest --run""")
+    ),
+    frozenset(commands_named("pytest, tox, nox")),
+)
 # Words that tell the kind of work, by kind.
 _KINDS = {
     word: kind
@@ -92,7 +82,7 @@ _LOUDNESS = frozenset(
 _PARTIAL = frozenset(("--lf", "--last-failed"))
 
 
-class Command(Value):
+class Command(NamedTuple):
     """A command: `text` for people, `words` and `place` (its folder) to compare it.
 
     `speaks` means that the reported exit status is its own. `probes` means that it only looks, so
@@ -169,55 +159,8 @@ def _kind(command: Command) -> str:
 
 def _parts(text: str) -> list[tuple[list[str], str]]:
     """Return the commands of a line as words, each with the connector after it; [] for a script."""
-    if any(mark in text for mark in _SCRIPT):
-        return []
-    parts: list[tuple[list[str], str]] = []
-    words: list[str] = []
-    for token in _tokens(text):
-        if token in CONNECTORS:
-            if words:
-                parts.append((words, ";" if token == "\n" else token))
-            words = []
-        else:
-            words.append(token)
-    if words:
-        parts.append((words, ""))
-    is_script = any(words[0] in _CONTROL or words[0][0] in "({" for words, _ in parts)
-    return [] if is_script else parts
-
-
-def _tokens(text: str) -> list[str]:
-    """Return words, quotes kept, and connectors, in order; one pass."""
-    tokens: list[str] = []
-    start, place, quote = -1, 0, ""
-    while place < len(text):
-        c = text[place]
-        if quote:
-            quote = "" if c == quote else quote
-            place += 1
-            continue
-        connector = "" if _is_redirect(text, place) else _connector_at(text, place)
-        if connector or c in " \t\r":
-            if start >= 0:
-                tokens.append(text[start:place])
-            start = -1
-            if connector:
-                tokens.append(connector)
-            place += max(1, len(connector))
-            continue
-        start = place if start < 0 else start
-        quote = c if c in "'\"" else ""
-        place += 2 if c == "\\" else 1
-    return [*tokens, text[start:]] if start >= 0 else tokens
-
-
-def _connector_at(text: str, place: int) -> str:
-    return next((c for c in CONNECTORS if text.startswith(c, place)), "")
-
-
-def _is_redirect(text: str, place: int) -> bool:
-    """Return True if an `&` is part of `2>&1` or `&>file`."""
-    return text[place] == "&" and (text[place - 1 : place] == ">" or text.startswith("&>", place))
+    calls = shell.plain_list(text)
+    return [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
 
 
 def _without_set_up(
@@ -251,16 +194,8 @@ def _without_tail(
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Return the words without redirections, wrappers, and the folder of the program."""
-    kept: list[str] = []
-    skip = False
-    for word in words:
-        if skip or word in ("2>&1", "&>/dev/null", "2>/dev/null", ">/dev/null", "1>&2"):
-            skip = False
-        elif word in (">", ">>", "2>", "&>"):
-            skip = True
-        else:
-            kept.append(word)
+    """Return the words without wrappers, and the folder of the program."""
+    kept = list(words)
     while kept:
         kept[0] = wrappers.installed_name(kept[0])
         behind = _unwrapped(kept)
@@ -276,19 +211,12 @@ def _unwrapped(words: Sequence[str]) -> list[str]:
     Options of a wrapper that finds the program may change what is run.
     """
     wrapper = tuple(words[:2]) if tuple(words[:2]) in _MODULES else wrappers.wrapper_of(words)
-    at = len(wrapper)
+    rest: Sequence[str] = words[len(wrapper) :]
     if wrapper in wrappers.OF_PROCESSES:
-        known = wrappers.WRAPPERS[wrapper]
-        while at < len(words) and (option_words := wrappers.options_at(words, at, known)):
-            at += option_words
+        rest = next((call.words for call in wrappers.run_by(shell.Call(tuple(words), ""))), ())
     elif wrapper not in _SAME_BEHIND and wrapper not in _MODULES:
         return []
-    if wrapper == wrappers.TIMEOUT:
-        if not "".join(words[at : at + 1])[:1].isdigit():
-            return []
-        at += 1
-    rest = list(words[at:])
-    return [] if rest and rest[0].startswith("-") else rest
+    return [] if rest and rest[0].startswith("-") else list(rest)
 
 
 def _quietly(words: Sequence[str]) -> tuple[str, ...]:

@@ -6,12 +6,10 @@ twice in applyDiscount".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_READ_CHARS = 16 << 10
 MIN_CAUSE_CHARS, MIN_CJK_CHARS, MAX_CAUSE_CHARS = 15, 8, 240

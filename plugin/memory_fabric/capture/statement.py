@@ -6,19 +6,16 @@ text stays whole: its reason and the rejected alternatives are read from it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from memory_fabric.capture.clauses import reason_and_alternatives, without_reason
 from memory_fabric.capture.confidence import PURPOSE, with_reason
 from memory_fabric.capture.extract import extract
 from memory_fabric.capture.global_scope import is_generalizable
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.models import Record, record_type
+from memory_fabric.models import Entity, Record, record_type
 from memory_fabric.patterns import pattern
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memory_fabric.models import Entity
+from memory_fabric.text import STOPWORDS, name_key
 
 # The marker that comes first in the text decides; of two at one place, the upper one.
 _PREFERENCE = (
@@ -44,6 +41,14 @@ _CONSTRAINT = (
     r"devem?)\b|^(?:only|no)\b|"
     r"必须|总是|永远|从不|不要|禁止|不得|必ず|いつも|常に|絶対|してはいけない|しないで|"
     r"항상|절대|반드시|하지 마"
+)
+# What failed stands before the verb that says so: "Offset pagination caused timeouts".
+_FAILED = (
+    r"(?:(?:we (?:tried|used)|using|trying|the|a|an|our) )*(?P<name>\w[\w-]*(?: \w[\w-]*){0,4}?) "
+    r"(?:(?:has|have|had|always|never|just|only|also|often) )*"
+    r"(?:causes?|fail(?:s|ed)?|br(?:eaks?|oke)|le(?:ads?|d) to|ma(?:kes?|de)|does(?:n't| not)|"
+    r"d(?:o|id)(?:n't| not)|was|were|is|are|took|takes|ran|runs|lost|loses|hangs?|hung|costs?|"
+    r"crash(?:es)?|\w+ed)\b"
 )
 _MARKERS = (
     ("preference", _PREFERENCE),
@@ -78,6 +83,8 @@ def statement(
     said = f"{text}. {why}" if why and why not in text else text
     entities, relations = extract(said, known=known)
     kind = record_type(type) or stated_type(text, entities)
+    if kind == "antipattern":
+        entities = _with_antipattern(text, entities)
     score = with_reason(base, bool(why))
     return Record(
         type=kind,
@@ -90,6 +97,20 @@ def statement(
         confidence=score,
         generalizable=is_generalizable(score, why, entities),
     )
+
+
+def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    """Add what failed as an antipattern, or mark the pattern that it is (BR-15)."""
+    match = pattern(_FAILED).match(text)
+    said = match["name"].lower().split() if match else []
+    name = "-".join(word for word in said if word not in STOPWORDS)
+    for place, entity in enumerate(entities):
+        if name_key(entity.name) == name_key(name) or (not name and entity.type == "pattern"):
+            if entity.type in ("technology", "agent"):
+                return entities
+            failed = entity._replace(type="antipattern")
+            return (*entities[:place], failed, *entities[place + 1 :])
+    return (*entities, Entity(name, "antipattern")) if name else entities
 
 
 def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:

@@ -5,14 +5,12 @@ Failures are counted. The log names the location in the code, never the sentence
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 # Errors of reading a sentence. Store, deadline and system errors are not among them.
 FAULTS = (

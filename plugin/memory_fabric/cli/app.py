@@ -1,18 +1,30 @@
 """The typer application, built from the table of commands."""
 
-from __future__ import annotations
-
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from memory_fabric import __version__
-from memory_fabric.cli.help import format_help, help_text_of
 from memory_fabric.cli.registry import COMMANDS, Command
+
+# Click keeps the lines of a paragraph that begins with this.
+VERBATIM = "\b\n"
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class HelpText:
+    """The prose of a help text in Markdown, and its examples."""
+
+    prose: str
+    examples: str
+
 
 NAME_WIDTH = max(len(command.name) for command in COMMANDS)
 EPILOG = "Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found."
@@ -92,3 +104,38 @@ def _top(
         typer.echo(f"memory-fabric {__version__}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def help_text_of(function: Callable[..., object]) -> HelpText:
+    """Return the help text in the docstring of a command."""
+    return split_examples(inspect.getdoc(function) or "")
+
+
+def split_examples(text: str) -> HelpText:
+    """Split a text before its first example, or before the line with a colon that introduces it."""
+    paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
+    first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
+    if first is None:
+        return HelpText("\n\n".join(paragraphs), "")
+    if first > 1 and paragraphs[first - 1].endswith(":"):
+        first -= 1
+    return HelpText("\n\n".join(paragraphs[:first]), "\n\n".join(paragraphs[first:]))
+
+
+def format_help(text: str, *, rendered: bool) -> str:
+    """Format a text for `--help`: as Markdown if it is rendered, else with verbatim examples."""
+    if rendered:
+        return with_fences(text)
+    parts = text.split("\n\n")
+    return "\n\n".join(VERBATIM + p if p.startswith(INDENT) else p for p in parts)
+
+
+def with_fences(text: str) -> str:
+    """Return the text with its examples in fenced code blocks."""
+    return "\n\n".join(_fenced(part) for part in text.split("\n\n"))
+
+
+def _fenced(paragraph: str) -> str:
+    if not paragraph.startswith(INDENT):
+        return paragraph
+    return f"```sh\n{inspect.cleandoc(paragraph)}\n```"

@@ -1,7 +1,5 @@
 """Open pages in the user's browser."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """The table of changes that `history` and `undo` print."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from memory_fabric.cli import show

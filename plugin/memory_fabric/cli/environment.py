@@ -1,7 +1,5 @@
 """The settings of this shell and the memory of this folder, for all commands."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterator
@@ -109,9 +107,8 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
-        for why in files.refused_files.values():
+        for why in files.take_refused_files():
             show.warn(why)
-        files.refused_files.clear()
 
 
 def check_step(step: str) -> None:

@@ -1,7 +1,5 @@
 """Format records and times for people and programs."""
 
-from __future__ import annotations
-
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
 from memory_fabric.models import (

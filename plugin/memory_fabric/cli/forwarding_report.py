@@ -1,7 +1,5 @@
 """Report on forwarding, for status, sync and doctor: waiting, rejected and failed items."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from datetime import datetime

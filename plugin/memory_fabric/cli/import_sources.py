@@ -1,9 +1,8 @@
 """The import of other programs' memories: what there is, what is new, and what is left out."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 from memory_fabric.cli import environment, progress, show
@@ -234,8 +233,6 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
 
 
 def _command(plan: Plan) -> str:
-    from shlex import quote
-
     home = os.path.expanduser("~")
     path = plan.path
     shown = f"~{quote(path[len(home) :])}" if path.startswith(home + os.sep) else quote(path)

@@ -100,7 +100,10 @@ def _run(given: list[str]) -> int:
     except OSError:
         raise
     except sqlite3.Error as error:
-        return _say(f"The database failed: {error}. {CHECK}", FAILED)
+        from memory_fabric.store.database import translated  # late: only for a failure
+
+        failure = translated("the memory", error)
+        return _say(f"{failure} {'' if failure.remedy else CHECK}", FAILED)
     except Exception:  # noqa: BLE001 - the outermost boundary: users see a line, not a traceback
         return _say(_report_bug(), FAILED)
     return code if isinstance(code, int) else DONE

@@ -1,7 +1,5 @@
 """Write the output file of a command, without replacing an existing one unasked."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Memory pages by command: written with `export --markdown`, read back with `import`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
+from typing import NamedTuple
 
 ASK, CHANGE, MAINTAIN, FILES, SWITCH, SHARE, PROGRAMS = (
     "Ask the memory",
@@ -15,7 +15,7 @@ ASK, CHANGE, MAINTAIN, FILES, SWITCH, SHARE, PROGRAMS = (
 )
 
 
-class Command(Value):
+class Command(NamedTuple):
     """A command with the module and function that run it.
 
     `says` repeats the first line of the function's docstring, so that the list of commands need
@@ -259,7 +259,7 @@ COMMANDS = (
         "commands.setup",
         "setup",
         SWITCH,
-        "Add the hooks to a settings file, for clients without plugins.",
+        "Add hooks and MCP server to the client's files, for clients without plugins.",
     ),
     Command(
         "off",

@@ -1,13 +1,11 @@
 """Records due for review, as lines for people and the model, and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.models import BEFORE, PROMPT, Record
+from memory_fabric.models import BEFORE, PROMPT, Record, users_words, worded
 from memory_fabric.recall.review import CANDIDATE, CONTRADICTION, DUPLICATE, KINDS, STALE, Due
 from memory_fabric.store.history import candidates
 from memory_fabric.text import cut, many, one_line
@@ -31,7 +29,8 @@ DECISIONS = {
 def lines_of(candidate: Record) -> list[str]:
     """Return the words of a candidate, and those around it."""
     again = candidates.said_again(candidate)
-    said = cut(one_line(candidate.what), MAX_TEXT_CHARS)
+    said = one_line(worded(candidate))
+    said = said if users_words(candidate) else cut(said, MAX_TEXT_CHARS)
     lines = [f"{said} (said again in {many(again, 'other session')})" if again else said]
     prompt, before = (one_line(str(candidate.evidence.get(key) or "")) for key in (PROMPT, BEFORE))
     if prompt and prompt != one_line(candidate.what):

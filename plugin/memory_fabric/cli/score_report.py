@@ -1,7 +1,5 @@
 """The report of recall --explain: the parts of each score, and what a prompt would be given."""
 
-from __future__ import annotations
-
 from memory_fabric.cli import show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Hit
@@ -45,7 +43,7 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
         about.append(low_trust("foreign", known))
     about += [f"replaces {short_id(known['replaces'])}"] if known.get("replaces") else []
     about += ["stale"] if known.get("stale") else []
-    about += ["confirmed by two independent sources"] if known.get("cross_validated") else []
+    about += ["said twice"] if known.get("cross_validated") else []
     about += ["names other known entities"] if known.get("cross_referenced") else []
     show.line(f"   {'; '.join(about)}", "dim")
     show.line(f"   relevance {hit.relevance:.3f} from {_summed(hit)}", "dim")

@@ -1,7 +1,5 @@
 """The confirmation of remember, as lines for people and as JSON."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any, NamedTuple
 

@@ -13,13 +13,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.team import questions, space
 from memory_fabric.store.team.questions import Asked, Conflict
 from memory_fabric.store.team.space import Counts
-from memory_fabric.team import state, ties
+from memory_fabric.team import driver, state, ties
+from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.ties import USER, Tie
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
     from memory_fabric.team.joining import Joined
-    from memory_fabric.team.outcome import Outcome
     from memory_fabric.team.server.log import Horizon, SpaceState
     from memory_fabric.team.server.members import Member
     from memory_fabric.team.sync import Result
@@ -65,8 +65,6 @@ def tie_here(memory: Memory) -> Tie:
 
 def ask_server(memory: Memory, tie: Tie) -> Answer:
     """Ask the server for the state of a space."""
-    from memory_fabric.team import driver
-
     try:
         driver.reach(memory.settings, tie.packages)
         from memory_fabric.team import joining  # with the driver

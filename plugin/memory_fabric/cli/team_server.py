@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_fabric.cli import show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.team import driver
-from memory_fabric.values import Value
 
 if TYPE_CHECKING:
     from memory_fabric.team.server.connect import Connection
 
 
-class Options(Value):
+class Options(NamedTuple):
     """The options of one call, as stated."""
 
     dsn: str

@@ -1,7 +1,5 @@
 """Up to when memory has the transcripts of clients, and what of them is not read."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric.client import Client
 from memory_fabric.clients.codex import patches
 from memory_fabric.clients.readers import head_of
 from memory_fabric.clients.table import client_of
-from memory_fabric.config import SDK
-from memory_fabric.events import event_of, prompt
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.client import Client
-    from memory_fabric.config import Settings
-    from memory_fabric.events import Event
+from memory_fabric.config import SDK, Settings
+from memory_fabric.events import Event, event_of, prompt
 
 SHELL, EDIT, WRITE = "Bash", "Edit", "Write"
 RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
@@ -93,7 +88,7 @@ def _shell_result(result: object) -> object:
     """Return the result of a command as a table with `stdout`; Cursor sends it as JSON."""
     if isinstance(result, str) and result.startswith("{"):
         try:
-            result = jsontext.loads(result)
+            result = json.loads(result)
         except (ValueError, RecursionError):
             return {"stdout": result}
     if isinstance(result, str):

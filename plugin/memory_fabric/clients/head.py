@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
 from memory_fabric.errors import BadInput
 from memory_fabric.events import load_object
 from memory_fabric.store import files
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 # The first lines hold the client's own state, which may be long.
 MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
 
 
-class Head(Value):
+class Head(NamedTuple):
     """A session's id, the folder in which it began, the time of its first entry (ISO 8601).
 
     `agent` is the type of agent that it runs as. `is_attended` is False if a program wrote its

@@ -4,8 +4,6 @@ They are the hooks of hooks.json under the client's own names of events and tool
 names its client, and calls the launcher by its absolute path.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -17,6 +15,7 @@ from typing import Any
 from memory_fabric.client import VARIABLE, Client
 from memory_fabric.clients.claude_code import set_up
 from memory_fabric.clients.claude_code.set_up import Change
+from memory_fabric.clients.codex import server
 from memory_fabric.clients.table import CLIENTS
 from memory_fabric.store import files
 
@@ -31,6 +30,7 @@ class HookFile:
     in it. `events` are those of Claude Code's events that it has; `per_second` is the unit of its
     timeouts, 0 where it is not certain and none is written; `most_s` limits those of some events.
     `flat` hooks stand in the list of their event without a group, in a file that has a version.
+    The MCP server stands in the same file if it `has_server`.
     `todo` is left to the person.
     """
 
@@ -42,6 +42,7 @@ class HookFile:
     per_second: int = 1
     most_s: Mapping[str, int] = field(default_factory=dict)
     flat: bool = False
+    has_server: bool = False
 
 
 _ALL = frozenset(
@@ -61,7 +62,15 @@ FILES: Mapping[str, HookFile] = {
         # The client cuts a longer one, with a warning at each start.
         most_s={"SessionEnd": 3},
     ),
-    "qwen": HookFile("QWEN_HOME", ".qwen", "settings.json", _ALL, NEW_SESSIONS, MILLISECONDS),
+    "qwen": HookFile(
+        "QWEN_HOME",
+        ".qwen",
+        "settings.json",
+        _ALL,
+        NEW_SESSIONS,
+        MILLISECONDS,
+        has_server=True,
+    ),
     "gemini": HookFile(
         "",
         ".gemini",
@@ -112,18 +121,32 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
     return os.path.join(os.path.abspath(folder or os.path.join(user_home, file.folder)), file.name)
 
 
-def change(client: str, home: str, path: str, root: str) -> Change:
-    """Return the change that adds a client's hooks to its file. Raises BadInput, OSError."""
+def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
+    """Return the changes that add a client's hooks to its file, and where it is known how with
+    `mcp` the server.
+
+    Raises BadInput, OSError.
+    """
     if client == OPENCODE:
-        return set_up.with_file(home, path, plugin(root), root)
-    groups = hooks(client, root)
-    return set_up.with_hooks(home, path, root, groups, has_version=FILES[client].flat)
+        return [set_up.with_file(home, path, plugin(root), root)]
+    file, groups = FILES[client], hooks(client, root)
+    has_server = mcp and file.has_server
+    own = set_up.with_hooks(home, path, root, groups, has_version=file.flat, has_server=has_server)
+    more = [server.with_server(home, server.path_of(path), root)] if _is_codex(client, mcp) else []
+    return [own, *more]
 
 
-def removal(client: str, home: str, path: str, root: str) -> Change:
-    """Return the change that removes a client's hooks from its file. Raises BadInput, OSError."""
+def removals(client: str, home: str, path: str, root: str) -> list[Change]:
+    """Return the changes that remove what `changes` adds. Raises BadInput, OSError."""
     take = set_up.without_file if client == OPENCODE else set_up.without_hooks
-    return take(home, path, root)
+    more = (
+        [server.without_server(home, server.path_of(path), root)] if _is_codex(client, True) else []
+    )
+    return [take(home, path, root), *more]
+
+
+def _is_codex(client: str, mcp: bool) -> bool:
+    return mcp and client == "codex"
 
 
 def plugin(root: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memory_fabric.clients.claude_code.transcript import Reading, read_on
 from memory_fabric.clients.transcripts import CLIENTS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.clients.head import Head
 

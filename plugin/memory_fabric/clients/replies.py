@@ -5,15 +5,11 @@ Unknown keys are errors in some clients, so that only what is named here is prin
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.reply import CONTEXT_EVENTS, NOTICE_EVENTS, encode, fitted
+import json
+from collections.abc import Callable, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from memory_fabric.client import Client
-    from memory_fabric.reply import Reply
+from memory_fabric.client import Client
+from memory_fabric.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted
 
 
 def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
@@ -79,7 +75,7 @@ def _context(client: Client, event_name: str, reply: Reply) -> str:
 
 
 def _printed(output: Mapping[str, object]) -> bytes:
-    return jsontext.dumps(output).encode("ascii") if output else b""
+    return json.dumps(output).encode("ascii") if output else b""
 
 
 FORMS: Mapping[str, Callable[[Client, str, Reply], bytes]] = {

@@ -6,12 +6,10 @@ Claude Code has a memory file of records that this package writes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.models import CLIENT
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Gemini CLI's names of tools, which Qwen Code has, too. `replace` is the older name of `edit`.
 GEMINI_TOOLS = {

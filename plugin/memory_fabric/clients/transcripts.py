@@ -8,6 +8,9 @@ only list of them.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_fabric.clients.claude_code import transcripts as claude_code
 from memory_fabric.clients.claude_code.transcript import read_on
@@ -15,20 +18,15 @@ from memory_fabric.clients.codex import transcripts as codex
 from memory_fabric.clients.head import Head
 from memory_fabric.clients.qwen import transcripts as qwen
 from memory_fabric.ids import timestamp
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from types import ModuleType
-
     from memory_fabric.clients.claude_code.transcript import Reading
 
 CLIENTS: Mapping[str, ModuleType] = {"claude-code": claude_code, "codex": codex, "qwen": qwen}
 DAY_S = 24 * 3600
 
 
-class Transcript(Value):
+class Transcript(NamedTuple):
     """A transcript: the client's key in CLIENTS, path, head, size in bytes, time of its last change
     (seconds), and the time at which the client deletes it (0: never).
     """
@@ -74,7 +72,7 @@ def find(
                 yield Transcript(client, path, head, found.st_size, found.st_mtime, deleted_s)
 
 
-class Earlier(Value):
+class Earlier(NamedTuple):
     """The sessions before the first one with memory: how many by client's name, the date of the
     oldest, and the days after which their clients delete them, by client's name.
     """

@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import __version__
 from memory_fabric.config import Settings
@@ -24,7 +24,6 @@ from memory_fabric.forwarding.trigger import host_of, is_loopback
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, one_line, without_controls
 from memory_fabric.timeout import time_limit
-from memory_fabric.values import Value
 
 # For a connection and each part of an answer; and for a whole request, however slow.
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
@@ -34,7 +33,7 @@ REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
 
-class Answer(Value):
+class Answer(NamedTuple):
     """The result of a request: its status, 0 if there was no answer, with a message and a
     remedy.
     """

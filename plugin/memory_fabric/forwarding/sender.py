@@ -15,7 +15,7 @@ import os
 import random
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.config import Settings, read_settings
@@ -24,7 +24,6 @@ from memory_fabric.store import files, log, switches
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import Item
 from memory_fabric.store.settings_file import settings_of
-from memory_fabric.values import Value
 
 LOCK = "sending.lock"
 # The back-off doubles from the first to the last delay; a random part of up to half is subtracted.
@@ -35,7 +34,7 @@ LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
 TRIES_OF_A_ROUND = 2
 
 
-class Sent(Value):
+class Sent(NamedTuple):
     """The result of one run: numbers of accepted and rejected items, and the failure that
     ended it.
     """

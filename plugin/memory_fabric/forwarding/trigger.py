@@ -7,19 +7,13 @@ This module never uses the network; `sender` does, in a detached process.
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Callable
 
 from memory_fabric import detached, ids
-from memory_fabric.config import captures
+from memory_fabric.config import Settings, captures, environment
 from memory_fabric.store import notices
 from memory_fabric.store.queues import spool
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memory_fabric.config import Settings
 
 LOOPBACK = frozenset(("localhost", "::1"))
 
@@ -39,7 +33,7 @@ def start(settings: Settings) -> int:
     return detached.start(
         "forwarding.sender",
         {
-            **os.environ,
+            **environment(),
             "MEMORY_FABRIC_HOME": settings.home,
             "MEMORY_FABRIC_FORWARD_URL": settings.forward_url,
             "MEMORY_FABRIC_FORWARD_KEY": settings.forward_key,

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric import events
+from memory_fabric.config import Settings
 from memory_fabric.errors import StoreUnavailable
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.rules import bound, matching
-from memory_fabric.store import launch_marks
+from memory_fabric.rules.bound import Applied, BoundRule
+from memory_fabric.store import files, launch_marks
 from memory_fabric.store.conversations import sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.config import Settings
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.rules.bound import Applied
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 CHANNEL = "rule"
+# So much of the transcript's end is searched for calls that the user declined.
+MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires before a command or a change of a file, if memory holds bound rules.
 
     Reads the rules; replies with a refusal, a question or context if one of them is about the call.
-    A rule that is told refuses once per session and agent. It is recorded before the refusal: where
+    A rule is told or asks once per session and agent; it asks again about a call that cannot be
+    taken back, and after the user declined such a call. It is recorded before the refusal: where
     nothing can be recorded, it would refuse for ever, so it is only added as context.
     """
     memory = context.memory
@@ -42,10 +42,42 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     known = _known_to(event, context, applied)
     if known is not None:
         new = [one for one in applied if _name(one) not in known]
-        reply = _reply(applied, new, memory.settings)
+        asking = [one for one in applied if one in new or one.is_final]
+        if any(one not in asking and _asks(one, memory.settings) for one in applied):
+            declined = _declined(event, context, rules, folder)
+            asking += [one for one in applied if _name(one) in declined]
+        reply = _reply(applied, new, asking, memory.settings)
         if _noted(event, context, new, reply):
             return reply
-    return _reply(applied, applied, memory.settings, may_hold_back=False)
+    return _reply(applied, applied, applied, memory.settings, may_hold_back=False)
+
+
+def _asks(one: Applied, settings: Settings) -> bool:
+    from memory_fabric.rules import effects  # late: most calls have no rule
+
+    return effects.effect_of(one.record, one.binding, settings) == effects.ASK
+
+
+def _declined(
+    event: Event, context: RequestContext, rules: Sequence[BoundRule], folder: str
+) -> frozenset[str]:
+    """Return the ledger's names of the rules about calls that the user declined lately."""
+    # late: few calls are made a second time
+    from memory_fabric.capture.command_output import NOT_ITS_FAULT
+    from memory_fabric.clients.claude_code.transcript import read_turns
+
+    start = max(0, files.size_of(event.transcript_path) - MAX_LOOKED_BACK_BYTES)
+    turns, _, _ = read_turns(event.transcript_path, start, MAX_LOOKED_BACK_BYTES)
+    results = [result for turn in turns for result in turn.results if result.is_error]
+    refused = {one.tool_use_id for one in results if one.text.startswith(NOT_ITS_FAULT)}
+    roots = bound.roots_of(context.memory)
+    actions = [
+        matching.action_of(tool.name, dict(tool.input), folder)
+        for turn in turns
+        for tool in turn.tools
+        if tool.id in refused
+    ]
+    return frozenset(_name(o) for action in actions for o in bound.applying(rules, action, roots))
 
 
 def _note_unbound(memory: Memory) -> None:
@@ -69,11 +101,14 @@ def _note_unbound(memory: Memory) -> None:
 def _reply(
     applied: Sequence[Applied],
     new: Sequence[Applied],
+    asking: Sequence[Applied],
     settings: Settings,
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the rules that apply; the agent was not told the `new` ones."""
+    """Return the reply for the rules that apply; the agent was not told the `new` ones, and the
+    user is asked about those that are `asking`.
+    """
     # late: most calls have no rule
     from memory_fabric.rules import effects, messages
 
@@ -81,7 +116,8 @@ def _reply(
     for one in applied:
         effect = effects.effect_of(one.record, one.binding, settings)
         by_effect.setdefault(effect, []).append(one)
-    denied, asked = by_effect.get(effects.DENY, []), by_effect.get(effects.ASK, [])
+    denied = by_effect.get(effects.DENY, [])
+    asked = [one for one in by_effect.get(effects.ASK, []) if one in asking]
     told = [one for one in by_effect.get(effects.TELL, []) if one in new]
     only = [one for one in by_effect.get(effects.CONTEXT, []) if one in new]
     if not may_hold_back:

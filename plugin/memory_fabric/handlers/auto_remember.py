@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from memory_fabric import deadline, events
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.events import Event
 from memory_fabric.handlers import follow_instructions
+from memory_fabric.notes.keep import Kept
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow
-from memory_fabric.session.turn_notes import end_turn, last_said, take
+from memory_fabric.session.turn_notes import end_turn, last_said
 from memory_fabric.store import notices
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import alerts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.notes.keep import Kept
-    from memory_fabric.recall.request_context import RequestContext
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -28,15 +26,19 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     """
     memory = context.memory
     kept: list[Kept] = []
+    again = False
     try:
         before = last_said(memory, event.session)
-        # The transcript may lag behind or be missing: the event's message is more reliable.
-        take(context, event.session, [events.last_message(event)], into=kept)
-        kept += follow(context, event.session, event.transcript_path)
-        end_turn(context, event.session, noted=bool(kept), before=before)
-    except StoreUnavailable as error:  # the next Stop reads the transcript again
+        said = events.last_message(event)
+        follow(context, event.session, event.transcript_path, last=said, into=kept)
+        scheduled = events.scheduled_prompts(event)
+        sessions.note_scheduled(memory.session_database(), event.session, scheduled)
+        end_turn(context, event.session, kept, before)
+    except StoreUnavailable as error:
+        again = True
         memory.fail(f"graph: {error}")
-    except DeadlinePassed:  # the next Stop reads the rest
+    except DeadlinePassed:
+        again = True
         deadline.current().postpone(TRANSCRIPT)
     if alerts.take_lost_prompt((memory.settings.home, memory.settings.data_dir)):
         memory.fail("prompt: the disk or the memory could not be written")
@@ -47,7 +49,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     told = [notice_texts.problem(text, memory.settings) for text in waiting]
     parts = [notice_texts.kept(kept, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
-    return Reply(notice=notice, receipts=(lambda: _embed(context),))
+    return Reply(notice=notice, receipts=(lambda: _embed(context),), again=again)
 
 
 def _embed(context: RequestContext) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from memory_fabric import events
 from memory_fabric.clients.claude_code.mcp_servers import is_our_server
 from memory_fabric.errors import NotFound, StoreUnavailable
+from memory_fabric.events import Event
 from memory_fabric.models import Provenance
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import graph, write
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"

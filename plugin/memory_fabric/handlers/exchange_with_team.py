@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.team import trigger
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 from memory_fabric import deadline
+from memory_fabric.config import environment
 from memory_fabric.errors import DeadlinePassed
+from memory_fabric.events import Event
 from memory_fabric.models import Provenance
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
 from memory_fabric.session.session_record import conclude
 from memory_fabric.session.turn_notes import end_turn, last_said
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import maintenance
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
 
 # The client gives all SessionEnd hooks together about 1.5 s.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
@@ -35,7 +31,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     try:
         said = last_said(memory, event.session)
         kept = follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
-        end_turn(context, event.session, noted=bool(kept), before=said)
+        end_turn(context, event.session, kept, said)
         conclude(context, event.session)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)
@@ -55,4 +51,4 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _start(folder: str) -> None:
-    maintenance.start(os.environ, folder)
+    maintenance.start(environment(), folder)

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from memory_fabric import events, ids, ingest_protocol
 from memory_fabric.clients.claude_code.transcript import last_said
 from memory_fabric.config import captures
+from memory_fabric.events import Event
 from memory_fabric.forwarding import trigger
 from memory_fabric.recall.agent_domains import SESSION
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 from memory_fabric.store import notices
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import SpoolFull
 from memory_fabric.text import cut, without_controls, without_injected
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
 
 MAX_MESSAGES = 10
 SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."

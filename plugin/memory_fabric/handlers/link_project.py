@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.errors import FabricError
+from memory_fabric.events import Event
 from memory_fabric.models import Provenance
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
+from memory_fabric.session.asked_by import WHY, doubt
+from memory_fabric.store.memory import Memory
 
 SKILL = "memory-fabric:project"
 ACTIONS = ("link", "split", "undo", "adopt")
@@ -30,8 +28,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if action not in ACTIONS:
         return None
     memory = context.memory.whole
+    shown = doubt(event, memory, "")
     if not memory.settings.attended:
         result = "Nothing was changed: nobody is here to say which memories are one."
+    elif shown:
+        result = f"Nothing was changed: not done {WHY[shown]}."
     else:
         result = _done(memory, action, wanted.strip())
     return Reply(f"memory-fabric project {action}: {result}", f"memory-fabric: {result}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import json
+from collections.abc import Set
+from typing import NamedTuple
 
-from memory_fabric import deadline, events, jsontext
+from memory_fabric import deadline, events
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.events import Event
 from memory_fabric.handlers import follow_instructions
 from memory_fabric.recall import session_block as blocks
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts, week
 from memory_fabric.session.ledger import Ledger
@@ -16,17 +20,9 @@ from memory_fabric.setup import packages
 from memory_fabric.store import notices
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.history import demotion
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import switch
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set
-
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
 
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
@@ -68,19 +64,12 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         found = earlier(transcript_roots(own), event.transcript_path)
         past = notice_texts.past_sessions(found, memory.settings)
         texts += [notice_texts.welcome(memory.settings, local), past]
-    texts.append(_week(event, memory))
+    texts += [block.reply.notice, _week(event, memory)]
     notice = " · ".join(part for part in texts if part)
-    receipts = (*block.reply.receipts, _compile)
-    return block.reply._replace(notice=notice, receipts=receipts)
+    return block.reply._replace(notice=notice)
 
 
-def _compile() -> None:
-    from memory_fabric.setup import compiling  # late: after the reply is out
-
-    compiling.start_when_due(os.environ)
-
-
-class Block(Value):
+class Block(NamedTuple):
     """The session block as a reply, and the ledger ids of its contents."""
 
     reply: Reply
@@ -102,7 +91,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     is_new = events.source(event) in ("startup", "clear")
     holding = Standing(memory, shown)
     last, last_id = holding.last_line(event.session) if is_new else ("", "")
-    more, request, told_ids = _notes(event, context, seen)
+    more, request, told_ids, asked = _notes(event, context, seen)
     given = frozenset(name.removeprefix("record:") for name in seen)
     taken = sum(len(text) + 2 for text in (more, request) if text)
     contents = holding.contents(last, given)
@@ -117,13 +106,14 @@ def session_block(event: Event, context: RequestContext) -> Block:
     receipts = ledger.receipt(
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
-    return Block(Reply(whole, own_words=request, receipts=receipts), names)
+    return Block(Reply(whole, asked, own_words=request, receipts=receipts), names)
 
 
 def _notes(
     event: Event, context: RequestContext, seen: Set[str]
-) -> tuple[str, str, tuple[str, ...]]:
-    """Return the review debt, the protocol of notes, and the ledger's names for both.
+) -> tuple[str, str, tuple[str, ...], str]:
+    """Return the review debt, the protocol of notes, the ledger's names for both, and what the user
+    is asked.
 
     A resumed or forked session has the protocol already.
     """
@@ -131,10 +121,11 @@ def _notes(
 
     settings = context.memory.settings
     if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
-        return "", "", ()
+        return "", "", (), ""
     is_new = events.source(event) in debt.SOURCES
-    waiting = debt.of_session(context.memory) if is_new else debt.Debt()
-    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids)
+    waiting = debt.of_session(context.memory, event.session) if is_new else debt.Debt()
+    asked = notice_texts.waiting(waiting, settings) if settings.attended else ""
+    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids), asked
 
 
 def _maintain(event: Event, context: RequestContext) -> None:
@@ -146,8 +137,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
         return
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
         _note_launch(memory, event, context.now)
-    if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
-        sync.drain(memory)
+    sync.drain(memory)
     demotion.upgrade(memory, MAX_UPGRADED)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _read_shared(memory)
@@ -247,7 +237,7 @@ def _parent(path: str) -> str:
 
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):
-                entry = jsontext.loads(line.decode("utf-8", "replace"))
+                entry = json.loads(line.decode("utf-8", "replace"))
                 if isinstance(entry, dict) and isinstance(entry.get("requestSessionId"), str):
                     return str(entry["requestSessionId"])
     except (OSError, ValueError):

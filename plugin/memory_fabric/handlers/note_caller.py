@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from memory_fabric import events
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 
 
 def handle(event: Event, context: RequestContext) -> None:

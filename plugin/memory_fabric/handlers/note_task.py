@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.events import Event
 from memory_fabric.language.task_terms import text_of
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"

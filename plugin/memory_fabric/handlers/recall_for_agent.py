@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from memory_fabric.events import Event
 from memory_fabric.notes import protocol
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.reply import Reply
 from memory_fabric.session.ledger import Ledger
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.pipeline import Fabric
 
 # Measured (docs/decisions/0009): the client's own search agents start without MEMORY.md.
 WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.events import Event
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.reply import Reply
 from memory_fabric.session.ledger import Ledger
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
@@ -40,6 +37,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     )
     return Reply(
         "\n\n".join(text for text in (before.context, injection.text) if text),
+        before.notice,
         own_words=before.own_words,
         receipts=(*before.receipts, *ledger.receipt(injection.ids, "prompt", text=injection.text)),
     )

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.config import trust_for
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session.turn_notes import may_hold
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
 
 
 def handle(event: Event, context: RequestContext) -> None:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session.turn_notes import may_hold
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-
-# A summary is of the whole session.
-MAX_PROMPTS = 400
 
 
 def handle(event: Event, context: RequestContext) -> None:
@@ -29,8 +23,6 @@ def handle(event: Event, context: RequestContext) -> None:
     from memory_fabric.session.compaction_summary import summary_text
     from memory_fabric.session.turn_notes import leave_notice, take
 
-    kept = take(
-        context, event.session, [summary_text(summary)], source="compaction", quotable=MAX_PROMPTS
-    )
+    kept = take(context, event.session, [summary_text(summary)], source="compaction")
     text = notice_texts.kept(kept, context.memory.settings)
     leave_notice(context.memory, text.removeprefix("memory-fabric "))

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric import events
+from memory_fabric.events import Event
+from memory_fabric.models import Record
 from memory_fabric.notes import protocol
 from memory_fabric.recall.file_marks import mark_records
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.session.standing import Standing
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.events import Event
-    from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.memory import Memory
-
-    Parts = tuple[list[Record], list[Record], list[Record]]
+Parts = tuple[list[Record], list[Record], list[Record]]
 
 # Records that bind the rest of the work come before what was learnt on the way.
 BINDING = frozenset(("decision", "constraint"))

@@ -6,17 +6,14 @@ import os
 
 from memory_fabric import ids
 from memory_fabric.clients.claude_code.transcript import MAX_BYTES
+from memory_fabric.events import Event
 from memory_fabric.notes import protocol
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import checkpoint
 from memory_fabric.session.follow_transcript import context_of, follow, reader_of
 from memory_fabric.session.working_state import changed_files, open_items, read_files
 from memory_fabric.store.conversations import sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
 
 # The end of the transcript that is searched for the open task and the files in work.
 TAIL_BYTES = 2 << 20

@@ -5,23 +5,17 @@ feedback, project, reference. Its body may state `**Why:**` and `**How to apply:
 plain Markdown. MEMORY.md itself is their index; lines in it that point to no file are read, too.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.capture.statement import stated_type
 from memory_fabric.importing import folders, markdown
+from memory_fabric.importing.folders import Text
 from memory_fabric.importing.items import MAX_WHAT_CHARS, Here, Item, Left, Reading
+from memory_fabric.importing.markdown import Page
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memory_fabric.importing.folders import Text
-    from memory_fabric.importing.markdown import Page
 
 MAIN = "MEMORY.md"
 ENDINGS = (".md",)

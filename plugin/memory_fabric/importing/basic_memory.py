@@ -5,23 +5,17 @@ github.com/basicmachines-co/basic-memory says. A note is an entity; each observa
 it. Other text of a note becomes one record for each paragraph or bullet.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.importing import folders, markdown
+from memory_fabric.importing.folders import Text
 from memory_fabric.importing.items import MAX_WHAT_CHARS, Here, Item, Left, Reading
 from memory_fabric.importing.markdown import Block, Page
 from memory_fabric.importing.mem0 import time_of
 from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.text import cut, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memory_fabric.importing.folders import Text
 
 ENDINGS = (".md", ".markdown")
 # Categories of observations that mean a type of record under another name.
@@ -68,16 +62,12 @@ def read(path: str, here: Here) -> Reading:
         if page.head.get("type") == "schema":
             left.add(SCHEMAS, text.name)
             continue
-        title = _title(page, text)
+        stem = os.path.splitext(os.path.basename(text.name))[0]
+        title = page.head.get("title") or page.title or stem
         items += _items(page, text, title)
         relations += _relations(page, title)
     names = tuple(os.path.join(root, text.name) for text in texts)
     return Reading(tuple(items), tuple(dict.fromkeys(relations)), left.all, names)
-
-
-def _title(page: Page, text: Text) -> str:
-    stem = os.path.splitext(os.path.basename(text.name))[0]
-    return page.head.get("title") or page.title or stem
 
 
 def _items(page: Page, text: Text, title: str) -> Iterator[Item]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memory_fabric import ids
+from memory_fabric.events import is_machine_text
 from memory_fabric.importing.items import (
     EMPTY,
     FORGOTTEN,
@@ -24,7 +27,6 @@ from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import cut, same_form, without_controls
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,18 +38,11 @@ if TYPE_CHECKING:
 # Imported text is not the user's word: other programs and their models wrote it.
 SOURCE, TRUST = "import", "tool"
 # Beginnings of what clients write into conversations by themselves.
-_MACHINE = (
-    "<command-",
-    "<local-command",
-    "<system-reminder",
-    "<task-notification",
-    "<claude-mem-context",
-    "Caveat: The messages below",
-)
+_MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
 CHUNK = 400
 
 
-class Choice(Value):
+class Choice(NamedTuple):
     """The records to store, relations between entities, and what is left out and why."""
 
     records: tuple[Record, ...] = ()
@@ -122,7 +117,7 @@ def worthless(record: Record) -> str:
     bare = record.what.strip()
     if not bare or bare == "[private]":
         return EMPTY
-    if bare.startswith(_MACHINE):
+    if bare.startswith(_MACHINE) or is_machine_text(bare):
         return NOISE
     if "[redacted: " in bare:
         # late: only for redacted texts

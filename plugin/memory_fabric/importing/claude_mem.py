@@ -4,9 +4,10 @@ Its tables as of its migrations 4 (2025) to 35 (2026): `src/services/sqlite/sche
 github.com/thedotmack/claude-mem. Columns that a release lacks are taken as empty.
 """
 
-from __future__ import annotations
-
 import json
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.errors import BadInput
@@ -20,17 +21,13 @@ from memory_fabric.importing.items import (
     Left,
     Reading,
 )
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.text import cut, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 FILE = "claude-mem.db"
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 2.0
+# A row of claude-mem has some KB; a larger one would only fill the memory.
+MAX_ROW_BYTES = 16 << 20
 TYPES = {"decision": "decision", "bugfix": "solution"}
 NOT_LEARNED = "summaries of sessions in which nothing was learned"
 INACTIVE = "directives that are switched off"
@@ -81,6 +78,7 @@ def _opened(path: str) -> sqlite3.Connection:
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from error
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     return connection
 
@@ -140,15 +138,15 @@ def _rows(
                 (name,),
             )
             for row in cursor:
-                yield table, dict(zip(wanted, row, strict=True)) | {"of": str(name or "")}
+                yield table, dict(zip(wanted, row, strict=True)) | {"of": _text(name)}
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'user_prompts'").fetchone():
         (number,) = connection.execute("SELECT count(*) FROM user_prompts").fetchone()
         if number:
             left.add(PROMPTS, number=number)
 
 
-def _is_wanted(table: str, project: str | None, here: Here) -> bool:
-    return here.is_stated(project or "") or (table == "directives" and not project)
+def _is_wanted(table: str, project: object, here: Here) -> bool:
+    return here.is_stated(_text(project)) or (table == "directives" and not project)
 
 
 def _observed(row: dict[str, Any], left: Left) -> Iterator[Item]:
@@ -232,7 +230,7 @@ def _list(value: Any) -> list[str]:
         return []
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [one_line(value)]
     return [one_line(str(part)) for part in found] if isinstance(found, list) else [one_line(value)]
 

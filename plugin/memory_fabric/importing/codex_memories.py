@@ -5,9 +5,9 @@ each with the sessions that it comes from (`cwd=…, updated_at=…`) and bullet
 rollout_summaries/ are what it was made of, memory_summary.md is its index.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.capture.statement import stated_type
@@ -25,11 +25,6 @@ from memory_fabric.importing.items import (
 )
 from memory_fabric.importing.mem0 import time_of
 from memory_fabric.text import cut
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAIN, RAW, INDEX, SUMMARIES = (
     "MEMORY.md",
@@ -44,7 +39,7 @@ POINTERS = ("rollout_summary_files", "keywords", "rollout summary files")
 THREAD = "## Thread `"
 
 
-class _Source(Value):
+class _Source(NamedTuple):
     """The folders and the last time that a block states."""
 
     folders: tuple[str, ...] = ()
@@ -164,7 +159,7 @@ def _items(
         yield Item(
             what=cut(what, MAX_WHAT_CHARS),
             key=f"{what}",
-            type=_type(block.heading, what),
+            type="preference" if "preference" in block.heading.casefold() else stated_type(what),
             at=source.at or changed_at,
             category=block.heading,
             also=" ".join(part for part in (about, page.head.get("keywords", "")) if part),
@@ -172,7 +167,3 @@ def _items(
             line=first_line + block.line,
             confidence=NOTE,
         )
-
-
-def _type(heading: str, what: str) -> str:
-    return "preference" if "preference" in heading.casefold() else stated_type(what)

@@ -1,9 +1,9 @@
 """Sources to import on this machine for a project; nothing is changed."""
 
-from __future__ import annotations
-
 import os
+from typing import NamedTuple
 
+from memory_fabric.config import Settings
 from memory_fabric.importing import auto_memory, claude_mem, codex_memories, instructions
 from memory_fabric.importing.items import Here
 from memory_fabric.importing.recognise import (
@@ -14,17 +14,12 @@ from memory_fabric.importing.recognise import (
     Source,
 )
 from memory_fabric.store.tiers import memory_md
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.config import Settings
 
 # Where basic-memory keeps its notes by default.
 BASIC_MEMORY = "basic-memory"
 
 
-class Place(Value):
+class Place(NamedTuple):
     """A source that exists on this machine, and the path to import."""
 
     source: Source

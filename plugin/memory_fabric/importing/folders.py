@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from memory_fabric.ids import timestamp
 from memory_fabric.importing.items import UNREADABLE, Left
 from memory_fabric.store import files
-from memory_fabric.values import Value
 
 MAX_FILES, MAX_FILE_BYTES = 20_000, 4 << 20
 OUTSIDE = "links out of the folder"
@@ -17,7 +17,7 @@ TOO_MANY = f"files beyond the first {MAX_FILES:,}"
 PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
 
-class Text(Value):
+class Text(NamedTuple):
     """A text file: its path relative to the folder, its content, its time of change."""
 
     name: str

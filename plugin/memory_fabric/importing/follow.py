@@ -6,6 +6,7 @@ The files are never written. A record that the user pinned, confirmed or reworde
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.clients.table import INSTRUCTION_FILES
@@ -19,7 +20,6 @@ from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS, same_form, stem, words
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ CHUNK = 400
 MAX_RECORDS, MAX_CLOSED = 1 << 30, 1000
 
 
-class Followings(Value):
+class Followings(NamedTuple):
     """The numbers of new, replaced and closed records after an update."""
 
     new: int = 0
@@ -45,7 +45,7 @@ class Followings(Value):
     closed: int = 0
 
 
-class Limits(Value):
+class Limits(NamedTuple):
     """The bytes that one event may read, and the new records that it may store.
 
     `is_last` is True if no later event reads more: a larger change is then passed over, and told.
@@ -56,7 +56,7 @@ class Limits(Value):
     is_last: bool = False
 
 
-class _Changes(Value):
+class _Changes(NamedTuple):
     """The difference between a file and its records.
 
     `kept` are the ids that stay; `again` are closed records whose line is back; `gone` are current

@@ -7,6 +7,7 @@ or a command (`src/` – the server) are notes, other paragraphs are left out.
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from memory_fabric import deadline
 from memory_fabric.capture.confidence import PURPOSE
@@ -18,7 +19,6 @@ from memory_fabric.importing.items import MAX_WHAT_CHARS, Here, Item, Left, Read
 from memory_fabric.store import files
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, same_form, words
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _OPENING = frozenset(
 )
 
 
-class File(Value):
+class File(NamedTuple):
     """An instruction file: its real path, its name as evidence, the names of the files that import
     it, its statements, its bytes.
     """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.models import Entity, Relation
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store.projects.identity import worktree_of
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 3, 100
 MAX_WHAT_CHARS = 2000
 
 
-class Item(Value):
+class Item(NamedTuple):
     """One statement. `key` is its identity in the source, so that it is imported once.
 
     `at` is its time (ISO 8601; '' if the source has none). `project` is what the source names, a
@@ -51,7 +51,7 @@ class Item(Value):
     entities: tuple[Entity, ...] = ()
 
 
-class LeftOut(Value):
+class LeftOut(NamedTuple):
     """Statements that are left out for one reason: their number, and the first few."""
 
     reason: str
@@ -59,7 +59,7 @@ class LeftOut(Value):
     examples: tuple[str, ...] = ()
 
 
-class Reading(Value):
+class Reading(NamedTuple):
     """The content of a source: statements in the order of the source, and relations of its own.
 
     `files` are the files that it was read from; `notes` are sentences for the person.
@@ -101,7 +101,7 @@ class Left:
         return tuple(self._found.values())
 
 
-class Here(Value):
+class Here(NamedTuple):
     """The project into which is imported, and where the user's programs have their files.
 
     `roots` are the real paths of its folders; `whole` takes statements of every project.

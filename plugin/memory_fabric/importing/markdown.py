@@ -6,7 +6,7 @@ nested keys, which are joined with a dot.
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _CODE = ("```", "~~~")
 _NESTED_FROM = 2
 
 
-class Block(Value):
+class Block(NamedTuple):
     """A bullet or a paragraph: its text in one line, its line from 1, the heading above it.
 
     `lines` are its own lines without signs of the list.
@@ -31,7 +31,7 @@ class Block(Value):
     lines: tuple[str, ...] = ()
 
 
-class Page(Value):
+class Page(NamedTuple):
     """A Markdown text: its frontmatter, its first heading, and its blocks in order."""
 
     head: dict[str, str]

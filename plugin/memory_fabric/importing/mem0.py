@@ -4,10 +4,9 @@
 `metadata`, `categories`, `created_at`, `updated_at`.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 from memory_fabric.capture.confidence import NOTE
 from memory_fabric.capture.statement import stated_type
@@ -23,10 +22,6 @@ from memory_fabric.importing.items import (
 )
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # Some 100,000 memories.
 MAX_BYTES = 32 << 20
@@ -52,15 +47,21 @@ def read(path: str, here: Here) -> Reading:
     """Read an export. Raises BadInput, files.Refused, OSError."""
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
-        found = memories(json.loads(data.decode("utf-8-sig", "replace")))
+        return _reading(path, memories(json.loads(data.decode("utf-8-sig", "replace"))))
     except (ValueError, RecursionError) as error:
         raise BadInput(
             "PATH",
             f"{path} is not whole JSON: {error}.",
             remedy="Export it again. Nothing was imported.",
         ) from error
+
+
+def _reading(path: str, found: list[Any] | None) -> Reading:
+    if found is None:
+        remedy = "docs/import.md lists the forms. Nothing was imported."
+        raise BadInput("PATH", f"{path} is JSON without memories of mem0.", remedy=remedy)
     left, items = Left(), []
-    for one in found or ():
+    for one in found:
         said = _said(one) if isinstance(one, dict) else None
         if said is None:
             left.add(UNREADABLE, str(one))

@@ -5,18 +5,12 @@ in a comment. A comment at the end holds what is not visible (one JSON object pe
 which an edited text is known. Text stands in the page once.
 """
 
-from __future__ import annotations
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from memory_fabric import jsontext
-from memory_fabric.digests import sha256
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.signing import ListSignature
+from memory_fabric.store.signing import ListSignature
 
 MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"
@@ -42,7 +36,7 @@ _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
 
 
-class Item(Value):
+class Item(NamedTuple):
     """An item as it stands in a page: its text, its reason, its id ('' if a person added it)."""
 
     heading: str
@@ -51,7 +45,7 @@ class Item(Value):
     id: str = ""
 
 
-class Found(Value):
+class Found(NamedTuple):
     """A page that was read: its head, its items, the lines of its data, and its own signature."""
 
     head: str
@@ -63,7 +57,7 @@ class Found(Value):
 
 def digest(text: str) -> str:
     """Return the sum by which a text is known again."""
-    return sha256(text.encode("utf-8", "surrogatepass"))[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> list[str]:
@@ -111,8 +105,8 @@ def read(text: str) -> Found:
         if line == "-->":
             break
         try:
-            row = jsontext.loads(line)
-        except ValueError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
             torn += bool(line.strip())
@@ -232,7 +226,7 @@ def _decoded(text: str) -> str:
 
 
 def _json(row: Mapping[str, Any]) -> str:
-    text = jsontext.dumps(row, ensure_ascii=False)
+    text = json.dumps(row, ensure_ascii=False)
     for sign in ("<", ">", "\u2028", "\u2029", "\x85"):
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -4,9 +4,9 @@ Only a text that this home signed and nobody changed keeps its trust. What was e
 be anybody's words, unless the person says that they are their own.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.capture.confidence import PURPOSE
@@ -17,25 +17,18 @@ from memory_fabric.importing.choose import SOURCE, TRUST
 from memory_fabric.importing.items import FORGOTTEN, KNOWN, UNREADABLE, Left, LeftOut
 from memory_fabric.importing.page import Found, Item
 from memory_fabric.importing.page_write import USER_PAGE, page_name
-from memory_fabric.models import IMPORTED, Provenance, Record, text_with_reason
+from memory_fabric.models import IMPORTED, Operation, Provenance, Record, text_with_reason
 from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.store import files, records, signing, write
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows, tombstones
 from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.projects import identity
 from memory_fabric.text import encodable
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+Row = Mapping[str, Any]
 
-    from memory_fabric.models import Operation
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-
-    Row = Mapping[str, Any]
 
 MAX_BYTES = 256 << 20
 REMOVED = "removed from the page (kept where memory has them)"
@@ -46,7 +39,7 @@ KEYS = ("record", "entities", "observations", "relations")
 OBSERVATION = "o"
 
 
-class Restoring(Value):
+class Restoring(NamedTuple):
     """The content of a page: records to put with their sessions, rows of the graph, and counts.
 
     `is_own` is True if unchanged memories keep their trust; `had_trust` counts those that lose the
@@ -143,7 +136,8 @@ class _Comparison:
         self._own, self._mine = signed or mine, mine
         self._database: Database | None = memory.database(store, create=False)
         self._left = Left()
-        self._items = {item.id: item for item in found.items if item.id}
+        # The first of an id: a person who adds an item may copy one with its comment.
+        self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, tuple[Record, tuple[str, ...]]] = {}
         self._texts: dict[str, str] = {}
         self._doubted: set[str] = set()
@@ -291,8 +285,14 @@ class _Comparison:
     def _added(self) -> int:
         """Add the items that a person wrote into the page; return how many are new."""
         count = 0
+        given = [row["record"] for row in self._found.data if isinstance(row.get("record"), dict)]
+        stated = {str(one.get("id")) for one in given}
         for item in self._found.items:
-            if item.id or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
+            is_old = bool(item.id) and self._items[item.id].what == item.what
+            if item.id and item.id not in stated:
+                # Torn data may have described it.
+                is_old = self._found.torn > 0 or self._live(item.id) is not None
+            if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
             record = self._new(item)
             if self._live(record.id) is not None:

@@ -1,26 +1,20 @@
 """Memory pages of a memory: one of the project, one of what holds for the user everywhere."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.importing import page
 from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at, text_with_reason
 from memory_fabric.store import records, signing
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+Row = dict[str, Any]
 
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-
-    Row = dict[str, Any]
 
 USER_PAGE = "user"
 # What a page leaves out: it is told by the command.
@@ -45,7 +39,7 @@ _READ = {
 }
 
 
-class Written(Value):
+class Written(NamedTuple):
     """A page: the name of its file without ending, and its numbers of records and rows.
 
     `parts` are its lines, in parts of some thousand; they are read from the database as they are

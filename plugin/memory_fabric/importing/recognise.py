@@ -1,9 +1,9 @@
 """Recognition of a source by its content, and the table of the readers."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Callable
+from typing import NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.importing import (
@@ -14,22 +14,23 @@ from memory_fabric.importing import (
     instructions,
     mem0,
 )
+from memory_fabric.importing.items import Here, Reading
 from memory_fabric.store import files
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Read = Callable[[str, Here], Reading]
 
-    from memory_fabric.importing.items import Here, Reading
-
-    Read = Callable[[str, Here], Reading]
 
 HEAD_BYTES = 64 << 10
+# One of these is in each graph file, and in a journal (decisions.jsonl, operations.jsonl).
+GRAPH_SIGNS = (
+    *(f'"{name}"'.encode() for name in ("entityType", "relationType", "entities", "relations")),
+    b'"what"',
+    b'"provenance"',
+)
 MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
 
 
-class Source(Value):
+class Source(NamedTuple):
     """A kind of source: its key in evidence, its name for people, and its reader."""
 
     key: str
@@ -95,6 +96,18 @@ def _file(path: str) -> tuple[Source | None, str]:
     return (MEM0 if _is_mem0(path, text) else None), path
 
 
+def expect_graph(path: str, called: str) -> None:
+    """Raise BadInput for a file that does not look like a graph file of the reference server."""
+    with files.open_regular(path) as stream:
+        head = stream.read(HEAD_BYTES)
+    told, remedy = "is no known form of memories", "docs/import.md lists the forms."
+    if b"\0" in head:
+        told, remedy = "is no text in UTF-8", "Export it as text; docs/import.md lists the forms."
+    elif not head.strip() or any(sign in head for sign in GRAPH_SIGNS):
+        return
+    raise BadInput("PATH", f"{called} {told}.", remedy=f"{remedy} Nothing was imported.")
+
+
 def _page(path: str, text: str) -> Source:
     name = os.path.basename(path)
     if auto_memory.is_topic(text):
@@ -121,7 +134,7 @@ def _is_mem0(path: str, head: str) -> bool:
         return False
     try:
         return mem0.memories(json.loads(head)) is not None
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     # Longer than its beginning, or torn: decided by the first names in it.
     start = bare[:4096]

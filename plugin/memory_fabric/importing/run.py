@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.config import Settings
@@ -18,18 +19,17 @@ from memory_fabric.learning.plan import make as past_sessions
 from memory_fabric.learning.runs import Run
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.values import Progress
+    from memory_fabric.models import Progress
 
 FILE = "import.json"
 NO_FOLDER = "of projects without a known folder on this machine"
 SEVERAL = "of projects whose name several folders have"
 
 
-class Part(Value):
+class Part(NamedTuple):
     """The statements for one project: the folder that it is opened by, its name."""
 
     folder: str
@@ -37,7 +37,7 @@ class Part(Value):
     choice: Choice
 
 
-class Plan(Value):
+class Plan(NamedTuple):
     """The statements of a source by project, and all that is left out.
 
     `names` are those by which the source names this project, where it states no folder.

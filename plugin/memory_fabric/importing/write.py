@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from memory_fabric import ids
 from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.importing.choose import Choice, provenance, store_of
+from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.store import records, write
 from memory_fabric.store.bulk_load import create_operations
-from memory_fabric.values import Value
+from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memory_fabric.models import Operation, Provenance, Record
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.values import Progress
+    from memory_fabric.models import Progress
 
 # Other processes wait for one transaction at most: some 0.2 s.
 BATCH = 400
 
 
-class Stored(Value):
+class Stored(NamedTuple):
     """The numbers of stored records and of relations between entities, and the batch."""
 
     records: int = 0

@@ -4,10 +4,10 @@ Pure. Other programs do not speak for the user: their records have the trust of 
 confidence that the sender states.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.capture.statement import statement
@@ -22,19 +22,12 @@ from memory_fabric.models import (
     Record,
     record_type,
 )
-from memory_fabric.notes.grammar import parse
+from memory_fabric.notes.grammar import Note, parse
 from memory_fabric.notes.replaced import alternatives
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.session.compaction_summary import summary_text
+from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from memory_fabric.notes.grammar import Note
-    from memory_fabric.store.queues.ingest_queue import Claimed
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
@@ -46,7 +39,7 @@ LEAST_WORDS = 3
 MAX_LOOKED_AT = 2000
 
 
-class Turn(Value):
+class Turn(NamedTuple):
     """A message of the text, or a part of a long one, with its id."""
 
     id: str

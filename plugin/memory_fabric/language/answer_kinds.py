@@ -6,13 +6,11 @@ long do we keep the rows?" is not answered by what the rows are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from memory_fabric.language import time_hints
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.text import name_key, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PERSON, NUMBER, TIME = "person", "number", "time"
 # A longer prompt asks for more than one thing.

@@ -6,15 +6,13 @@ memory covers.
 
 from __future__ import annotations
 
-from memory_fabric.cache import Memo
+from functools import lru_cache
+from typing import NamedTuple
+
 from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
+from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.models import Query
 
 # Common words of prompts to a coding assistant: they describe the action, hardly the topic.
 WEAK = frozenset(
@@ -64,7 +62,7 @@ MAX_NAME_WORDS = 4
 MAX_NAMED_WORDS = 400
 
 
-class Concept(Value):
+class Concept(NamedTuple):
     """One content word of a question: `spellings` to search for, `stems` that count as a match."""
 
     text: str
@@ -73,13 +71,9 @@ class Concept(Value):
     strength: float = 1.0
 
 
+@lru_cache(8)  # every stage of one recall needs those of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
     """Return the concepts of a query: its terms, then the words of the agents it names."""
-    found: tuple[Concept, ...] = _OF_QUERY[query]
-    return found
-
-
-def _concepts(query: Query) -> tuple[Concept, ...]:
     named = {hint.lower() for hint in query.entity_hints}
     found: dict[str, Concept] = {}
     meant = dict(query.meant)
@@ -97,22 +91,14 @@ def _concepts(query: Query) -> tuple[Concept, ...]:
     return tuple(found.values())
 
 
-# Cached, since every stage of one recall needs those of the same query.
-_OF_QUERY = Memo(_concepts, 8)
-
-
 def stems_of(text: str) -> set[str]:
     """Return the stems of all words of a text, with the parts of CamelCase words and CJK pairs."""
     return {stem(word) for word in index_words(text)}
 
 
+@lru_cache(8)  # retrieval, relevance and the floor need those of the same prompt
 def name_keys(text: str) -> frozenset[str]:
     """Return the keys of all possible names in the text: runs of one to four words."""
-    keys: frozenset[str] = _KEYS_OF_TEXT[text]
-    return keys
-
-
-def _name_keys(text: str) -> frozenset[str]:
     found = words(text)[:MAX_NAMED_WORDS]
     keys = set(found)
     for count in range(2, MAX_NAME_WORDS + 1):
@@ -122,10 +108,6 @@ def _name_keys(text: str) -> frozenset[str]:
         if known:
             keys.add(name_key(known))
     return frozenset(keys)
-
-
-# Cached, since retrieval, relevance and the floor need those of the same prompt.
-_KEYS_OF_TEXT = Memo(_name_keys, 8)
 
 
 def _known(term: str) -> str:

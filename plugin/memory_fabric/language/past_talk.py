@@ -2,20 +2,17 @@
 
 A prompt that only names a past time ("the deployment of yesterday fails") asks for nothing that was
 said. Phrases of languages with spaces are matched as whole words, others as parts of the text.
+Code spans, files and names such as `prior-chat` ask for nothing.
 """
 
 from __future__ import annotations
 
-from memory_fabric.text import cjk_pairs, words
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from memory_fabric.text import cjk_pairs, words
 
 # A longer prompt states its request at its ends.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
-# The longest phrase.
-MAX_WORDS = 5
 
 _SAID = "say discuss decide agree talk settle conclude plan do try".split()
 _TALK = "session sessions conversation conversations chat chats discussion discussions".split()
@@ -97,7 +94,7 @@ _WITHOUT_SPACES = (
 def _by_first_word(phrases: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for phrase in phrases:
-        found.setdefault(phrase.partition(" ")[0], []).append(f"{phrase} ")
+        found.setdefault(phrase.partition(" ")[0], []).append(phrase)
     return found
 
 
@@ -125,14 +122,32 @@ def asked_by(text: str) -> frozenset[str]:
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
     said: set[str] = set()
+    if text.count("`") % 2 == 0:
+        text = " ".join(text.split("`")[::2])
     if not text.isascii():
         for phrase in _WITHOUT_SPACES:
             if phrase in text:
                 said.update((*phrase.split(), *cjk_pairs(phrase)))
-    found = words(text)
-    for at, word in enumerate(found):
-        phrases = _PHRASES.get(word)
-        if phrases:
-            here = " ".join((*found[at : at + MAX_WORDS], ""))
-            said.update(w for phrase in phrases if here.startswith(phrase) for w in phrase.split())
+    if _PHRASES.keys().isdisjoint(words(text)):
+        return frozenset(said)
+    found = [
+        (word, number)
+        for number, token in enumerate(text.split())
+        if not _is_file(token)
+        for word in words(token)
+    ]
+    for at, (word, number) in enumerate(found):
+        for phrase in _PHRASES.get(word, ()):
+            parts = phrase.split()
+            here = found[at : at + len(parts)]
+            # A name of one piece is no phrase, whatever words it is made of.
+            spoken = len(parts) == 1 or here[-1][1] > number
+            if spoken and [word for word, _ in here] == parts:
+                said.update(parts)
     return frozenset(said)
+
+
+def _is_file(token: str) -> bool:
+    """Return True for a mention or the name of a file: `@notes`, `chat.md`."""
+    stem, _, ending = token.rstrip(".,;:!?)\"'”").rpartition(".")
+    return token.startswith("@") or (stem[-1:].isalnum() and ending.isalnum() and len(ending) < 6)

@@ -8,10 +8,10 @@ an exact word always ranks higher. Only explicit queries use this table, not pro
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from memory_fabric.text import stem
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.language.concepts import Concept
 

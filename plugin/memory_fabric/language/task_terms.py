@@ -6,11 +6,9 @@ subject is in between, in lists and paragraphs; the task's short description nam
 
 from __future__ import annotations
 
-from memory_fabric.text import STOPWORDS, one_line, without_injected
+from collections.abc import Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from memory_fabric.text import STOPWORDS, one_line, without_injected
 
 # Openings of sentences about the agent or its folder, which never name the subject.
 PERSONAS = (

@@ -1,21 +1,13 @@
 """The age of a time stamp, and a cheap test if a text may name a time: needed by every recall.
 
-`times`, which understands time spans and needs patterns, is imported only if `may_name_time`. The
-compiled half of `datetime` suffices, at a fifth of its start-up time.
+`times`, which understands time spans and needs patterns, is imported only if `may_name_time`.
 """
 
 from __future__ import annotations
 
-from memory_fabric.text import words
+from datetime import UTC, datetime
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime, timezone
-else:
-    try:
-        from _datetime import datetime, timezone
-    except ImportError:  # another Python than CPython
-        from datetime import datetime, timezone
+from memory_fabric.text import words
 
 MONTHS = (
     "january february march april may june july august september october november december".split()
@@ -48,8 +40,7 @@ def parsed(stamp: str) -> datetime | None:
         moment = datetime.fromisoformat(stamp)
     except ValueError:
         return None
-    utc = timezone.utc  # noqa: UP017 - the compiled half knows no other name for it
-    return moment.replace(tzinfo=utc) if moment.tzinfo is None else moment.astimezone(utc)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def days_between(stamp: str, now: str) -> float | None:

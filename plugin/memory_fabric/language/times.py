@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, timedelta
+
 from memory_fabric.errors import BadInput
 from memory_fabric.language.time_hints import CUES, MONTHS, WEEKDAYS, letters_of, parsed
 from memory_fabric.patterns import pattern
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from datetime import datetime, timedelta, timezone
-
-    Range = tuple[str, str]
-
-else:
-    try:  # the compiled half, at a fifth of the start-up time
-        from _datetime import datetime, timedelta, timezone
-    except ImportError:  # another Python than CPython
-        from datetime import datetime, timedelta, timezone
+Range = tuple[str, str]
 
 _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 # "may" and "march" are also a modal and a verb: as bare words they need a capital.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
-_UTC = timezone.utc  # noqa: UP017 - the compiled half knows no other name for it
 DATE_CHARS = len("2026-01-15")
 
 
@@ -160,7 +151,7 @@ def _last(which: str, unit: str, today: datetime) -> Range:
         saturday = today - timedelta(days=(today.weekday() - 5) % 7)
         return _span(saturday, 2)
     if unit == "year":
-        first = datetime(today.year - (0 if this else 1), 1, 1, tzinfo=_UTC)
+        first = datetime(today.year - (0 if this else 1), 1, 1, tzinfo=UTC)
         return _iso(first), _iso(first.replace(year=first.year + 1))
     first = today.replace(day=1)
     first = first if this else (first - timedelta(days=1)).replace(day=1)
@@ -194,7 +185,7 @@ def _years(lowered: str) -> list[Range]:
 
 def _month(year: int, month: int) -> Range | None:
     try:
-        first = datetime(year, month, 1, tzinfo=_UTC)
+        first = datetime(year, month, 1, tzinfo=UTC)
         following = (first + timedelta(days=32)).replace(day=1)
     except (ValueError, OverflowError):
         return None
@@ -203,7 +194,7 @@ def _month(year: int, month: int) -> Range | None:
 
 def _day(year: int, month: int, day: int) -> Range | None:
     try:
-        return _span(datetime(year, month, day, tzinfo=_UTC), 1)
+        return _span(datetime(year, month, day, tzinfo=UTC), 1)
     except (ValueError, OverflowError):
         return None
 

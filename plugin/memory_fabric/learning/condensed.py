@@ -3,10 +3,9 @@
 What was asked is in the user's words, cut; of each answer the sentence that tells its outcome.
 """
 
-from __future__ import annotations
-
+import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.redaction.prefilter import without_secrets
@@ -14,13 +13,12 @@ from memory_fabric.session.session_summary import outcome_in
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
-from memory_fabric.values import Value
 
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_FILES, MAX_PROMPTS = 280, 6, 40
 
 
-class Condensed(Value):
+class Condensed(NamedTuple):
     """Sessions as lines, newest first, and what they cost: tokens of these and of all.
 
     `before` is the time from which on the next call goes on with older ones; '' after the last.
@@ -122,9 +120,7 @@ def _made(database: Database, session: str, clean: Callable[[str], str]) -> list
 
 
 def _files(evidence: Any, clean: Callable[[str], str]) -> list[str]:
-    from memory_fabric import jsontext
-
-    value = jsontext.loads(evidence) if isinstance(evidence, str) else {}
+    value = json.loads(evidence) if isinstance(evidence, str) else {}
     files = value.get("files") if isinstance(value, dict) else None
     return [clean(str(file)) for file in files] if isinstance(files, list) else []
 

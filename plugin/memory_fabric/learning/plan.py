@@ -3,11 +3,9 @@
 Nothing is written; a project that memory does not know yet is not registered.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.clients import transcripts
@@ -20,7 +18,6 @@ from memory_fabric.store import files, switches
 from memory_fabric.store.conversations import sessions as sessions_stored
 from memory_fabric.store.database import open_to_look
 from memory_fabric.store.projects import identity
-from memory_fabric.values import Value
 
 # States of a session.
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
@@ -36,7 +33,7 @@ MAX_LINE_BYTES = 2 << 20
 SOON_DAYS = 7
 
 
-class Place(Value):
+class Place(NamedTuple):
     """The project of a folder: its id ('' if memory does not know it), root and name.
 
     `gone` means that the folder was deleted and that its project is unknown, or only that of a
@@ -54,7 +51,7 @@ class Place(Value):
         return self.id or self.root
 
 
-class Session(Value):
+class Session(NamedTuple):
     """A session, its project, its state, and the offset up to which memory has read it."""
 
     transcript: Transcript
@@ -68,7 +65,7 @@ class Session(Value):
         return max(0, self.transcript.size - self.offset)
 
 
-class Group(Value):
+class Group(NamedTuple):
     """The sessions of one project, in the order of time."""
 
     place: Place

@@ -4,30 +4,41 @@ Each session goes the way of a live one (`session.follow_transcript`), in small 
 is durable: a run that was killed goes on where it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
+from memory_fabric.capture.confidence import CANDIDATE
+from memory_fabric.capture.prompts.detector import heard, said_again
+from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import NotFound
 from memory_fabric.learning import runs
-from memory_fabric.learning.again import keep_said_again
 from memory_fabric.learning.plan import Session
 from memory_fabric.learning.runs import Run
-from memory_fabric.models import Provenance
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
+from memory_fabric.notes.quotation import around
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session.follow_transcript import follow, launched, read_to
 from memory_fabric.session.session_record import conclude
+from memory_fabric.session.turn_notes import (
+    HEARD_TYPES,
+    MAX_BEFORE_CHARS,
+    earlier_prompts,
+    noted_before,
+)
+from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.domains.scoped_memory import within, without
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
-from memory_fabric.values import Value
+from memory_fabric.text import cut, one_line
+
+# Candidates expire after so many days anyway, and of long histories the newest prompts say enough.
+MAX_PROMPTS, MAX_MADE = 5000, 40
 
 # One step: what others wait for at most is its longest transaction.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
@@ -35,7 +46,7 @@ MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 MAX_OPEN = 8
 
 
-class Done(Value):
+class Done(NamedTuple):
     """The counts of what a run made in one project."""
 
     name: str
@@ -47,7 +58,7 @@ class Done(Value):
     bad_lines: int = 0
 
 
-class Result(Value):
+class Result(NamedTuple):
     """The run, what it made by project, and what failed."""
 
     run: Run
@@ -256,3 +267,55 @@ def _begin(memory: Memory, batch: str) -> None:
     if not found:
         by = Provenance("cli", trust="user")
         memory.write_now("learn", {"batch": batch}, by, store="project")
+
+
+def keep_said_again(memory: Memory) -> list[Record]:
+    """Store as candidates the sentences that the user typed in several sessions of a project, as
+    far as this view of its memory shows them.
+
+    They have no trust of the user's: in transcripts other texts pass as typed, so a person keeps
+    them, not the assistant's reference to them. Returns the new ones.
+    """
+    rows = memory.session_database().rows(
+        "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
+        "ORDER BY created_at DESC, id DESC LIMIT ?",
+        (MAX_PROMPTS,),
+    )
+    off = switches.notes_off_times(*memory.switched_by)
+    made: list[Record] = []
+    sentences: list[str] = []
+    for id_, session, text, at, domain in rows:
+        was_off = any(since <= at < until for since, until in off)
+        found = heard(text) if may_hear(text) and not was_off else None
+        if found is None or said_again(found.sentence, sentences):
+            continue
+        times = said_again(found.sentence, earlier_prompts(memory, session, found.sentence))
+        if not times or noted_before(memory, found.sentence):
+            continue
+        sentences.append(found.sentence)
+        evidence = {
+            PROMPT: around(found.sentence, text) or one_line(text),
+            BEFORE: cut(one_line(_said_before(memory, session, id_)), MAX_BEFORE_CHARS),
+            AGAIN: times,
+        }
+        record = Record(
+            type=HEARD_TYPES[found.kind],
+            what=found.sentence,
+            confidence=CANDIDATE,
+            evidence={key: value for key, value in evidence.items() if value},
+        )
+        by = Provenance("prompt", trust="assistant", session=session, domain=domain)
+        stored = memory.remember(record, by, at=at)
+        made += [stored] if stored is not None else []
+        if len(made) == MAX_MADE:
+            break
+    return made
+
+
+def _said_before(memory: Memory, session: str, id_: int) -> str:
+    row = memory.session_database().row(
+        "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
+        "ORDER BY id DESC LIMIT 1",
+        (session, id_),
+    )
+    return str(row[0])[-MAX_BEFORE_CHARS:] if row else ""

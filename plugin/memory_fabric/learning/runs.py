@@ -4,23 +4,20 @@ The file also has the new places of folders that were moved, which a person stat
 file of the same form.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.store import files
-from memory_fabric.values import Value
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
 
 
-class Run(Value):
+class Run(NamedTuple):
     """A run: its name as a batch, its start (ISO 8601), a folder of each project by project id.
 
     `finished` are the projects in which it has done all. `state` is "open" until all was read, then

@@ -1,8 +1,7 @@
 """Take a run of `learn` back in all projects: its records, turns and sessions."""
 
-from __future__ import annotations
-
 import os
+from typing import NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import NotFound
@@ -14,10 +13,9 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects, identity
-from memory_fabric.values import Value
 
 
-class Taken(Value):
+class Taken(NamedTuple):
     """The numbers of changes taken back in one project, and of those that stay."""
 
     name: str

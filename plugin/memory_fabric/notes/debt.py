@@ -1,21 +1,20 @@
-"""Review debt: what was heard and nobody noted, shown to the next sessions' assistant."""
+"""Review debt: what was heard and nobody noted, for the next sessions' assistant; contradictions
+of the user's records, for the user; and what other sessions' notes closed, for both.
+"""
 
 from __future__ import annotations
 
-from memory_fabric.ids import short_id
-from memory_fabric.models import AGAIN, CONTRADICTS
-from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
-from memory_fabric.text import cut, neutralised, one_line
-from memory_fabric.values import Value
+import time
+from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
+from memory_fabric.ids import short_id, timestamp
+from memory_fabric.models import AGAIN, CONTRADICTS, PASTED, Record, contradicted, shown
+from memory_fabric.store.conversations.sessions import CLOSED, closed_elsewhere
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
 
 # The most candidates of one session, and how often each is shown.
 MAX_SHOWN, MAX_TIMES = 3, 2
-MAX_LINE_CHARS = 120
 # The starts of a session at which they are shown.
 SOURCES = ("startup", "clear")
 # The prefix of the ledger's names for candidates that were shown.
@@ -23,7 +22,8 @@ ID = "debt:"
 HEADING = "Heard, not noted (note with From: [id] if it holds, or Dropped: id):"
 _WAITING = (
     f"status = 'candidate' AND {CURRENT} AND scope <> 'local' "
-    "AND source = 'prompt' AND (SELECT count(*) FROM injections AS i "
+    f"AND source = 'prompt' AND json_extract(body, '$.evidence.{PASTED}') IS NULL "
+    "AND (SELECT count(*) FROM injections AS i "
     f"WHERE i.memory = '{ID}' || records.id) < ?"
 )
 MAX_READ = 60
@@ -36,34 +36,57 @@ _CONTRADICTORY = (
 )
 
 
-class Debt(Value):
-    """Candidates to note or drop, and records of which each contradicts older ones."""
+class Debt(NamedTuple):
+    """Candidates to note or drop, and records of which each contradicts older ones: those of the
+    assistant, and those (`asked`) of which the user decides.
+
+    `closed` are records that other sessions' notes closed, with what replaced them and the time.
+    """
 
     candidates: tuple[Record, ...] = ()
     contradictory: tuple[tuple[Record, Record], ...] = ()
+    asked: tuple[tuple[Record, Record], ...] = ()
+    closed: tuple[tuple[Record, Record | None, str], ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ledger's names for what is shown."""
-        shown = (*self.candidates, *(new for new, _ in self.contradictory))
-        return tuple(ID + record.id for record in shown)
+        pairs = (*self.contradictory, *self.asked)
+        shown = (*self.candidates, *(new for new, _ in pairs))
+        closed = (CLOSED + old.id for old, *_ in self.closed)
+        return (*(ID + record.id for record in shown), *closed)
+
+    @property
+    def closed_lines(self) -> list[str]:
+        """One line for each record that was closed."""
+        return [
+            f"{'Replaced' if new else 'Dropped'} {when}: {_quoted(old)}"
+            + (f" → {_quoted(new)}" if new else "")
+            + f"; `keep {short_id(old.id)}` takes it back"
+            for old, new, when in self.closed
+        ]
 
 
-def of_session(memory: Memory) -> Debt:
+def of_session(memory: Memory, session: str) -> Debt:
     """Return what to show: candidates said again in other sessions first, then the newest.
 
     Contradictory records come before candidates; at most three of both together.
     """
-    pairs = _contradictory(memory)[:MAX_SHOWN]
+    pairs = _contradictory(memory)
+    asked = [pair for pair in pairs if any(one.pinned or one.trust == "user" for one in pair)]
+    pairs = [pair for pair in pairs if pair not in asked][:MAX_SHOWN]
     found = memory.find_records(_WAITING, (MAX_TIMES,), MAX_READ)
     found.sort(key=lambda record: record.created_at, reverse=True)
     found.sort(key=lambda record: int(record.evidence.get(AGAIN, 0)), reverse=True)
-    return Debt(tuple(found[: MAX_SHOWN - len(pairs)]), tuple(pairs))
+    candidates = found[: MAX_SHOWN - len(pairs)]
+    closed = _closed(memory, session)
+    return Debt(tuple(candidates), tuple(pairs), tuple(asked[:MAX_SHOWN]), tuple(closed))
 
 
 def text(debt: Debt) -> str:
     """Return the lines of the block; '' if nothing waits."""
-    lines = [
+    lines = [f"{one}." for one in debt.closed_lines]
+    lines += [
         f"{_quoted(new)} contradicts {_quoted(old)}: Dropped: the id of the one that does not hold."
         for new, old in debt.contradictory
     ]
@@ -72,22 +95,27 @@ def text(debt: Debt) -> str:
     return "\n".join(lines)
 
 
+def _closed(memory: Memory, session: str) -> list[tuple[Record, Record | None, str]]:
+    """Return the records that other sessions' notes closed and nobody opened since."""
+    found = []
+    today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
+    for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_SHOWN]:
+        for old in memory.find_records("id = ? AND valid_to <> ''", (id_,), 1):
+            new = memory.find_records("id = ?", (old.superseded_by,), 1)
+            when = {today: "today", yesterday: "yesterday"}.get(at[:10], f"on {at[:10]}")
+            found.append((old, new[0] if new else None, when))
+    return found
+
+
 def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
     pairs = []
     for new in memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ):
-        older = [str(id_) for id_ in new.evidence[CONTRADICTS]]
-        marks = ", ".join("?" * len(older))
-        pairs += [
-            (new, old)
-            for old in memory.find_records(
-                f"id IN ({marks}) AND {ACTIVE_CURRENT}",
-                tuple(older),
-                1,
-            )
-        ]
+        older = contradicted(new)
+        where = f"id IN ({', '.join('?' * len(older))}) AND {ACTIVE_CURRENT}"
+        pairs += [(new, old) for old in memory.find_records(where, older, 1)]
     return pairs
 
 
 def _quoted(record: Record) -> str:
-    what = cut(neutralised(one_line(record.what)), MAX_LINE_CHARS)
-    return f"[{short_id(record.id)}] “{what}”"
+    what = shown(record)
+    return f"[{short_id(record.id)}] {what if what.startswith('“') else f'“{what}”'}"

@@ -12,13 +12,11 @@ for fields, so that the time is linear in the text.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from memory_fabric.patterns import pattern
 from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
 # Without and with the quotation.
@@ -67,7 +65,6 @@ _CLOSINGS = {
     '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
     "『": "』", "'": "'’", "‘": "’'", "`": "`",
 }  # fmt: skip
-_SENTENCE_ENDS = ".!?…。！？．;；"
 _CANDIDATE = rf"\[\s?({_NOTE_ID})\s?\]"
 _ID = rf"\[?\s?({_NOTE_ID})\s?\]?"
 # Signs and a remark in brackets, which may follow a quotation.
@@ -76,7 +73,7 @@ _FENCE = r"(?P<fence>`{3,200}(?=[^`]{0,200}\Z)|~{3,200})"
 _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 
-class Note(Value):
+class Note(NamedTuple):
     """One note, its markdown removed.
 
     `text` is the sentence without the fields, `instead_of` an id or words, `quotation` the words
@@ -94,7 +91,7 @@ class Note(Value):
     candidate: str = ""
 
 
-class Parsed(Value):
+class Parsed(NamedTuple):
     """Notes of a text, ids or words of `Dropped:`, and the number of lines that do not parse."""
 
     notes: tuple[Note, ...] = ()

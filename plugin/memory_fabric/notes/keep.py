@@ -2,90 +2,125 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
 from memory_fabric import deadline, ids
 from memory_fabric.capture.confidence import NOTE, USER_NOTE
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.statement import statement
-from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record, stated_at
+from memory_fabric.models import (
+    AGREED,
+    ALSO,
+    CONTRADICTS,
+    PASTED,
+    QUOTATION,
+    STAGED,
+    UNSAID,
+    WHEN,
+    Provenance,
+    Record,
+    stated_at,
+)
 from memory_fabric.notes import replaced
+from memory_fabric.notes.agreed import agreement
 from memory_fabric.notes.grammar import Note, parse
-from memory_fabric.notes.quotation import check, is_assent, says_everywhere
-from memory_fabric.notes.typed_text import typed_words
+from memory_fabric.notes.quotation import find, says_everywhere
 from memory_fabric.notes.waiting import is_closing_queued, is_queued
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.store.conversations import sessions
+from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.rules.effects import is_named
+from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from memory_fabric.store.conversations.prompts import Prompt
-    from memory_fabric.store.memory import Memory
-
-# The most notes of one turn.
-MAX_NOTES = 5
+# The most notes of one turn, which a pasted specification reaches; their time is limited as well.
+MAX_NOTES = 20
 # The share of common words from which a summary repeats a note.
 SAME_FROM = 0.8
 # Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
-# More keys of a record's evidence: when a rule applies, other words to find it by,
-# and that the user agreed to the assistant's proposal.
-WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
+ASKING = ("?", "？", "؟")
+# The key of a note's evidence: its kind.
+NOTED = "noted"
 
 
-class Said(Value):
-    """The prompts that the session's user typed: those that a note may quote, newest first, and
-    all, oldest first.
+class Said(NamedTuple):
+    """The prompts that the session's user typed, newest first, and what the assistant said `before`
+    the newest.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
-    `at` is the time at which the notes were written, if that was earlier than now; `times` are
-    those of the quotable prompts. `is_past` means that an old session is read: its notes have their
-    own time, and close nothing that was stated after it.
+    `at` is the time at which the notes were written, if that was earlier than now. `is_past` means
+    that an old session is read: its notes have their own time, and close nothing that was stated
+    after it.
     """
 
-    quotable: tuple[str, ...] = ()
-    all: tuple[str, ...] = ()
+    prompts: tuple[prompts.Prompt, ...] = ()
     checked: bool = True
     at: str = ""
-    times: tuple[str, ...] = ()
     is_past: bool = False
+    before: str = ""
 
     def precedes(self, old: Record) -> bool:
         """Return True if a record was stated after these notes."""
         return self.is_past and stated_at(old) > self.at
 
 
-class Earned(Value):
-    """The trust of a note by the user's words, with the quotation that earns it.
+class Earned(NamedTuple):
+    """The trust of a note by the user's words, these words, and the sentences `quoted` of them.
 
-    `agreed` means that the user only agreed to the assistant's proposal; `at` is the time of the
-    words. `candidate` is the one that the note names.
+    `agreed` is the assistant's proposal with the user's answer, where they only agreed to it; `at`
+    is the time of the words. `candidate` is the one that the note names. `is_staged` means that no
+    entry of the transcript has shown yet that a person typed the words.
     """
 
     trust: str = "assistant"
-    quotation: str = ""
-    agreed: bool = False
+    words: str = ""
+    quoted: str = ""
+    agreed: str = ""
     at: str = ""
     candidate: Record | None = None
+    is_staged: bool = False
+
+    def evidence(self, note: Note, said: Said) -> dict[str, Any]:
+        """Return the evidence of a note: kind, words, and its fields, with what nobody typed."""
+        # Of those without an entry only the quoted one, with which the record is raised.
+        known = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
+        typed = [p.text for p in known if p.origin != prompts.CHOSEN and said.checked]
+        unsaid = [one.text for one in bindings_of(note.when) if not is_named(one, typed)]
+        found = {
+            NOTED: note.kind,
+            QUOTATION: without_secrets(self.words),
+            WHEN: without_secrets(note.when),
+            UNSAID: unsaid,
+            ALSO: without_secrets(note.also),
+            AGREED: without_secrets(self.agreed),
+            STAGED: self.at if self.is_staged else "",
+        }
+        return {key: value for key, value in found.items() if value}
 
 
-class Kept(Value):
+class Kept(NamedTuple):
     """The result for one note or `Dropped:` line.
 
-    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it.
+    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
+    `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
+    that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
+    the user that it quotes.
     """
 
-    record: Record | None
+    record: Record | None = None
     is_new: bool = True
     replaced: tuple[Record, ...] = ()
     contradicted: tuple[Record, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    unsaid: str = ""
+    lost: str = ""
+    quoted: str = ""
 
 
 def keep(
@@ -102,9 +137,9 @@ def keep(
     The results are added to `into` one by one, so that it has them, too, if the time of the event
     is over before the last note: then DeadlinePassed is raised.
 
-    Identical lines count once. A note that holds only a secret, that repeats what is known or was
-    forgotten, or that does not parse, makes nothing. Raises StoreUnavailable if a note could not
-    even be queued.
+    Identical lines count once. A note that holds only a secret or was forgotten, and those beyond
+    the limit, are lost, and named. One that repeats what is known, or that does not parse, makes
+    nothing. Raises StoreUnavailable if a note could not even be queued.
     """
     notes: dict[tuple[str, str], Note] = {}
     dropped: dict[str, None] = {}
@@ -120,24 +155,23 @@ def keep(
         one = _keep(memory, note, said, by)
         if one is not None:
             kept.append(one)
-    quoted = [one.record for one in kept if one.record and one.record.evidence.get(QUOTATION)]
+    said_by_user = "\n".join(one.quoted for one in kept if one.record and one.is_new)
     for name in list(dropped)[:limit]:
         until.check("the next record to drop")
-        of_user = [record for record in quoted if record.trust == "user"]
-        kept += _drop(memory, name, of_user, said, by)
+        kept.append(_drop(memory, name, said_by_user, said, by))
+    left = [note.text for note in list(notes.values())[limit:]]
+    left += [f"Dropped: {name}" for name in list(dropped)[limit:]]
+    kept += [Kept(lost=without_secrets(without_full_stop(text))) for text in left]
     return kept
 
 
 def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
-    trust, quotation, agreed, at, candidate = earned(memory, note, said)
-    by = by._replace(trust=trust if by.trust == "user" else by.trust)
+    found = earned(memory, note, said)
+    candidate = found.candidate
+    by = by._replace(trust=found.trust if by.trust == "user" else by.trust)
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
-    everywhere = note.everywhere and by.trust == "user" and says_everywhere(quotation)
-    evidence: dict[str, Any] = {NOTED: note.kind}
-    evidence |= {QUOTATION: without_secrets(quotation)} if quotation else {}
-    evidence |= {WHEN: without_secrets(note.when)} if note.when else {}
-    evidence |= {ALSO: without_secrets(note.also)} if note.also else {}
-    evidence |= {AGREED: True} if agreed else {}
+    everywhere = note.everywhere and by.trust == "user" and says_everywhere(found.quoted)
+    evidence = found.evidence(note, said)
     record = statement(
         text,
         type=note.kind,
@@ -151,70 +185,72 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
         evidence=evidence,
-        valid_from=at,
+        valid_from=found.at,
     )
     named = replaced.named(memory, note.instead_of, text) if note.instead_of else []
-    targets = [old for old in named if not said.precedes(old)]
-    closing = [old for old in targets if _may_replace(by.trust, old)]
+    targets = [old for old in named if old.status == "active" and not said.precedes(old)]
+    now = said.at if said.is_past else ids.timestamp()
+    new = record._replace(trust=by.trust, session=by.session, created_at=now)
+    new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
+    reasons = [(old, replaced.refusal(memory, new, found.quoted, old)) for old in targets]
+    closing = [old for old, reason in reasons if not reason]
     against = [old for old in targets if old not in closing]
     if by.trust == "user":
-        for stated in replaced.said_again(memory, quotation, by, record):
+        for stated in replaced.said_again(memory, found.words, by, record):
             replaced.discard(memory, stated, by, bury=False)
             closing = [old for old in closing if old.id != stated.id]
     against += [old for old in contradicting(memory, record) if old not in named]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
-    if by.source == "compaction" and _was_noted(memory, record, note.quotation, by.session):
+    if by.source == "compaction" and _was_noted(memory, record, found.words, by.session):
         return None
     if is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
     if candidate is not None:
         replaced.discard(memory, candidate, by, bury=False)
     # Words that the user typed in this session count, whatever the assistant was told.
-    echo = (candidate is not None or not quotation) and _was_told(memory, record, by)
+    echo = (candidate is not None or not found.words) and _was_told(memory, record, by)
     ids_closed = [old.id for old in closing]
     past = said.at if said.is_past else ""
     stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past)
     if stored is None:
-        return None
-    return Kept(stored, is_new, tuple(closing), tuple(against))
+        return Kept(lost=text)
+    unsaid = note.quotation if said.checked and not (found.words or found.agreed) else ""
+    refused = [(replaced.line(old), reason) for old, reason in reasons if reason]
+    unknown = "" if named else replaced.id_in(note.instead_of)
+    if unknown and not replaced.with_id(memory, unknown):
+        refused.append((unknown, "no such memory"))
+    ends = (tuple(closing), tuple(against), tuple(refused))
+    return Kept(stored, is_new, *ends, without_secrets(unsaid), quoted=found.quoted)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:
     """Return the trust that a note earns by its quotation or its candidate."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
-    known = (memory.project.name,) if memory.project else ()
-    trust, quotation, agreed = _trust(note, said, candidate, known)
-    at = _said_at(note, said, known) if quotation else said.at
-    return Earned(trust, quotation, agreed, at, candidate)
-
-
-def _trust(
-    note: Note, said: Said, candidate: Record | None, known: Sequence[str]
-) -> tuple[str, str, bool]:
-    """Return the trust of a note, the quotation that earns it, and whether the user agreed.
-
-    `known` are names that need not be typed.
-    """
-    if not said.checked:
-        return "assistant", "", False
+    if not said.checked or (candidate is not None and candidate.trust != "user"):
+        # In a transcript other texts pass as typed.
+        return Earned(at=said.at, candidate=candidate)
+    typed, quotation = said.prompts, note.quotation
     if candidate is not None:
-        if candidate.trust != "user":
-            return "assistant", "", False  # from a transcript, in which other texts pass as typed
-        words = str(candidate.evidence.get("prompt") or candidate.what)
-        note = note._replace(quotation=candidate.what)
-        if not check(note, (words,), (*said.all, words), known):
-            return "user", candidate.what, False
-        return "assistant", "", False
-    if not note.quotation:
-        return "assistant", "", False
-    if not check(note, said.quotable, said.all, known):
-        return "user", note.quotation, False
-    agreed = note.kind == "decision" and any(
-        is_assent(prompt) and same_form(note.quotation) in same_form(prompt)
-        for prompt in said.quotable
+        quotation = candidate.what
+        text = str(candidate.evidence.get("prompt") or candidate.what)
+        typed = (prompts.Prompt(0, candidate.valid_from, text, prompts.TYPED),)
+    found = find(quotation, note.text, typed)
+    if found.prompt is None:
+        return Earned(at=said.at, candidate=candidate)
+    if not found.words:
+        chosen = found.prompt.origin == prompts.CHOSEN
+        is_last = typed[0] == found.prompt
+        agreed = f"chosen: “{found.answer}”" if chosen else ""
+        agreed = agreement(said.before, found.answer) if is_last and not chosen else agreed
+        return Earned(agreed=agreed, at=said.at, candidate=candidate)
+    is_staged = found.prompt.origin == prompts.STAGED
+    # Who only asks has settled nothing.
+    is_asked = all(one.rstrip("\"'”’»)] ")[-1:] in ASKING for one in found.quoted.splitlines())
+    trust = "assistant" if is_staged or is_asked else "user"
+    return Earned(
+        trust, found.words, found.quoted, "", found.prompt.at, candidate, is_staged and not is_asked
     )
-    return "assistant", "", agreed
 
 
 def without_full_stop(sentence: str) -> str:
@@ -227,18 +263,6 @@ def without_full_stop(sentence: str) -> str:
     if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS:
         return line
     return shorter
-
-
-def _said_at(note: Note, said: Said, known: Sequence[str]) -> str:
-    """Return the time of the prompt that is quoted: words from before a `forget` stay forgotten."""
-    for prompt, at in zip(said.quotable, said.times, strict=False):
-        if not check(note, (prompt,), said.all, known):
-            return at
-    return said.at
-
-
-def _may_replace(trust: str, old: Record) -> bool:
-    return trust == "user" or (old.trust != "user" and not old.pinned)
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
@@ -279,37 +303,27 @@ def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
     return f"record:{known[0].id}" in given
 
 
-def _drop(
-    memory: Memory, name: str, quoted: Sequence[Record], said: Said, by: Provenance
-) -> list[Kept]:
-    """Close the records that a `Dropped:` line names.
+def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept:
+    """Close the record that a `Dropped:` line names.
 
-    One with the user's trust is closed only beside a note on the same subject whose quotation was
-    checked.
+    One with the user's trust is closed only beside notes that quote (`quoted`) what the user said
+    on the same subject.
     """
-    kept = []
-    for old in replaced.named(memory, name, ""):
-        if said.precedes(old):
-            continue
-        if old.status == "candidate":
-            replaced.discard(memory, old, by)
-            continue
-        if not _may_replace("assistant", old) and not any(
-            replaced.share_subject(old, record) for record in quoted
-        ):
-            continue
-        if is_closing_queued(memory, old):
-            continue
-        now = by.at or ids.timestamp()
-        link = {"id": old.id, "by": "", "at": now, "was": OPEN}
-        memory.write("supersede", {"links": [link]}, by, store=replaced.kind_of(memory, old))
-        kept.append(Kept(None, replaced=(old,)))
-    return kept
-
-
-def said_in(prompts: Iterable[Prompt], quotable: int, *, checked: bool) -> Said:
-    """Return what the user said, from the session's prompts, newest first."""
-    typed = [(words, prompt.at) for prompt in prompts if (words := typed_words(prompt.text))]
-    texts = tuple(words for words, _ in typed)
-    times = tuple(at for _, at in typed[:quotable])
-    return Said(texts[:quotable], texts[::-1], checked, times=times)
+    named = [old for old in replaced.named(memory, name) if not said.precedes(old)]
+    if not named:
+        known = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
+        return Kept(is_new=False) if known else Kept(lost=f"Dropped: {without_secrets(name)}")
+    [old] = named
+    if old.status == "candidate" and PASTED not in old.evidence:
+        replaced.discard(memory, old, by)
+        return Kept(replaced=(old,))
+    now = by.at or ids.timestamp()
+    new = old._replace(trust="user" if quoted else by.trust, created_at=now, valid_from="")
+    reason = replaced.refusal(memory, new, quoted, old)
+    if reason:
+        return Kept(refused=((replaced.line(old), reason),))
+    if is_closing_queued(memory, old):
+        return Kept(is_new=False)
+    link = {"id": old.id, "by": "", "at": now, "was": OPEN}
+    memory.write("supersede", {"links": [link]}, by, store=replaced.kind_of(memory, old))
+    return Kept(replaced=(old,))

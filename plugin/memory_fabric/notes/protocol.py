@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from memory_fabric.config import SDK
+from collections.abc import Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.config import Settings
+from memory_fabric.config import SDK, Settings
 
 MAX_CHARS = 660
 # The same bytes in every session, so that the client's prompt cache holds them.

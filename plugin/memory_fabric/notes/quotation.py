@@ -1,363 +1,379 @@
-"""The user's words behind a note: is the quotation of `From:` theirs, and does it say the note?
+"""The user's words behind a note: found in what they typed, and widened to all that turns them.
 
-Only prompts count, never the transcript, without the parts that were marked as not typed. Short
-pastes cannot be told from typing. This stops carelessness and most injected text, not a forger who
-finds a fitting quotation.
+Nothing here decides if the words say the note's sentence. They are kept and shown before it, with
+the paragraph in which they stand, so that a reader sees what was said. Only prompts are searched,
+never the transcript, without the parts that were marked as not typed.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from memory_fabric.notes import word_tables
-from memory_fabric.notes.typed_names import MAX_PROMPTS, STRIPPED, untyped_name
+from memory_fabric.language import negations
 from memory_fabric.notes.typed_text import is_spaceless, plain, tokens_of, typed_words
 from memory_fabric.patterns import pattern
-from memory_fabric.text import STOPWORDS, stem
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memory_fabric.notes.grammar import Note
+from memory_fabric.store.conversations.prompts import Prompt
+from memory_fabric.text import STOPWORDS, one_line
 
 # A quotation has so many words, or twice as many letters in scripts without spaces.
 MIN_WORDS = 4
 # Shorter parts around an ellipsis could be found in any text.
-MIN_PART_WORDS = 2
-MAX_PARTS = 4
-# A denial counts if it is at most so many words before the quotation, or left out in so few.
-DENIED_WITHIN, LEFT_OUT_WITHIN = 3, 8
-# Words that begin with so many equal letters are the same in another form or language.
+MIN_PART_WORDS, MAX_PARTS = 2, 4
+# The newest prompts of the session that are searched, in characters.
+MAX_TYPED_CHARS = 256 << 10
+# A prompt up to this length is kept whole; of a longer one the paragraph, up to this length.
+MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
+# The sentences before and behind a paragraph: whole ones of so many characters, at least one.
+BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
+# A longer sentence is not kept, since it would have to be cut.
+MAX_SENTENCE_CHARS = 1000
+# Words that stand in more places are not kept: what turns them may stand beside any.
+MAX_PLACES = 32
 SAME_BEGINNING = 5
-# One content word of the sentence in so many must be the user's.
-MIN_SHARE, MIN_SHARE_OF_ONE = 5, 3
-MAX_ASSENT_WORDS = 10
-MAX_PLACES = 20
-
 # Also between quotations: `"use pnpm" and "never npm"`.
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
-# Ends of sentences; "no," answers what was said before, and denies nothing behind it.
-_SENTENCE_END = r"[.!?](?=\s|\Z)|[。！？;；\n]|\b(?:no|nope|nah|nein|non|não|нет)\s?[,:–—-]"
-_CLAUSE_END = (
-    r"[,;:!?()—–。，；：！？、…\n]|\.(?=\s|\Z)|\s-\s|\b(?:but|aber|sondern|pero|mais|mas)\b"
+_SENTENCE_END = r"[.!?…]{1,20}[\"'”’»)\]*_`]{0,9}(?=\s|\Z)|[。！？]{1,20}[」』”）]{0,9}"
+# Also signs and pictures as bullets, and quoted lines.
+_ITEM = (
+    r"\s*(?:(?:[-*+]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)\]])\s+\S|\d{1,2}[、．]"
+    r"|[>•‣–—·・\u2190-\u2bff\U0001f300-\U0001faff])"
 )
-_SCRIPTS = (
-    ("greek", "\u0370", "\u03ff"), ("cyrillic", "\u0400", "\u052f"), ("hebrew", "\u0590", "\u05ff"),
-    ("arabic", "\u0600", "\u06ff"), ("indic", "\u0900", "\u0dff"), ("thai", "\u0e00", "\u0eff"),
-    ("kana", "\u3040", "\u30ff"), ("han", "\u3400", "\u9fff"), ("hangul", "\uac00", "\ud7af"),
-)  # fmt: skip
-_CYRILLIC = dict(zip("абвгдеёзийклмнопрстуфхцыэ", "abvgdeezijklmnoprstufhcye", strict=True))
+_FENCES = ("```", "~~~")
+_HEADING = r"\s{0,3}#{1,6}\s|\s*(\*\*|__)[^*_]{1,80}\1:?\s*\Z|\s*(?-i:[A-Z][A-Z '’&-]{2,60})\Z"
+# Words for every project, as expressions; a denial before them is looked for apart.
+_EVERYWHERE = (
+    r"\b(?:always|everywhere|every ?time|whenever|generally|in general|globally|"
+    r"in (?:all|any|every)(?: of)?(?: my| our| the)? (?:project|repo|session|chat|"
+    r"conversation)\w*|(?:all|any|every) (?:of )?(?:my )?(?:project|repo|session)\w*|across "
+    r"(?:all |my |every )?\w{0,12} ?(?:project|repo)\w*|wherever i|"
+    r"immer|überall|jedes mal|jedesmal|generell|grundsätzlich|in allen (?:meinen )?projekten|"
+    r"in jedem projekt|stets|"
+    r"siempre|en todas? partes|cada vez|en general|en todos (?:mis |los )?(?:\w+ )?proyectos|"
+    r"en cada proyecto|"
+    r"toujours|partout|à chaque fois|chaque fois|en général|dans tous (?:mes|les) (?:\w+ )?projets|"
+    r"dans chaque projet|"
+    r"sempre|em todo lugar|toda vez|em geral|em todos (?:os )?(?:meus )?projetos|em cada projeto|"
+    r"всегда|везде|каждый раз|во всех (?:моих )?проектах)\b|"
+    r"总是|始终|一直|永远|每次|所有项目|所有的项目|每个项目|到处|"
+    r"いつも|常に|毎回|どこでも|すべてのプロジェクト|全プロジェクト|全てのプロジェクト|"
+    r"항상|언제나|매번|어디서나|모든 프로젝트"
+)
+EMPTY_REASON = "no words of the user"
+NOT_TYPED = "the words were not typed in this session"
+TOO_FEW = "the words are too few"
+ONLY_ANSWERS = "the words only answer"
+TOO_LONG = "the words stand in too long a sentence"
+TOO_MANY = "the words stand in too many places"
 
 
-class _Said(Value):
-    """The tokens of a prompt, and the numbers of those with which a sentence begins.
+class Found(NamedTuple):
+    """The user's words around a quotation, widened, and their prompt; or why there are none.
 
-    `asked` are the numbers behind sentences with a question mark.
+    `quoted` are the sentences in which the quotation stands, without those around them.
+    An `answer` is words that only answer what the assistant proposed, or are too few to say
+    anything: they are no statement of the user's.
     """
 
-    tokens: tuple[str, ...]
-    starts: frozenset[int]
-    asked: frozenset[int]
+    words: str = ""
+    quoted: str = ""
+    prompt: Prompt | None = None
+    answer: str = ""
+    reason: str = ""
 
 
-def check(
-    note: Note, prompts: Sequence[str], typed: Sequence[str], known: Sequence[str] = ()
-) -> str:
-    """Return "" if the quotation earns the note the user's trust, else the reason why not.
+class _Sentence(NamedTuple):
+    text: str
+    line: int
 
-    `prompts` are those of this turn and of the one before it, newest first; `typed` are all of the
-    session, oldest first. An answer to a question of the assistant may be given as a prompt, and
-    the stored words of a candidate, too. `known` are names that need not be typed: of the project,
-    of the user's records.
+
+class _Block(NamedTuple):
+    """A paragraph, an item of a list or a heading: its first sentence, and the one after its last.
+
+    `level` is the indent of an item, or the number of signs of a heading.
     """
-    parts = [part for part in map(tokens_of, pattern(_ELISION).split(note.quotation)) if part]
+
+    kind: str
+    first: int
+    end: int
+    level: int
+
+
+class _Said(NamedTuple):
+    """A prompt as it is searched: its sentences, and all tokens joined.
+
+    `borders` are the places of the tokens' ends, `starts` those of the sentences. Joined, words are
+    found however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
+    """
+
+    sentences: tuple[_Sentence, ...]
+    blocks: tuple[_Block, ...]
+    joined: str
+    borders: frozenset[int]
+    starts: tuple[int, ...]
+
+
+def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
+    """Return the user's words around a quotation in the newest of the prompts that has it.
+
+    `prompts` are those of the session, newest first. A whole prompt of fewer words counts if one of
+    them is in the note's `sentence`: else it only answers something.
+    """
+    from memory_fabric.notes.assents import is_assent  # late: only with `From:`
+    from memory_fabric.store.conversations.prompts import CHOSEN
+
+    parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
     if not parts:
-        return "no words of the user"
-    if is_assent(note.quotation):
-        return "the words only agree"
-    if _length(note.quotation) < MIN_WORDS:
-        return "the words are too few"
-    if len(parts) > MAX_PARTS or (len(parts) > 1 and min(map(_weight, parts)) < MIN_PART_WORDS):
-        return "the words are picked too freely"
-    reason = "the words are not in this prompt or the one before"
-    for prompt in prompts[:MAX_PROMPTS]:
-        found = _in_prompt(parts, _sentences(typed_words(prompt)))
-        if not found:
+        return Found(reason=EMPTY_REASON)
+    if len(parts) > MAX_PARTS:
+        return Found(reason=TOO_FEW)
+    lengths = [_length(part) for part in pattern(_ELISION).split(quotation) if _joined(part)]
+    is_short = sum(lengths) < MIN_WORDS or (len(parts) > 1 and min(lengths) < MIN_PART_WORDS)
+    left, reason = MAX_TYPED_CHARS, NOT_TYPED
+    for prompt in prompts:
+        left -= len(prompt.text)
+        if left < 0:
             break
-        reason = found if reason.startswith("the words are not") else reason
-    else:
-        return reason
-    missing = untyped_name(note, (*prompts[:MAX_PROMPTS], *reversed(typed)), known)
-    if missing:
-        return f"never typed: {missing}"
-    if _permits(note.text) and not _permits(note.quotation, word_tables.FREEDOMS):
-        return "the words give no permission"
-    named = {token for name in known for token in tokens_of(name)}
-    return "" if _is_about(note.text, note.quotation, named) else "the words say something else"
+        said = _read(typed_words(prompt.text))
+        places = list(_places(parts, said))
+        if not places:
+            continue
+        is_whole = said.joined == "".join(parts)
+        is_told = not is_short or (is_whole and _shares_a_word(quotation, sentence))
+        if prompt.origin == CHOSEN or is_assent(quotation) or (is_whole and not is_told):
+            return Found(prompt=prompt, answer=quotation, reason=ONLY_ANSWERS)
+        if is_told:
+            if len(places) > MAX_PLACES:
+                return Found(reason=TOO_MANY)
+            words = _widened(said, places)
+            numbers = sorted({n for first, last in places for n in range(first, last + 1)})
+            quoted = "\n".join(said.sentences[n].text for n in numbers)
+            return Found(words, quoted, prompt) if words else Found(reason=TOO_LONG)
+        reason = TOO_FEW
+    return Found(reason=reason)
 
 
-def is_assent(prompt: str) -> bool:
-    """Return True for a prompt that only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
-    words = plain(prompt).split()
-    if len(words) > MAX_ASSENT_WORDS:
-        return False
-    left, agrees = "", "👍" in prompt
-    for word in words:
-        bare = word.strip(STRIPPED + "-–—~`^")
-        agrees = agrees or any(map(str.isalnum, bare))
-        left += "" if bare in word_tables.ASSENTS else f" {bare}"
-    if any(map(is_spaceless, left)):
-        for phrase in word_tables.SPACELESS_ASSENTS:
-            left = left.replace(phrase, " ")
-    return agrees and not any(map(str.isalnum, left))
+def around(sentence: str, prompt: str) -> str:
+    """Return a sentence of a prompt with all that stands around it; '' if it is not found."""
+    said = _read(prompt)
+    parts = [part for part in map(_joined, pattern(_ELISION).split(sentence)) if part]
+    places = list(_places(parts, said)) if parts else []
+    return _widened(said, places) if 0 < len(places) <= MAX_PLACES else ""
 
 
-def says_everywhere(quotation: str) -> bool:
+def says_everywhere(words: str) -> bool:
     """Return True if the words say that they hold in every project: "always", "immer", "总是"."""
-    text = " ".join(plain(quotation).split())
-    for found in pattern(word_tables.EVERYWHERE).finditer(text):
-        if word_tables.NEGATIONS.isdisjoint(tokens_of(text[: found.start()])[-1:]):
+    text = " ".join(plain(words).split())
+    for found in pattern(_EVERYWHERE).finditer(text):
+        if negations.ALL.isdisjoint(tokens_of(text[: found.start()])[-1:]):
             return True
     return False
 
 
-def _weight(tokens: Sequence[str]) -> float:
-    return sum(0.5 if is_spaceless(token[0]) else 1 for token in tokens)
+def _joined(text: str) -> str:
+    return "".join(tokens_of(text))
+
+
+def _shares_a_word(quotation: str, sentence: str) -> bool:
+    """Return True if the beginning of a word, or a pair of letters without spaces, is in both."""
+    tokens, joined = tokens_of(quotation), _joined(sentence)
+    parts = [a + b for a, b in pairwise(tokens) if is_spaceless(a[0]) and is_spaceless(b[0])]
+    parts += [t[:SAME_BEGINNING] for t in tokens if len(t) > 2 and t not in STOPWORDS]
+    return any(part in joined for part in parts)
 
 
 def _length(quotation: str) -> float:
     """Return the number of words; a letter of a script without spaces is half a word."""
-    words = (tokens_of(word) for word in pattern(_ELISION).sub(" ", quotation).split())
-    # A word with a sign inside, as `don't` or `a/b`, is one.
-    return sum(
-        _weight(word) if any(is_spaceless(token[0]) for token in word) else 1
-        for word in words
-        if word
-    )
+    length = 0.0
+    for word in quotation.split():
+        tokens = tokens_of(word)
+        spaceless = sum(is_spaceless(token[0]) for token in tokens)
+        length += spaceless / 2 + (len(tokens) > spaceless)
+    return length
 
 
-def _sentences(text: str) -> _Said:
-    tokens: list[str] = []
-    starts, asked = set(), set()
-    at = 0
-    whole = plain(text)
-    for end in pattern(_SENTENCE_END).finditer(whole):
-        tokens += tokens_of(whole[at : end.end()])
-        starts.add(len(tokens))
-        if end[0] in "?？":
-            asked.add(len(tokens))
-        at = end.end()
-    tokens += tokens_of(whole[at:])
-    return _Said(tuple(tokens), frozenset(starts), frozenset(asked))
-
-
-def _in_prompt(parts: Sequence[Sequence[str]], said: _Said) -> str:
-    """Return "" if the prompt has the parts in order, else the reason why not."""
-    text = f" {' '.join(said.tokens)} "
-    reason = "the words are not in the prompt"
-    at = text.find(f" {' '.join(parts[0])} ")
-    for _ in range(MAX_PLACES):
-        if at < 0:
-            break
-        spans = _spans(parts, text, at)
-        if not spans:
-            break
-        if _is_denied(spans, said):
-            reason = "a denial around the words is left out"
-        elif _is_asked(spans[-1][1], said):
-            reason = "the words only ask"
+@lru_cache(64)  # all notes of a turn are looked for in the same prompts
+def _read(text: str) -> _Said:
+    sentences: list[_Sentence] = []
+    blocks: list[_Block] = []
+    is_open = in_fence = False
+    for number, line in enumerate(text.splitlines()):
+        if not line.strip():
+            is_open = is_open and in_fence
+            continue
+        first, is_quoted = len(sentences), line.lstrip().startswith(">")
+        sentences += [_Sentence(part, number) for part in _sentences(line)]
+        if line.lstrip().startswith(_FENCES):
+            in_fence = not in_fence
+        if is_open and in_fence:
+            blocks[-1] = blocks[-1]._replace(end=len(sentences))
+        elif pattern(_HEADING).match(line):
+            signs = len(line.strip()) - len(line.strip().lstrip("#"))
+            blocks.append(_Block("heading", first, len(sentences), signs or 7))
+            is_open = False
+        elif is_open and not line.strip("= "):
+            blocks[-1] = blocks[-1]._replace(kind="heading", end=len(sentences), level=1)
+        elif pattern(_ITEM).match(line) and not (is_open and is_quoted):
+            indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+            blocks.append(_Block("item", first, len(sentences), indent))
+            is_open = True
+        elif is_open:
+            blocks[-1] = blocks[-1]._replace(end=len(sentences))
         else:
-            return ""
-        at = text.find(f" {' '.join(parts[0])} ", at + 1)
-    return reason
+            blocks.append(_Block("text", first, len(sentences), 0))
+            is_open = True
+    joined, borders, starts = "", {0}, []
+    for sentence in sentences:
+        starts.append(len(joined))
+        for token in tokens_of(sentence.text):
+            joined += token
+            borders.add(len(joined))
+    return _Said(tuple(sentences), tuple(blocks), joined, frozenset(borders), tuple(starts))
 
 
-def _spans(parts: Sequence[Sequence[str]], text: str, at: int) -> list[tuple[int, int]]:
-    """Return the numbers of first and last token of each part from there on, or nothing."""
-    spans = []
+def _sentences(line: str) -> Iterator[str]:
+    at = 0
+    for end in pattern(_SENTENCE_END).finditer(line):
+        yield line[at : end.end()]
+        at = end.end()
+    if line[at:].strip():
+        yield line[at:]
+
+
+def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last sentence of each place of each part, the parts in order."""
+    at = 0
     for part in parts:
-        at = text.find(f" {' '.join(part)} ", at)
+        at = _find(part, said, at)
         if at < 0:
-            return []
-        first = text.count(" ", 0, at)
-        spans.append((first, first + len(part)))
-        at += sum(map(len, part)) + len(part)
-    return spans
+            return
+        at += len(part)
+    at = 0
+    for part in parts:
+        start = at = _find(part, said, at)
+        while start >= 0:
+            yield _sentence_at(start, said), _sentence_at(start + len(part) - 1, said)
+            start = _find(part, said, start + 1)
+        at += len(part)
 
 
-def _is_denied(spans: Sequence[tuple[int, int]], said: _Said) -> bool:
-    """Return True if the sentence denies the words, and the quotation leaves this out."""
-    first, end = spans[0][0], spans[-1][1]
-    before = said.tokens[_back(first, said) : first]
-    behind = said.tokens[end : _forth(end, said)]
-    if _denies(before) or not word_tables.DENYING_BEHIND.isdisjoint(behind[:2]):
-        return True
-    if behind and behind[0] >= "\u0e00" and _has_any(behind, word_tables.NEGATED_BEHIND):
-        return True
-    for (_, left), (right, _) in pairwise(spans):
-        gap = said.tokens[left:right]
-        whole = said.starts.isdisjoint(range(left, right))
-        if whole and len(gap) <= LEFT_OUT_WITHIN and _denies(gap):
-            return True
-    return False
+def _find(part: str, said: _Said, at: int) -> int:
+    at = said.joined.find(part, at)
+    while at >= 0 and not (at in said.borders and at + len(part) in said.borders):
+        at = said.joined.find(part, at + 1)
+    return at
 
 
-def _is_asked(end: int, said: _Said) -> bool:
-    """Return True if the sentence in which the words end asks if something should be done."""
-    stop = next((n for n in sorted(said.starts) if n >= end), -1)
-    if stop not in said.asked:
-        return False
-    start = max((n for n in said.starts if n < stop), default=0)
-    sentence = " ".join(said.tokens[start:stop])
-    return bool(pattern(word_tables.ASKING).search(sentence))
+def _sentence_at(place: int, said: _Said) -> int:
+    return bisect_right(said.starts, place) - 1
 
 
-def _denies(tokens: Sequence[str]) -> bool:
-    return not word_tables.NEGATIONS.isdisjoint(tokens) or _has_any(
-        tokens, word_tables.SPACELESS_NEGATIONS
-    )
+def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
+    """Return the words with all that stands around them; '' if a sentence is too long for that."""
+    every = range(len(said.sentences))
+    if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
+        return _text(said, every)
+    wanted: set[int] = set()
+    for first, last in places:
+        around = set(range(first, last + 1))
+        if any(len(said.sentences[n].text) > MAX_SENTENCE_CHARS for n in around):
+            return ""
+        inside = [n for n, b in enumerate(said.blocks) if b.end > first and b.first <= last]
+        for number in inside:
+            block = said.blocks[number]
+            _grow(said, around, block.first, block.end)
+            wanted.update(_first_of(said, block), _last_of(said, block))
+        wanted |= around
+        wanted.update(_before(said, inside[0]), _behind(said, inside[-1]))
+    return _text(said, sorted(wanted))
 
 
-def _has_any(tokens: Sequence[str], parts: Sequence[str]) -> bool:
-    text = "".join(tokens)
-    return any(part in text for part in parts)
+def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
+    """Add sentences of a block on both sides in turn, up to MAX_BLOCK_CHARS; at least one each."""
+    low, high = min(around) - 1, max(around) + 1
+    room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
+    steps = 0
+    while low >= first or high < end:
+        for number in (high, low):
+            if not first <= number < end:
+                continue
+            room -= len(said.sentences[number].text)
+            if room >= 0 or steps == 0:
+                around.add(number)
+        if room < 0:
+            return
+        low, high, steps = low - 1, high + 1, steps + 1
 
 
-def _back(at: int, said: _Said) -> int:
-    lowest = max(0, at - DENIED_WITHIN)
-    return next((n for n in range(at, lowest, -1) if n in said.starts), lowest)
+def _before(said: _Said, number: int) -> Iterator[int]:
+    """Yield the sentences that lead a block in: before it, of its list, its headings."""
+    block = said.blocks[number]
+    level = block.level if block.kind == "item" else -1
+    depth = block.level if block.kind == "heading" else 8
+    is_led = False
+    for place in range(number - 1, -1, -1):
+        other = said.blocks[place]
+        if place == number - 1:
+            yield from _last_of(said, other)
+        if other.kind == "heading":
+            if other.level < depth:
+                yield from range(other.first, other.end)
+            depth, is_led, level = min(depth, other.level), True, -1
+        elif depth < 8:
+            continue  # under another heading
+        elif other.kind == "item" and other.level < level:
+            yield from _last_of(said, other)
+            level = other.level
+        elif other.kind == "text" and level >= 0:
+            yield from _last_of(said, other)
+            level = -1
+        if not is_led and said.sentences[other.end - 1].text.rstrip("*_ \t").endswith((":", "：")):
+            yield from _last_of(said, other)
+            is_led = True
 
 
-def _forth(at: int, said: _Said) -> int:
-    highest = min(len(said.tokens), at + 2 * DENIED_WITHIN)
-    return next((n for n in range(at, highest) if n in said.starts), highest)
+def _behind(said: _Said, number: int) -> Iterator[int]:
+    """Yield the sentences behind a block, those under an item, and those behind its list."""
+    block, is_next = said.blocks[number], True
+    for other in said.blocks[number + 1 :]:
+        under = block.kind == other.kind == "item" and other.level > block.level
+        if is_next or under or other.kind == "text":
+            yield from _first_of(said, other)
+        is_next = is_next and under
+        if block.kind != "item" or other.kind != "item":
+            return
 
 
-def _is_about(sentence: str, quotation: str, named: set[str]) -> bool:
-    """Return True if the words say what the sentence says, as far as words in common show it.
-
-    A fifth of its content words must be among them, or a third if that is only one, names of the
-    project apart; some of them in clauses that both deny or both do not deny. In another language,
-    a concept or a name in common is enough.
-    """
-    ours, theirs = _content(sentence), _content(quotation)
-    ours = {word for word in ours if word in theirs or word not in set(map(stem, named))}
-    shared = sum(any(_is_same(a, b) for b in theirs) for a in ours)
-    same_language = _language(sentence) == _language(quotation)
-    if same_language and any(map(is_spaceless, quotation)):
-        enough = shared > 0
-    elif same_language:
-        enough = shared * (MIN_SHARE if shared > 1 else MIN_SHARE_OF_ONE) >= len(ours)
-    else:
-        enough = shared > 0 or not _concepts(sentence).isdisjoint(_concepts(quotation))
-    return enough and shared + (not same_language) > 0 and _agree(sentence, quotation)
+def _first_of(said: _Said, block: _Block) -> Iterator[int]:
+    return _some_of(said, range(block.first, block.end))
 
 
-def _agree(sentence: str, quotation: str) -> bool:
-    """Return True if a clause of each is about the same, and both deny it or both do not."""
-    both = set(tokens_of(sentence)) | set(tokens_of(quotation))
-    if not word_tables.EXCLUSIVES.isdisjoint(both):
-        return True  # "I do it myself" denies that others do it
-    same_language = _language(sentence) == _language(quotation)
-    theirs = list(_clauses(quotation))
-    return any(
-        (denied == other_denied or None in (denied, other_denied))
-        and (not same_language or any(_is_same(a, b) for a in content for b in other))
-        for content, denied in _clauses(sentence)
-        for other, other_denied in theirs
-    )
+def _last_of(said: _Said, block: _Block) -> Iterator[int]:
+    return _some_of(said, range(block.end - 1, block.first - 1, -1))
 
 
-def _permits(text: str, more: frozenset[str] = frozenset()) -> bool:
-    """Return True if the text allows something: such a note would widen what may be done."""
-    tokens = tokens_of(text)
-    words = (*word_tables.PERMISSIONS, *more)
-    return _has_any(tokens, word_tables.SPACELESS_PERMISSIONS) or any(
-        _begins(token, word) for token in tokens for word in words
-    )
+def _some_of(said: _Said, numbers: range) -> Iterator[int]:
+    left = BESIDE_CHARS
+    for number in numbers:
+        left -= len(said.sentences[number].text)
+        is_first = number == numbers[0]
+        if left < 0 and not (is_first and left + MAX_BESIDE_CHARS >= BESIDE_CHARS):
+            return
+        yield number
 
 
-def _clauses(text: str) -> Iterator[tuple[set[str], bool | None]]:
-    """Yield the content words of each clause, and if it denies something.
-
-    None is both: "never commit without asking".
-    """
-    for clause in pattern(_CLAUSE_END).split(text):
-        tokens = tokens_of(clause)
-        if tokens:
-            denies = _denies(tokens) or _has_any(tokens, word_tables.NEGATED_BEHIND)
-            denials = word_tables.NEGATIONS.intersection(tokens)
-            both = len(denials) > 1 and not denials.isdisjoint(word_tables.WITHOUT)
-            yield _content(clause), None if both else denies
-
-
-def _content(text: str) -> set[str]:
-    """Return the content words, stemmed, and pairs of letters in scripts without spaces."""
-    tokens = tokens_of(text)
-    found = {
-        stem(token)
-        for token in tokens
-        if not is_spaceless(token[0])
-        and token not in STOPWORDS
-        and not any(token in words for words in word_tables.STOPWORDS.values())
-        and (len(token) > 1 or token.isdigit())
-    }
-    pairs = pairwise(tokens)
-    return found | {a + b for a, b in pairs if is_spaceless(a[0]) and is_spaceless(b[0])}
-
-
-def _is_same(a: str, b: str) -> bool:
-    if a == b:
-        return True
-    a, b = _latin(a), _latin(b)
-    return len(a) >= SAME_BEGINNING <= len(b) and a[:SAME_BEGINNING] == b[:SAME_BEGINNING]
-
-
-def _latin(word: str) -> str:
-    """Return a Cyrillic word in Latin letters, as loanwords are compared; others unchanged."""
-    if "\u0400" <= word[0] <= "\u04ff":
-        word = "".join(_CYRILLIC.get(c, "") for c in word)
-    return word.replace("c", "k") if word.isascii() else word
-
-
-def _language(text: str) -> str:
-    """Return the script of most letters, and for Latin letters the language, as far as it shows."""
-    counts: dict[str, int] = {}
-    for c in text:
-        if c.isalpha():
-            script = next((name for name, low, high in _SCRIPTS if low <= c <= high), "latin")
-            counts[script] = counts.get(script, 0) + (1 if script == "latin" else 3)
-    script = max(counts, key=lambda name: counts[name], default="latin")
-    if script == "han" and "kana" in counts:
-        return "kana"
-    if script != "latin":
-        return script
-    words = [word.strip(STRIPPED) for word in plain(text).split()]
-    hits = {
-        language: sum(word in table for word in words)
-        for language, table in word_tables.STOPWORDS.items()
-    }
-    return max(hits, key=lambda language: hits[language])
-
-
-def _concepts(text: str) -> set[int]:
-    tokens, joined = set(tokens_of(text)), "".join(tokens_of(text))
-    return {
-        number
-        for number, words in enumerate(word_tables.CONCEPTS)
-        if any(
-            word in joined
-            if is_spaceless(word[0])
-            else any(_begins(token, word) for token in tokens)
-            for word in words
-        )
-    }
-
-
-def _begins(token: str, word: str) -> bool:
-    """Return True if the token is a form of a word; short beginnings have short endings."""
-    if not token.startswith(word):
-        return False
-    return len(word) > 4 or len(token) - len(word) <= (1 if len(word) < 4 else 3)
+def _text(said: _Said, numbers: Sequence[int]) -> str:
+    """Return the sentences as one line, with an ellipsis for what is left out."""
+    text, before = "", -1
+    for number in numbers:
+        sentence = said.sentences[number]
+        if number > before + 1:
+            text += " … "
+        elif number and sentence.line != said.sentences[before].line:
+            text += " "
+        text += sentence.text
+        before = number
+    return one_line(text) + (" …" if before + 1 < len(said.sentences) else "")

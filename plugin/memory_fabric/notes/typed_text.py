@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from memory_fabric.events import MACHINE_TAGS
 from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 MAX_PROMPT_CHARS = 64 << 10
-_MACHINE = (
-    r"pasted[_-]content|task-notification|local-command-[a-z]{1,12}|command-[a-z]{1,12}|"
-    r"bash-[a-z]{1,12}|memory-fabric|system-reminder|ide_[a-z_]{1,20}|attached[_-]files|"
-    r"file_contents|tool_use_error|user-prompt-submit-hook|private"
-)
-# How these names begin: most prompts with a tag have none of them, and compile nothing.
+# Most prompts with a tag have none of these, and compile nothing.
 _MACHINE_NAMES = (
-    "pasted", "task-", "local-", "command-", "bash-", "memory-fabric", "system-", "ide_",
-    "attached", "file_", "tool_", "user-", "private",
+    *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",
+    "attached_files", "attached-files", "file_contents", "tool_use_error",
+    "user-prompt-submit-hook", "private",
 )  # fmt: skip
-_TAG = rf"<(/?)({_MACHINE})\b[^<>]{{0,300}}>"
+_MACHINE = "|".join(
+    f"{name}[a-z_]{{1,20}}" if name[-1] in "-_" else name for name in _MACHINE_NAMES
+)
+# Some clients escape what hooks add to a prompt (measured in Qwen Code 0.15).
+# In code marks <private> is only mentioned.
+_TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _SPACELESS = (
     ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"),
@@ -37,15 +37,15 @@ def typed_words(prompt: str) -> str:
     since a paste may hold such tags; to the end, if none closes.
     """
     text = prompt[:MAX_PROMPT_CHARS]
-    if "<" in text and _may_hold_tags(text):
+    if ("<" in text or "&lt;" in text) and _may_hold_tags(text):
         text = "\n".join(_outside_tags(text))
     command = pattern(_COMMAND).match(text)
     return text[command.end() :] if command else text
 
 
 def _may_hold_tags(text: str) -> bool:
-    lowered = text.lower()
-    return any(f"<{name}" in lowered or f"</{name}" in lowered for name in _MACHINE_NAMES)
+    lowered = text.lower().replace("&lt;", "<").replace("</", "<")
+    return any(f"<{name}" in lowered for name in _MACHINE_NAMES)
 
 
 def _outside_tags(text: str) -> Iterator[str]:
@@ -73,7 +73,7 @@ def plain(text: str) -> str:
 def tokens_of(text: str) -> list[str]:
     """Return words, numbers apart from their units, and the letters of scripts without spaces."""
     found: list[str] = []
-    for run in runs(plain(text).replace("'", "")):
+    for run in runs(plain(text)):
         if not run.isascii() and any(map(is_spaceless, run)):
             found += _parted(run)
         elif run[0].isdigit() and not run.isdigit():

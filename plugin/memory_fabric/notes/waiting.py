@@ -5,16 +5,13 @@ The place that was read in the transcript cannot be saved then, so each Stop rea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from memory_fabric.models import Record
 from memory_fabric.store import journal, signing
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import same_form
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
 
 
 def is_queued(memory: Memory, record: Record, session: str) -> bool:

@@ -7,20 +7,16 @@ folder, else that of the agent type's own name, else `general`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
+from memory_fabric.config import Settings
 from memory_fabric.domain_config import domain_name
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import switches
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from memory_fabric.config import Settings
-    from memory_fabric.store.memory import Memory
 
 GENERAL = "general"
 # The domains of session records, and of texts ingested without a domain.
@@ -32,7 +28,7 @@ GENERIC_AGENTS = frozenset(
 )
 
 
-class AgentDomain(Value):
+class AgentDomain(NamedTuple):
     """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
 
     name: str = GENERAL

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from memory_fabric.models import Hit, Relation
 from memory_fabric.text import name_key, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memory_fabric.models import Hit, Relation
 
 DEFAULT_FACTOR = 1.2
 MAX_RELATIONS, MAX_ENTITIES = 5, 8

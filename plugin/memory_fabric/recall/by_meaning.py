@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.models import Query
 from memory_fabric.store import search
+from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Query
     from memory_fabric.recall.rerank import Similarity
-    from memory_fabric.store.memory import Memory
     from memory_fabric.store.search import Candidate
 
 # Candidates of each table.

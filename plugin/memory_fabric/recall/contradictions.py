@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from memory_fabric.ids import short_id
-from memory_fabric.models import CONTRADICTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memory_fabric.models import Hit
+from memory_fabric.models import CONTRADICTS, Hit
 
 # The key of a hit's metadata: ids of newer records that contradict it.
 SAID_BEFORE = "said_before"

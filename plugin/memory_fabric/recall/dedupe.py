@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from memory_fabric.language import negations
+from memory_fabric.models import Hit
 from memory_fabric.recall.normalize import FOREIGN, most_relevant_first
 from memory_fabric.text import same_form, stem, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Hit
 
 DEFAULT_THRESHOLD = 0.85
 # Words that do not change a statement.
@@ -38,13 +35,29 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
     return list(found.values())
 
 
+def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
+    """Keep the first of an entity's observations, with the others under `also_observed` (BR-2)."""
+    kept: dict[str, Hit] = {}
+    others: dict[str, list[str]] = {}
+    for hit in hits:
+        id_ = public_id(hit)
+        if kept.setdefault(id_, hit) is not hit and hit.text != kept[id_].text:
+            others.setdefault(id_, []).append(hit.text)
+    return [
+        hit._replace(metadata={**hit.metadata, "also_observed": others[id_]})
+        if id_ in others
+        else hit
+        for id_, hit in kept.items()
+    ]
+
+
 def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
     """Merge near copies; return the remaining hits, most relevant first.
 
     Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
     merged hit has the text of the more relevant one, the entities of both, the metadata of the
-    other under `source_`, and `cross_validated` when their sessions or authors differ; records from
-    a shared journal confirm nothing.
+    other under `source_`, and `cross_validated`; a shared journal confirms nothing, nor does the
+    turn in which a record was stated. Below the default threshold texts may add words and names.
     """
     kept: list[Hit] = []
     kept_words: list[frozenset[str]] = []
@@ -77,23 +90,28 @@ def _twin(
     for i in sorted({i for word in selective for i in by_word.get(word, ())}):
         shared = len(found & kept_words[i])
         union = len(found) + len(kept_words[i]) - shared
-        if shared > threshold * union and _may_merge(hit, kept[i]):
+        if shared > threshold * union and _may_merge(
+            hit, kept[i], loosely=threshold < DEFAULT_THRESHOLD
+        ):
             return i
     return None
 
 
-def _may_merge(a: Hit, b: Hit) -> bool:
+def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
     """Return True if two hits of nearly the same words are one statement; one may add a little.
 
-    A different word, a denial, a number, a single letter or a name makes them two.
+    A different word, a denial, a number, a single letter or a name makes them two; `loosely` only
+    a denial, a number or a single letter.
     """
     if is_superseded(a) != is_superseded(b):
         return False
     left, right = _tokens(a.text), _tokens(b.text)
     differing = {word for token in left ^ right for word in words(token)}
     names = {word for hit in (a, b) for name in hit.entities for word in words(name)}
-    if any(is_decisive(word, names) for word in differing):
+    if any(is_decisive(word, set() if loosely else names) for word in differing):
         return False
+    if loosely:
+        return True
     stems = [{stem(token) for token in some if token not in FILLERS} for some in (left, right)]
     return stems[0] <= stems[1] or stems[1] <= stems[0]
 
@@ -111,6 +129,12 @@ def _tokens(text: str) -> frozenset[str]:
 def is_superseded(hit: Hit) -> bool:
     """Return True if a newer memory replaced this one."""
     return bool(hit.metadata.get("superseded_by"))
+
+
+def public_id(hit: Hit) -> str:
+    """Return `graph:<entity>` for an observation, an id that open_nodes accepts."""
+    name, hash_sign, number = hit.id.rpartition("#")
+    return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
 
 def _copies_joined(first: Hit, other: Hit) -> Hit:
@@ -167,7 +191,5 @@ def _free_prefix(metadata: Mapping[str, Any]) -> str:
 def _are_two_witnesses(a: Hit, b: Hit) -> bool:
     if is_superseded(a) or is_superseded(b) or is_of_others(a) or is_of_others(b):
         return False
-    return any(
-        a.metadata.get(who) and b.metadata.get(who) and a.metadata[who] != b.metadata[who]
-        for who in ("session", "author")
-    )
+    is_own_turn = (a.source == "episodes") != (b.source == "episodes")
+    return not (is_own_turn and a.metadata.get("session") == b.metadata.get("session"))

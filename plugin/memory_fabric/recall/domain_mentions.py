@@ -10,15 +10,11 @@ ambiguous and count as none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from memory_fabric.domain_config import domain_name
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 WORD = "domain"
 # Idioms such as "in the public domain" or "in the time domain" name no domain of memory.
@@ -42,7 +38,7 @@ _TOKENS = re.compile(r"[\w'’-]+|[^\w\s]|\n")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`')
 
 
-class Named(Value):
+class Named(NamedTuple):
     """A domain that a question names, and the question without the words that name it."""
 
     domain: str

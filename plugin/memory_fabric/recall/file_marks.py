@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import CHANGED_FILES, record_type
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memory_fabric.models import CHANGED_FILES, Hit, Record, record_type
 from memory_fabric.store import file_states
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Hit, Record
     from memory_fabric.recall.session_block import Contents
-    from memory_fabric.store.memory import Memory
 
 BATCH = 500
 

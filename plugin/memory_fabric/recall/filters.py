@@ -6,20 +6,16 @@ question and separately, both must match.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
 from memory_fabric.domain_config import domain_name
 from memory_fabric.errors import BadInput
 from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from memory_fabric.models import SCOPES, Filters, Query
 from memory_fabric.recall.domain_mentions import WORD, named
 from memory_fabric.recall.parse import FILTER_FIELDS, TYPES, closed_values, parse, readable, time_of
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 TIMES = ("since", "before")
 # The fields that a caller may give (BR-19).
@@ -41,7 +37,7 @@ TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
 _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
-class Asked(Value):
+class Asked(NamedTuple):
     """A question with all its filters, those that exclude each other, and notes on its reading."""
 
     query: Query

@@ -5,21 +5,16 @@
 
 from __future__ import annotations
 
-from memory_fabric.cache import Memo
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
 from memory_fabric.language import concepts
-from memory_fabric.models import Hit
-from memory_fabric.recall.relevance import entities_of, measure
+from memory_fabric.language.concepts import Concept
+from memory_fabric.models import Hit, Query
+from memory_fabric.recall.relevance import Measured, entities_of, measure
+from memory_fabric.store.search import Candidate
 from memory_fabric.text import name_key, stem, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.language.concepts import Concept
-    from memory_fabric.models import Query
-    from memory_fabric.recall.relevance import Measured
-    from memory_fabric.store.search import Candidate
 
 MOST = 0.99  # less than an exact name
 MAX_NAME_CHARS = 200
@@ -76,10 +71,10 @@ def best_of_each_source(
 
 
 def _mark_exact(measured: Sequence[Measured], exact: tuple[str, ...]) -> None:
-    is_exact = Memo(lambda name: name_key(name) in exact, len(measured) + 1)
+    is_exact = cache(lambda name: name_key(name) in exact)
     for one in measured if exact else ():
         entity = one.candidate.entity
-        one.is_exact = bool(entity) and one.candidate.source == "graph" and is_exact[entity]
+        one.is_exact = bool(entity) and one.candidate.source == "graph" and is_exact(entity)
 
 
 def _best_measured(measured: Sequence[Measured], most: int) -> list[Measured]:

@@ -5,6 +5,8 @@ Works on any text: a part without special meaning is read as words.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from memory_fabric.language.vocabulary import (
     KNOWN_AGENTS,
     ORDINARY,
@@ -31,10 +33,6 @@ from memory_fabric.text import (
     without_injected,
     words,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
 
 MAX_CHARS = 64 << 10
 # A long prompt states its request at both ends; the middle is mostly pasted.

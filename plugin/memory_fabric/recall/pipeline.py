@@ -5,16 +5,25 @@ Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe →
 
 from __future__ import annotations
 
-from memory_fabric.models import Answer, Filters, Query
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric.models import Answer, Filters, Hit, Query, Record, Relation
 from memory_fabric.recall import render
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.contradictions import newer_first
-from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
+from memory_fabric.recall.dedupe import (
+    collapse,
+    dedupe,
+    is_of_others,
+    one_of_each_entity,
+    public_id,
+)
 from memory_fabric.recall.injection import inject
 from memory_fabric.recall.normalize import best_of_each_source, normalize
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.recall.rerank import measured, rerank
+from memory_fabric.recall.rerank import Similarity, measured, rerank
 from memory_fabric.recall.retrieve import (
     EVERY_SOURCE,
     RECALL_LIMIT,
@@ -26,18 +35,9 @@ from memory_fabric.recall.retrieve import (
 )
 from memory_fabric.recall.spelling import with_names_meant
 from memory_fabric.recall.staleness import mark_stale
-from memory_fabric.values import Value
+from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Hit, Record, Relation
-    from memory_fabric.recall.rerank import Similarity
-    from memory_fabric.store.memory import Memory
-
-    Path = tuple[Relation, ...]
+Path = tuple[Relation, ...]
 
 DEFAULT_LIMIT = 10
 # Few candidates per source, to save time: only a handful of hits is injected.
@@ -51,7 +51,7 @@ EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
 
 
-class Injection(Value):
+class Injection(NamedTuple):
     """The injection of a hook: fenced text, and the ids for the ledger once it was delivered."""
 
     text: str = ""
@@ -157,7 +157,8 @@ class Fabric(RequestContext):
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
-        return newer_first(inject.choose(rank(hits, self.now, past=query.past), query))
+        ranked = rank(hits, self.now, past=query.past, intent=query.intent)
+        return newer_first(inject.choose(ranked, query))
 
     def _with_known_fixes(
         self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
@@ -256,10 +257,11 @@ class Fabric(RequestContext):
         from memory_fabric.recall.answering.cut_off import cut_off
         from memory_fabric.recall.answering.folding import folded
 
+        found = one_of_each_entity(found)
         ranked = self._ranked(found[: limit + REFERENCED_EXTRA], query)
         hits = cut_off(folded(ranked), query)[: max(0, limit)]
         if explain:
-            hits = with_score_parts(hits, self._then(query), past=query.past)
+            hits = with_score_parts(hits, self._then(query), past=query.past, intent=query.intent)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
         return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures, notes)
 
@@ -325,7 +327,7 @@ class Fabric(RequestContext):
         """Return the hits with their relations and scores, best first."""
         around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
-        return newer_first(rank(boosted, self._then(query), past=query.past))
+        return newer_first(rank(boosted, self._then(query), past=query.past, intent=query.intent))
 
     def _then(self, query: Query) -> str:
         """Return the time that the question is about."""
@@ -333,10 +335,10 @@ class Fabric(RequestContext):
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        # Hits with an excluded word are removed later, so more are requested.
-        asked = max(0, limit) * (SPARE if query.excluded else 1)
+        # Hits with an excluded word and an entity's further observations are removed later.
+        asked = max(0, limit) * SPARE
         found, failures = newest(query, self.memory, session=session, limit=asked)
-        hits = collapse(normalize(found, query, self.now))[: max(0, limit)]
+        hits = one_of_each_entity(collapse(normalize(found, query, self.now)))[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
@@ -350,11 +352,11 @@ def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
     return mark_hits(hits, memory)
 
 
-# The factor by which more candidates are read if some may be left out.
+# The factor by which more candidates are read, since some may be left out.
 SPARE = 10
 
 # The metadata of a hit that people or tools have written.
-SAID = ("why", "outcome", "category", "quote", "note")
+SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observed")
 
 
 def without_secrets(answer: Answer) -> Answer:
@@ -366,7 +368,7 @@ def _without_secrets(hit: Hit) -> Hit:
     from memory_fabric.redaction import prefilter  # late: not for a prompt without hits
 
     metadata = {
-        k: prefilter.without_secrets(v) if k in SAID else v for k, v in hit.metadata.items()
+        k: prefilter.all_without_secrets(v, {}) if k in SAID else v for k, v in hit.metadata.items()
     }
     return hit._replace(text=prefilter.without_secrets(hit.text), metadata=metadata)
 
@@ -384,6 +386,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         sources[hit.source] = sources.get(hit.source, 0) + 1
     found: dict[str, Any] = {
         "query": answer.query.text,
+        "intent": answer.query.intent,
         "total_results": len(answer.hits),
         "sources": sources,
         "results": [prefilter.all_without_secrets(_result(hit), known) for hit in answer.hits],
@@ -404,7 +407,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
 
 def _result(hit: Hit) -> dict[str, Any]:
     return {
-        "id": _public_id(hit),
+        "id": public_id(hit),
         "text": hit.text,
         "score": round(hit.score, 4),
         "relevance": round(hit.relevance, 4),
@@ -414,12 +417,6 @@ def _result(hit: Hit) -> dict[str, Any]:
         "graph_relations": [_relation(r) for r in hit.graph_relations],
         "metadata": {k: v for k, v in hit.metadata.items() if k not in NOT_SHOWN},
     }
-
-
-def _public_id(hit: Hit) -> str:
-    """Return `graph:<entity>` for an observation, an id that open_nodes accepts."""
-    name, hash_sign, number = hit.id.rpartition("#")
-    return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
 
 def _relation(relation: Sequence[str]) -> dict[str, str]:

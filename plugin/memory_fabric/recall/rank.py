@@ -6,14 +6,11 @@ old: otherwise noise of today would rank above an old exact answer (docs/decisio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric.language.time_hints import days_between
+from memory_fabric.models import Hit
 from memory_fabric.recall.staleness import is_over
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Hit
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
 RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
@@ -27,49 +24,60 @@ SUPERSEDED_FACTOR = 0.5
 # A turn ranks below a record that is about as relevant: the record says what it came to.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
+# The types that a question's intent asks for (parse.INTENTS). They count as more relevant by
+# AS_RELEVANT, so that of hits that are about as relevant these come first.
+ASKED_TYPES = {
+    "relationship": ("relation",),
+    "decision": ("decision",),
+    "problem": ("problem", "blocker", "solution", "antipattern"),
+    "preference": ("preference", "constraint"),
+    "pattern": ("pattern", "antipattern"),
+    "howto": ("solution", "pattern", "constraint"),
+}
 
 
-def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
+def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
     """Return the hits with scores, highest first; equal ones by relevance, newer first, then id.
 
-    If the question asks for the `past`, replaced memories count as much as current ones.
+    If the question asks for the `past`, replaced memories count as much as current ones; those of
+    the kind that its `intent` asks for count a little more.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
-    scored = [hit._replace(score=score(hit, now, most, past=past)) for hit in hits]
+    scored = [hit._replace(score=score(hit, now, most, past=past, intent=intent)) for hit in hits]
     scored.sort(key=lambda hit: hit.id)
     scored.sort(key=lambda hit: hit.timestamp, reverse=True)
     scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
     return scored
 
 
-def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> float:
+def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False, intent: str = "") -> float:
     """Return the score of one hit, 0-1; `most` is the relevance of the most relevant hit."""
-    return sum(_summands(hit, now, most)) * _factor(hit, now, past)
+    return sum(_summands(hit, now, most, intent)) * _factor(hit, now, past)
 
 
-def parts(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> dict[str, float]:
-    """Return the parts of a hit's score: three summands, and the factor of their sum."""
-    names = ("recency", "relevance", "authority")
-    named = dict(zip(names, _summands(hit, now, most), strict=True))
-    named["times"] = _factor(hit, now, past)
-    return {name: round(value, 4) for name, value in named.items()}
-
-
-def with_score_parts(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
-    """Return the ranked hits with the parts of their score in their metadata."""
+def with_score_parts(
+    hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = ""
+) -> list[Hit]:
+    """Return the ranked hits with the parts of their score: three summands, and a factor."""
     most = max((hit.relevance for hit in hits), default=0.0)
-    return [
-        hit._replace(metadata={**hit.metadata, "score_parts": parts(hit, now, most, past=past)})
-        for hit in hits
-    ]
+    found = []
+    for hit in hits:
+        values = (*_summands(hit, now, most, intent), _factor(hit, now, past))
+        named = zip(("recency", "relevance", "authority", "times"), values, strict=True)
+        parts = {name: round(value, 4) for name, value in named}
+        found.append(hit._replace(metadata={**hit.metadata, "score_parts": parts}))
+    return found
 
 
-def _summands(hit: Hit, now: str, most: float) -> tuple[float, float, float]:
-    behind = max(0.0, most - hit.relevance) / AS_RELEVANT
+def _summands(hit: Hit, now: str, most: float, intent: str) -> tuple[float, float, float]:
+    kind = hit.metadata.get("type") or hit.metadata.get("entityType")
+    more = AS_RELEVANT if kind in ASKED_TYPES.get(intent, ()) else 0.0
+    relevance = min(1.0, hit.relevance + more)
+    behind = max(0.0, most - relevance) / AS_RELEVANT
     fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
     return (
         RECENCY_WEIGHT * fresh,
-        RELEVANCE_WEIGHT * hit.relevance,
+        RELEVANCE_WEIGHT * relevance,
         AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY,
     )
 

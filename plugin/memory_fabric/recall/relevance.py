@@ -11,20 +11,16 @@ does not depend on bm25, which is about 0 in stores of a few rows, so floors use
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 
-from memory_fabric.cache import Memo
 from memory_fabric.language import concepts, time_hints
+from memory_fabric.language.concepts import Concept
+from memory_fabric.models import Query
 from memory_fabric.recall import succession
+from memory_fabric.store.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from memory_fabric.language.concepts import Concept
-    from memory_fabric.models import Query
-    from memory_fabric.store.search import Candidate
 
 # Tuned on development conversations; halving or doubling one of them costs a point or less.
 BM25_WEIGHT = 0.4
@@ -349,10 +345,10 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
     spans = (*_spans(query.asked, now), *query.spans)
     unasked = frozenset(map(stem, query.unasked))
-    is_named = Memo(lambda name: _is_named(name, names), len(measured) + 1)
+    is_named = cache(lambda name: _is_named(name, names))
     for one in measured:
         candidate = one.candidate
-        if any(map(is_named.__getitem__, one.entities)) or is_named[_speaker(candidate)]:
+        if any(map(is_named, one.entities)) or is_named(_speaker(candidate)):
             one.name = ENTITY_BOOST
         day = candidate.timestamp[:10]
         if spans and any(first <= day < after for first, after in spans):

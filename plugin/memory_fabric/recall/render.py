@@ -5,18 +5,25 @@ The same hits give the same bytes, and no text is longer than its budget.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
-from memory_fabric.models import CHANGED_FILES, IMPORTED, SHARED_LOG, as_reason
+from memory_fabric.models import (
+    CHANGED_FILES,
+    IMPORTED,
+    QUOTATION,
+    SHARED_LOG,
+    Filters,
+    Hit,
+    Record,
+    Relation,
+    as_reason,
+    words_first,
+)
 from memory_fabric.recall.contradictions import said_before
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Filters, Hit, Record, Relation
 
 # Facts, not orders: the heading names the lines and leaves the decision to the model.
 PROMPT_HEADING = (
@@ -60,9 +67,19 @@ def hit_line(hit: Hit) -> str:
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
-    limits = (limit, MAX_WHY_CHARS)
-    why = str(about.get("why") or "")
-    return memory_line(marks, hit.text, why, _own_names(hit), limits, about=about)
+    why, words = str(about.get("why") or ""), words_of(hit)
+    if words:
+        # They are whole or not told: a cut could turn them.
+        limit = max(limit, len(words) + 2)
+        text = words_first(words, one_line(hit.text), why, limit)
+        return memory_line(marks, text, "", _own_names(hit), (limit, 0), about=about)
+    return memory_line(marks, hit.text, why, _own_names(hit), (limit, MAX_WHY_CHARS), about=about)
+
+
+def words_of(hit: Hit) -> str:
+    """Return the user's words that are on record for a note; '' where none are."""
+    is_users = hit.metadata.get("trust") == "user"
+    return one_line(str(hit.metadata.get(QUOTATION) or "")) if is_users else ""
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
+from memory_fabric.config import Settings
+from memory_fabric.store.memory import Memory
+
 if TYPE_CHECKING:
-    from memory_fabric.config import Settings
     from memory_fabric.recall.agent_domains import AgentDomain
-    from memory_fabric.store.memory import Memory
 
 
 class RequestContext:

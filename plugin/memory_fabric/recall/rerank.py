@@ -7,29 +7,26 @@ almost certain one, and keeps relevance within 0–1.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
+from memory_fabric.models import Hit, Query
 from memory_fabric.recall.normalize import MOST, most_relevant_first
+from memory_fabric.store.database import Database
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol
 
-    from memory_fabric.models import Hit, Query
-    from memory_fabric.store.database import Database
+class Similarity(Protocol):
+    """Similarity of meaning, as semantic.measure gives it; everything is empty without it."""
 
-    class Similarity(Protocol):
-        """Similarity of meaning, as semantic.measure gives it; everything is empty without it."""
+    def nearest(
+        self, database: Database, question: str, most: dict[str, int]
+    ) -> list[tuple[str, int]]:
+        """Return (table, row number) of stored rows near to a question, nearest first."""
 
-        def nearest(
-            self, database: Database, question: str, most: dict[str, int]
-        ) -> list[tuple[str, int]]:
-            """Return (table, row number) of stored rows near to a question, nearest first."""
-
-        def similarities(
-            self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
-        ) -> dict[str, float]:
-            """Return the similarity of hits, −1 to 1, by id, as far as it is known."""
+    def similarities(
+        self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
+    ) -> dict[str, float]:
+        """Return the similarity of hits, −1 to 1, by id, as far as it is known."""
 
 
 # Measured on development conversations; half or double of it is still a gain.

@@ -5,22 +5,18 @@ Nothing is removed automatically: `prune` removes exactly what was shown, if it 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.language.time_hints import days_between, parsed
+from memory_fabric.models import Progress, Provenance
 from memory_fabric.recall import staleness
+from memory_fabric.store.database import Database
 from memory_fabric.store.history import last_mentions, resolve
 from memory_fabric.store.history.last_mentions import AgedMemory, Mention
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.values import Progress
+from memory_fabric.store.memory import Memory
 
 DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240
@@ -28,7 +24,7 @@ MAX_TEXT_CHARS = 240
 BATCH = 200
 
 
-class Stale(Value):
+class Stale(NamedTuple):
     """An entity or record that is old for its type: its age and its limit in days."""
 
     item: AgedMemory
@@ -36,14 +32,14 @@ class Stale(Value):
     limit_days: int
 
 
-class Report(Value):
+class Report(NamedTuple):
     """Stale things, oldest first, up to the requested limit; `total` counts all of them."""
 
     shown: tuple[Stale, ...] = ()
     total: int = 0
 
 
-class Pruned(Value):
+class Pruned(NamedTuple):
     """The result of a prune: removed and changed things, and the id for `undo`."""
 
     removed: tuple[Stale, ...] = ()

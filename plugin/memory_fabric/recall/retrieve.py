@@ -5,25 +5,23 @@ A failing source is reported and skipped; only DeadlinePassed ends the question.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING, Any
+
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
-from memory_fabric.models import Relation
+from memory_fabric.models import Filters, Hit, Query, Relation
 from memory_fabric.recall import boost, succession, traverse
 from memory_fabric.store import search
 from memory_fabric.store.graph import NOW
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Filters, Hit, Query
-    from memory_fabric.store.memory import Memory
     from memory_fabric.store.protocols import Reader
-    from memory_fabric.store.search import Candidate
 
-    Path = tuple[Relation, ...]
+Path = tuple[Relation, ...]
 
 EVERYTHING = search.EVERYTHING
 # A question without these words names no event; in a long text they mean nothing.

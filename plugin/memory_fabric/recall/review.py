@@ -1,13 +1,14 @@
 """Records due for review: candidates, contradictions, stale records and near duplicates."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from memory_fabric.models import (
     CONFIRMED,
-    CONTRADICTS,
     OTHERS,
     Hit,
     Record,
+    contradicted,
     text_with_reason,
     verdict,
 )
@@ -15,14 +16,8 @@ from memory_fabric.recall import retention
 from memory_fabric.recall.dedupe import dedupe
 from memory_fabric.store.history import candidates
 from memory_fabric.store.history.last_mentions import RECORD
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory_fabric.store.memory import Memory
 
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
 KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE)
@@ -31,7 +26,7 @@ MAX_READ = 5000
 _CURRENT = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source <> '{OTHERS}'"
 
 
-class Due(Value):
+class Due(NamedTuple):
     """A record to decide on: why it is due, the others that it is about, and its age in days."""
 
     kind: str
@@ -65,9 +60,7 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 def _contradictions(by_id: dict[str, Record]) -> Iterable[Due]:
     """Yield records that contradict current ones, unless the user has confirmed either since."""
     for record in by_id.values():
-        named = record.evidence.get(CONTRADICTS)
-        ids = named if isinstance(named, list | tuple) else ()
-        others = [by_id[id_] for id_ in ids if id_ in by_id]
+        others = [by_id[id_] for id_ in contradicted(record) if id_ in by_id]
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
             yield Due(CONTRADICTION, record, tuple(others))

@@ -6,9 +6,20 @@ longer than its budget. If not everything fits, what ranks lower is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
-from memory_fabric.models import CONTRADICTS, IMPORTED, stated_at
+from memory_fabric.models import (
+    AGREED,
+    IMPORTED,
+    Record,
+    contradicted,
+    stated_at,
+    users_words,
+    worded,
+)
 from memory_fabric.recall.render import low_trust_of, memory_line
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -20,13 +31,6 @@ from memory_fabric.text import (
     stem,
     words,
 )
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from memory_fabric.models import Record
 
 SESSION_CHARS = 3000
 # Facts, not orders: the note says so for all lines, and leaves the decision to the model.
@@ -44,7 +48,7 @@ DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
 # The words of notes for types; others are called as they are.
 LABELS = {"constraint": "rule"}
-MAX_DECISIONS, MAX_RULES, MAX_OPEN, LEAST_OF_OTHERS = 10, 40, 3, 3
+MAX_DECISIONS, MAX_RULES, MAX_OPEN = 10, 40, 3
 # Lines are cut to the first of these limits, in characters of text and reason, with which all fit.
 LIMITS = ((360, 200), (240, 140), (200, 110), (170, 90), (140, 70), (110, 60))
 # The reduced limits of rules, whose sense a short cut may change.
@@ -57,14 +61,12 @@ OPEN_SHARE, LAST_SHARE = 0.45, 0.3
 DECISIONS_SHARE = 0.5
 # Two records are about the same if they share so many content words, and so much of the shorter.
 SAME_WORDS, SAME_SHARE = 2, 0.6
-# The key of a record's evidence by which the user agreed to the assistant's proposal.
-AGREED = "agreed"
-TRUSTED = ("user", "agreed")
+TRUSTED = ("user", AGREED)
 # Words that turn what a sentence says, in some languages; content words leave them out.
 DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
-class Contents(Value):
+class Contents(NamedTuple):
     """The records that a block may tell, each kind best first, and the line of the last session."""
 
     rules: tuple[Record, ...] = ()
@@ -74,14 +76,14 @@ class Contents(Value):
     others: tuple[Record, ...] = ()
 
 
-class Block(Value):
+class Block(NamedTuple):
     """The text of a block, and the records in it."""
 
     text: str = ""
     records: tuple[Record, ...] = ()
 
 
-class _Line(Value):
+class _Line(NamedTuple):
     text: str
     record: Record | None = None
 
@@ -110,8 +112,7 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS) -> Block:
     left -= _chars(rules)
     chosen = _fitted(decisions, left, LIMITS)
     left -= _chars(chosen) + len(OTHERS_HEADING) + 1
-    most = max(LEAST_OF_OTHERS, MAX_DECISIONS - len(decisions))
-    others = _whole([_Line(record_line(r), r) for r in contents.others[:most]], left)
+    others = _whole([_Line(record_line(r), r) for r in contents.others[:MAX_DECISIONS]], left)
     lines = [
         *_headed(RULES_HEADING, rules),
         *last,
@@ -145,7 +146,12 @@ def record_line(
     # The tags of BR-13; elsewhere a name that the text says is not repeated.
     tagged = record.type in DECISION_TYPES
     about = record.evidence
-    return memory_line(first, record.what, record.why, names, limits, about=about, all_names=tagged)
+    words = users_words(record)
+    why = "" if words else record.why
+    # The words are whole or not told: a cut could turn them.
+    limits = (max(limits[0], len(words) + 2), limits[1])
+    text = worded(record, limits[0], why=bool(words))
+    return memory_line(first, text, why, names, limits, about=about, all_names=tagged)
 
 
 def trust_of(record: Record) -> str:
@@ -236,7 +242,7 @@ def _newer_than(records: Iterable[Record]) -> dict[str, list[str]]:
     times = {record.id: stated_at(record) for record in records}
     newer: dict[str, list[str]] = {}
     for record in records:
-        for old in _contradicted(record):
+        for old in contradicted(record):
             if old in times and times[old] <= times[record.id]:
                 newer.setdefault(old, []).append(record.id)
     return newer
@@ -262,7 +268,7 @@ def _fitted(
     return _section([place for place in places if place.record.id in kept], limits[-1])
 
 
-class _Place(Value):
+class _Place(NamedTuple):
     """A record in a section, with the marks that it has there."""
 
     record: Record
@@ -326,16 +332,11 @@ def _groups(records: Sequence[Record]) -> list[list[Record]]:
 
 
 def _is_same(a: Record, b: Record, stems: Mapping[str, frozenset[str]]) -> bool:
-    if a.id in _contradicted(b) or b.id in _contradicted(a):
+    if a.id in contradicted(b) or b.id in contradicted(a):
         return True
     shared = len(stems[a.id] & stems[b.id])
     least = min(len(stems[a.id]), len(stems[b.id]))
     return shared >= SAME_WORDS and shared >= SAME_SHARE * least
-
-
-def _contradicted(record: Record) -> Sequence[str]:
-    found = record.evidence.get(CONTRADICTS)
-    return found if isinstance(found, list | tuple) else ()
 
 
 def _headed(heading: str, lines: Sequence[_Line]) -> list[_Line]:

@@ -7,15 +7,15 @@ two letters swapped) for a word of five letters, two for one of eight.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory_fabric.models import Query
     from memory_fabric.store.protocols import Reader
 
 # Shorter words are near to too many others.

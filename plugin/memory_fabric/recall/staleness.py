@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric.language.time_hints import days_between
-from memory_fabric.models import CONFIRMED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Hit
+from memory_fabric.models import CONFIRMED, Hit
 
 # Days after which a memory of a type should be reviewed; None if it does not age.
 STALE_AFTER_DAYS = {

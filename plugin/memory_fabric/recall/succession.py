@@ -6,20 +6,20 @@ structopt", which it closed, holds them all.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
-    from memory_fabric.store.search import Candidate
+from memory_fabric.store.search import Candidate
 
-    class Measured(Protocol):
-        """A candidate with its concepts, as bits (recall.relevance)."""
 
-        candidate: Candidate
-        mask: int
+class Measured(Protocol):
+    """A candidate with its concepts, as bits (recall.relevance)."""
 
-    AnyMeasured = TypeVar("AnyMeasured", bound=Measured)
+    candidate: Candidate
+    mask: int
+
+
+AnyMeasured = TypeVar("AnyMeasured", bound=Measured)
 
 # The longest chain of replacements that is followed.
 MAX_STEPS = 3

@@ -6,19 +6,18 @@ limits a time span, which only raises the hits in it. Pure; `retrieve` queries t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
 from memory_fabric.language.concepts import WEAK, stems_of
 from memory_fabric.language.time_hints import MONTHS, WEEKDAYS
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.text import STOPWORDS, stem, words
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from memory_fabric.store.search import Candidate
 
-    Span = tuple[str, str]
+Span = tuple[str, str]
 
 MAX_RECORDS = 12
 MAX_WORDS = 6
@@ -38,7 +37,7 @@ _EVENTS = (
 _NO_EVENT = frozenset((*MONTHS, *WEEKDAYS, "yesterday", "today", "week", "month", "year", "last"))
 
 
-class Event(Value):
+class Event(NamedTuple):
     """An event in a question: its kinds (sets of words), its own words, and the side."""
 
     kinds: tuple[frozenset[str], ...]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import DEFAULT_DEPTH
+from collections.abc import Callable, Iterable, Sequence
+
+from memory_fabric.models import DEFAULT_DEPTH, Relation
 from memory_fabric.text import words
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from memory_fabric.models import Relation
-
-    Path = tuple[Relation, ...]
-    Edges = Callable[[Sequence[str]], Iterable[Relation]]
+Path = tuple[Relation, ...]
+Edges = Callable[[Sequence[str]], Iterable[Relation]]
 
 MAX_DEPTH = 3
 # The most nodes of a walk: a hub of a grown graph has thousands, of little use in an answer.

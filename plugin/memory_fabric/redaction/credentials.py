@@ -6,29 +6,22 @@ hundredth of matching, and an expression is compiled when its piece was seen. Al
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
+import re
+from collections.abc import Iterable
+from functools import cache
+
 from memory_fabric.patterns import exact
 from memory_fabric.redaction.secret_rules import BESIDE, ISSUED
 from memory_fabric.redaction.secret_words import NAMED
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable
+# Characters at the beginning of a piece by which it is looked up.
+HEAD_CHARS = 3
 
 # Between words, where `-` and `_` belong to a word: `task-` and `mask_` begin nothing of ours.
 _START = r"(?<![A-Za-z0-9_-])"
 # A key has a digit in it; a name of words and hyphens has none.
 _WITH_DIGIT = r"(?=[A-Za-z_-]{0,255}[0-9])"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_OBJECTS = (
-    "pk|pub|acct|asst|batch|call|card|ch|chatcmpl|cmpl|cs|cus|dp|ev|evt|file|ft|ftjob|gen|group|ic|id|il|"
-    "in|inv|item|job|main|modelperm|msg|nonce|obj|order|org|pi|plan|pm|po|price|prod|proj|pst|py|"
-    "re|ref|req|request|resp|rs|run|session|seti|si|span|src|step|sub|tax|thread|tok|toolu|tool|"
-    "trace|txn|txr|user|usr|vs|we|upload|chunk|index|vendor|app|sha256|sha384|sha512|integrity|"
-    "sha1|md5|ord|cart|dpl|team|member|acc|node|wf|exec|task|doc|page|conv|chat|rec|lead|deal|grp|"
-    "role|inc|addr|rev|mem|ws|vm|img|vol|snap|eni|subnet|vpc|ami|lock|cache|build|deploy"
-)
 
 # (what must be in the text, the expression); several pieces mean any of them.
 SHAPES: tuple[tuple[str, str], ...] = (
@@ -173,6 +166,11 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("pa-", rf"{_START}pa-{_WITH_DIGIT}(?=[a-z0-9_-]{{0,40}}[A-Z])[A-Za-z0-9_-]{{40,64}}"),
     (".", r"(?<![\w.])[a-z]{2,8}\.[a-f0-9]{24,64}(?:\.[a-f0-9]{24,64}){1,3}(?![\w.])"),
     ("-", r"(?<![\w-])\d{6}(?:-\d{6}){7}(?![\w-])"),
+    # A user or number of a table, and the token that it was given.
+    (
+        "|",
+        r"(?:(?<![\w.])[\w.-]{2,40}:[\w.@-]{1,60}\|[a-f0-9]{32,64}|(?<!\S)\d{1,9}\|[A-Za-z0-9]{40,64})\b",
+    ),
     ("pdus+", rf"\bpdus\+[\w-]{{6,40}}_{_UUID}"),
     # "-----BEGIN … PRIVATE" in base64, as a kubeconfig or a CI variable holds it.
     (
@@ -200,33 +198,42 @@ _BESIDE = (
 )
 _PUBLIC = (
     r"(?i:(?<![a-z])(?:commit|sha|md5|digest|checksum|hash|etag|integrity|revision|release|version|"
-    r"image|build|branch|deployment|request|trace|span|run|job|public|url|tag|ref)(?![a-z]))"
+    r"(?:zone|account|price|sid|id)\W{0,4}$|image|build|branch|deployment|request|trace|span|run|job|public|url|tag|ref)(?![a-z]))"
 )
 # A form of the issuer that is longer than the one that is known.
 _REST = r"(?:(?<=[A-Za-z0-9])[A-Za-z0-9_-]{1,128})?"
-_PIECES = tuple((tuple(pieces.split()), shape) for pieces, shape in SHAPES)
-_ISSUED = tuple((tuple(pieces.split()), shape) for pieces, shape in ISSUED)
+# Pieces and expressions: our own, and, with pieces in small letters, those of public rule sets.
+_SETS = SHAPES, tuple((pieces, shape + _REST) for pieces, shape in ISSUED)
 
 
 def shapes_in(text: str) -> Iterable[re.Pattern[str]]:
     """The expressions that could match in this text: our own, then those of public rule sets."""
-    found = [_compiled(shape) for pieces, shape in _PIECES if any(p in text for p in pieces)]
-    folded = text.lower()
-    found += [
-        _compiled(shape + _REST) for pieces, shape in _ISSUED if any(p in folded for p in pieces)
-    ]
-    return found
+    return map(_compiled, [*_seen(text, 0), *_seen(text.lower(), 1)])
+
+
+def _seen(text: str, number: int) -> list[str]:
+    """The expressions of one of the _SETS of which a piece is in the text, in their order."""
+    heads = _heads(number)
+    there = {text[at : at + HEAD_CHARS] for at in range(len(text))} & heads.keys()
+    found = {place for head in ("", *there) for place, piece in heads[head] if piece in text}
+    return [_SETS[number][place][1] for place in sorted(found)]
+
+
+@cache
+def _heads(number: int) -> dict[str, list[tuple[int, str]]]:
+    """The pieces of a set with their places, by their first characters; shorter ones by ""."""
+    heads: dict[str, list[tuple[int, str]]] = {"": []}
+    for place, (pieces, _) in enumerate(_SETS[number]):
+        for piece in pieces.split():
+            head = piece[:HEAD_CHARS] if len(piece) >= HEAD_CHARS else ""
+            heads.setdefault(head, []).append((place, piece))
+    return heads
 
 
 def every_shape() -> list[str]:
     """Return the expressions that `shapes_in` chooses from, and those of values beside a name."""
     beside = [_BESIDE.format(names=names, value=value) for names, _, value in (*NAMED, *BESIDE)]
-    return [*(s for _, s in _PIECES), *(s + _REST for _, s in _ISSUED), *beside]
-
-
-def is_object_id(value: str) -> bool:
-    """True for the id of a thing in an account, by its prefix: `req_…`, `cus_…`."""
-    return bool(_compiled(rf"(?:{_OBJECTS})[_-]").match(value))
+    return [*(s for _, s in (*_SETS[0], *_SETS[1])), *beside]
 
 
 def without_values_of_issuers(text: str) -> str:
@@ -244,6 +251,6 @@ def _hide_value(match: re.Match[str]) -> str:
     return match.group() if is_public else f"{lead}[redacted: token]"
 
 
-@cached
+@cache
 def _compiled(shape: str) -> re.Pattern[str]:
     return exact(shape)

@@ -8,13 +8,16 @@ or of a secret in its line or the one before, it is one.
 
 from __future__ import annotations
 
+import re
 from binascii import a2b_base64
+from functools import cache
 from itertools import pairwise
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, exact, pattern
+from memory_fabric.patterns import exact, pattern
+from memory_fabric.redaction.credentials import shapes_in
 from memory_fabric.redaction.secret_names import (
     MIN_CHANGES,
+    MIN_HEX_CHARS,
     is_hex,
     is_identifier,
     is_name,
@@ -23,15 +26,11 @@ from memory_fabric.redaction.secret_names import (
 from memory_fabric.redaction.secret_signs import MIN_WORD_CHARS, is_doubtful, is_uuid
 from memory_fabric.redaction.secret_values import is_known_form, stripped
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-
 MIN_RANDOM, MIN_TAIL = 20, 16
 MAX_WORD = 600
 BEFORE_CHARS = 90
 # Prefixes of ids, sums, builds and places, none of which opens anything.
-_THINGS = frozenset(
+THINGS = frozenset(
     """acct asst batch call card ch chatcmpl cmpl cs cus dp ev evt file ft ftjob gen group ic id il in
     inv item job main modelperm msg msgbatch reference installation nonce obj object order org pi plan pm po price prod proj project
     pst py ref req request resp rs run session seti si span src step sub tax thread tool toolu trace
@@ -109,7 +108,7 @@ def has_prefix(core: str) -> bool:
         return False
     parts = exact(r"[_.:~+-]").split(prefix.lower().rstrip(_PARTED))
     if exact(r"v\d").match(prefix) or any(
-        part.rstrip("0123456789") in _THINGS or part in _THINGS for part in parts
+        part.rstrip("0123456789") in THINGS or part in THINGS for part in parts
     ):
         return any(part in _TELLING for part in parts)
     if any(part in _TELLING or _of_issuer().fullmatch(part) for part in parts):
@@ -130,6 +129,26 @@ _TELLING = frozenset(
 )
 
 
+def only_names(text: str) -> bool:
+    """True if the long words of a text are names alone: nothing in them is what an issuer gives
+    out, or random. A text with an assignment or a mark is not looked at.
+    """
+    if "=" in text or ":" in text or "[redacted" in text:
+        return False
+    doubtful = [w for w in text.split() if len(w) >= MIN_WORD_CHARS and is_doubtful(w)]
+    together = " ".join(doubtful)
+    return all(_joined().fullmatch(word) and _is_short_name(word) for word in doubtful) and not any(
+        shape.search(together) for shape in shapes_in(together)
+    )
+
+
+def _is_short_name(word: str) -> bool:
+    """True if a word joins words and numbers as no random value does, and none tells of a key."""
+    if len(word) >= MIN_HEX_CHARS or not is_name(word):
+        return False
+    return _TELLING.isdisjoint(exact(r"[_.:~+-]").split(word.lower()))
+
+
 def random_words(text: str) -> list[tuple[int, int]]:
     """Return spans of random words with a token's prefix or their issuer's name before them."""
     spans = []
@@ -142,8 +161,18 @@ def random_words(text: str) -> list[tuple[int, int]]:
         left = max(left, at + 1)
         left += len(token[left:right]) - len(token[left:right].lstrip("\"'`("))
         core = token[left:right]
+        if _is_short_name(core):
+            continue
         is_path = "/" in core[:-1] and ("://" in token or core.count("/") > 1)
-        if is_path or "@" in core or "\\" in core or "(" in core or is_known_form(core):
+        if (
+            is_path
+            or is_placeholder(core)
+            or is_identifier(core)
+            or "@" in core
+            or "\\" in core
+            or "(" in core
+            or is_known_form(core)
+        ):
             continue
         found = has_prefix(core) if at < 0 else False
         if (
@@ -160,17 +189,22 @@ def random_words(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-@cached
+@cache
 def _of_issuer() -> re.Pattern[str]:
     return exact(r"[b-su-z]{1,2}sk|[a-z]{1,4}(?:pat|tok|key|sec)")
 
 
-@cached
+@cache
+def _joined() -> re.Pattern[str]:
+    return exact(r"[A-Za-z0-9_.-]+[,;!?]?")
+
+
+@cache
 def _words() -> re.Pattern[str]:
     return exact(r"[^\s\"'`<>|,;{}\[\]()\U000f0000-\U000ffffd\u3000-\u30ff\u3400-\u9fff]+")
 
 
-@cached
+@cache
 def _prefixed() -> re.Pattern[str]:
     return exact(
         r"((?:[A-Za-z][A-Za-z0-9]{0,15}[_.:~+-]{1,2}){1,4}(?:v?\d{1,2}[_.:-])?)"
@@ -178,7 +212,7 @@ def _prefixed() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _issuer() -> re.Pattern[str]:
     """Names of services that give out keys, and what a key of theirs is called."""
     return pattern(
@@ -213,11 +247,11 @@ def _issuer() -> re.Pattern[str]:
         r"bearer|secretbox|create(?:de)?cipher|do not share|copy it now|keep (?:it|this) secret|see it again|"
         r"riot(?: games)?|steam|finnhub|alpha\s?vantage|polygon\.io|news\s?api|scraping\s?bee|apify|"
         r"bright\s?data|maxmind|clearbit|hunter\.io)(?![a-z])",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _of_thing() -> re.Pattern[str]:
     """Between the name of an issuer and the word these say that it is an id or a sum."""
     return exact(

@@ -8,12 +8,10 @@ has pieces (in small letters) without which it cannot match, and is compiled whe
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import exact
+import re
+from functools import cache
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
+from memory_fabric.patterns import exact
 
 _B64 = r"A-Za-z0-9+/_\-"
 # What follows the head of a block, also quoted, indented, numbered or with `\n` for its line ends.
@@ -63,6 +61,12 @@ ALWAYS: tuple[tuple[str, str], ...] = (
      r"[-:=_][\"']?(?:[A-Za-z0-9+/]{40,128}={0,2}(?![A-Za-z0-9+/=])|[0-9a-f]{7,128}\b|(?:[0-9a-f]{2}:){5,40}[0-9a-f]{2})"),
     (":", r"\b(?:[0-9A-Fa-f]{2}:){7,63}[0-9A-Fa-f]{2}\b"),
     ("jwk kty x5", r"\"(?:n|x|y|e|kid|x5t|x5t#S256|x5c)\"\s?:\s?\[?\s?\"[A-Za-z0-9+/=_-]{8,4000}\""),
+    # Tokens of pages and of languages, ids and names in camel case.
+    ("token", r"(?i)(?:next|change|request|input|output|page|unk|sep|pad|cls|mask|bos|eos|idempotency|marker|start|stop)[_-]?token"
+     r"[\"']?\s?[:=]\s?[\"']?(\[?[A-Za-z0-9+/_.:~-]{3,600}={0,2})"),
+    ('id" id: id=" id\': name" name="', r"(?:(?<=[a-z])(?<![Kk]ey)(?<!cret)(?<!oken)(?<!sion)(?:ID|Id|Name)|(?<=[\"'])id)[\"']?\s?[:=]\s?[\"']([A-Za-z0-9+/_.:~|-]{4,600})(?=[\"'])"),
+    ("existing", r"(?i)existing[_-]?secret[\"']?\s?[:=]\s?[\"']?([\w.-]{3,80})"),
+    ("code_ver code_cha", r"code_(?:verifier|challenge)[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9_.~-]{40,130})"),
     # Files.
     ("data:", r"\bdata:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w=.-]{1,40}){0,4},[A-Za-z0-9+/=%_-]{4,100000}"),
     ("base64 begin ", r"(?m)^[A-Za-z0-9+/]{60,80}\r?\n(?:[A-Za-z0-9+/]{60,80}\r?\n){1,400}[A-Za-z0-9+/]{0,80}={0,2}$"),
@@ -101,8 +105,8 @@ _NAMED = (
     r"(?<![a-z0-9])(?:x-amzn?-(?:trace-id|cf-id|id-2|requestid)|cf-ray|x-cache-key|kid|x5t|sha1|sha256|"
     r"sha512|md5|crc32|uuid|guid|if-none-match|if-match|revision|commit|accessor|(?:recaptcha )?site[ _-]?key|x-vercel-id|"
     r"node_id|cursor|next[_-]?page(?:[_-]token)?|page[_-]?token|continuation[_-]?token|sync[_-]?token|"
-    r"resource[_-]?version|pagination[_-]?token|boundary|nonce|wt_session|enc|did:key|did|restored from key|cache key)|"
-    r"(?:public|publishable|pub|verify|trusted-public)[_ -]?keys?"
+    r"resource[_-]?version|pagination[_-]?token|boundary|nonce|wt_session|enc|did:key|did|restored? (?:from )?key|cache key)|"
+    r"(?:public|publishable|pub|verify|trusted|trusted-public)[_ -]?keys?"
 )
 _VALUE = (
     rf"(?i)(?:{_NAMED})\\?[\"'`*]{{0,3}}\s{{0,3}}(?:=>|:=|[:=]|\bis\b|(?<=id) |(?<=sha) |(?<=commit) |(?<=key) |(?<=accessor) )"
@@ -119,7 +123,7 @@ class HarmlessParts:
         self._waves: list[dict[int, str]] = []
         self._next = _FIRST
         # A text that has such characters of its own is left as it is.
-        self._is_possible = not any(_FIRST <= ord(c) <= _LAST for c in text) if text else False
+        self._is_possible = text.isascii() or ord(max(text)) < _FIRST
 
     def hold_always(self) -> str:
         """The text without what is public or encrypted by its form."""
@@ -161,6 +165,6 @@ class HarmlessParts:
         return text
 
 
-@cached
+@cache
 def _compiled(shape: str) -> re.Pattern[str]:
     return exact(shape)

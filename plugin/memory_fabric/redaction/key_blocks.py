@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
+import re
+from functools import cache
+
 from memory_fabric.patterns import exact
 from memory_fabric.redaction import secret_signs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 
 def without_keys(text: str) -> str:
@@ -21,7 +19,7 @@ def without_keys(text: str) -> str:
     return _putty_key().sub(_hide_lines, text)
 
 
-@cached
+@cache
 def _key_block() -> re.Pattern[str]:
     # To its end, or as far as lines of base64 and headers go; quoted, indented, or in one line
     # with a backslash for each of its ends. Text that only names the mark stays.
@@ -70,7 +68,7 @@ def _without_lines(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-@cached
+@cache
 def _head() -> re.Pattern[str]:
     return exact(
         r"-{5}BEGIN(?:[ +]|%20)[A-Z0-9 +]{0,40}?(?:%20)?(?:PRIVATE(?:[ +]|%20)KEY|OpenVPN Static key V1)"
@@ -78,21 +76,21 @@ def _head() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _run() -> re.Pattern[str]:
     return exact(
         r"[^\x00]{0,48}?(?<![A-Za-z0-9/])((?=[A-Za-z0-9+/%]{0,80}[0-9])[A-Za-z0-9/](?:[A-Za-z0-9+/=]|%[0-9A-F]{2}){23,4000})"
     )
 
 
-@cached
+@cache
 def _last() -> re.Pattern[str]:
     return exact(
         r"[^A-Za-z0-9]{1,12}(?:\d{1,4}[^A-Za-z0-9]{1,4})?(?:n|r|#10;|0A)?([A-Za-z0-9+/]{4,24}(?:=|%3D){0,2})(?![\w:])(?=[^A-Za-z0-9]{0,12}(?:n|#10;|0A)?[^A-Za-z0-9]{0,40}-----END|=)"
     )
 
 
-@cached
+@cache
 def _key_tail() -> re.Pattern[str]:
     end = r"[\"'\\]?(?:\\[rn]|\s)[ \t>|+#\"'*]{0,12}"
     return exact(
@@ -102,7 +100,7 @@ def _key_tail() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _putty_key() -> re.Pattern[str]:
     return exact(r"(Private-Lines: \d{1,4}\s{1,4})[A-Za-z0-9+/=\s]{16,20000}")
 

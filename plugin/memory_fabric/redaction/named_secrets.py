@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, MULTILINE, exact, pattern
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memory_fabric.patterns import exact, pattern
 from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.secret_names import (
     ENDINGS,
@@ -11,19 +14,17 @@ from memory_fabric.redaction.secret_names import (
     is_definition,
     is_hex,
     is_identifier,
+    is_joined_words,
     is_name,
     is_placeholder,
     is_plain,
     is_strong,
     is_style,
     looks_random,
+    says_prose,
 )
-from memory_fabric.redaction.secret_values import is_known_form, is_words_of_phrase
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
+from memory_fabric.redaction.secret_places import without_placed
+from memory_fabric.redaction.secret_values import is_known_form
 
 _LINE_PARTS = tuple(
     {*secret_signs.NAME_PARTS, *secret_signs.VARIABLE_PARTS, *secret_signs.DUMPED_PARTS}
@@ -60,12 +61,8 @@ _FOLLOWER_CHARS = 40
 
 def without_names(text: str) -> str:
     """The text without secrets that are known by their name."""
-    text = _phrase().sub(_hide_phrase, text)
-    text = "\n".join(map(_without_named, text.split("\n")))
-    text = _name_and_value().sub(_hide_field, text)
-    if "default" in text and "variable" in text:
-        text = _default_of_variable().sub(_hide_field, text)
-    return _value_of_field().sub(_hide_field, text) if "@Value(" in text else text
+    text = without_placed(text)
+    return "\n".join(map(_without_named, text.split("\n")))
 
 
 def _without_named(line: str) -> str:
@@ -80,14 +77,6 @@ def _without_named(line: str) -> str:
         line = _variable().sub(_hide_variable, line)
     if "=" in line:
         line = _dumped().sub(_hide_dumped, line)
-    if '"' in line or "'" in line:
-        if "(" in line:
-            line = _connected().sub(_hide_connected, line)
-        if has_sign or "(" in line or "," in line:
-            line = _called().sub(_hide_called, line)
-    folded = line.casefold()
-    if "pass" in folded or " as " in folded or not line.isascii():
-        line = _spoken_secret().sub(_hide_spoken, line)
     return line
 
 
@@ -113,34 +102,17 @@ def _places(folded: str, head: str) -> Iterator[int]:
         at = folded.find(head, at + 1)
 
 
-@cached
-def _phrase() -> re.Pattern[str]:
-    """A passphrase of words behind its name and a sign; it ends where a sentence or clause does."""
-    return pattern(
-        r"(\b(?:pass[ -]?(?:phrase|word|code)|pwd)\b[\"'`]?\s?(?:[:=]|is\b)\s?[\"'`*‘“]{0,3})"
-        r"([a-z]{3,10}(?: [a-z]{3,10}){3,11})(?=[.,;)\"'`*’”]|\s*$)",
-        IGNORECASE | MULTILINE,
-    )
-
-
-def _hide_phrase(match: re.Match[str]) -> str:
-    lead, phrase = match.groups()
-    if phrase != phrase.lower() or not is_words_of_phrase(phrase):
-        return match.group()
-    return f"{lead}[redacted: secret]"
-
-
-@cached
+@cache
 def public_name() -> re.Pattern[str]:
     """Names whose value says what a content is, not who may read it."""
     return pattern(
         r"^h1\b|integrity|sha\d|digest|hash|checksum|etag|fingerprint|public|certificate|signature$|"
-        r"nonce|font|image|\bsrc|data\b",
-        IGNORECASE,
+        r"nonce|\bpeer\b|font|image|\bsrc|data\b",
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _variable() -> re.Pattern[str]:
     """Variables and fields whose names only hint at a secret: `STRIPE_KEY=`, `ADMIN_PW=`."""
     return pattern(
@@ -149,11 +121,11 @@ def _variable() -> re.Pattern[str]:
         r"mnemonic|creds|\bpw|\bpin)\d{0,3}"
         r"\\?[\"'`]?[ \t]{0,20}(?:=>|:=|=|:)[ \t]{0,20}\\?)"
         r"(?:\"([^\"\n]{4,512})\"|'([^'\n]{4,512})'|([^\s\"'`,;<>(){}\[\]]{4,512}))",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _dumped() -> re.Pattern[str]:
     """A variable of an environment, in capitals."""
     return exact(
@@ -161,94 +133,45 @@ def _dumped() -> re.Pattern[str]:
     )
 
 
-@cached
-def _called() -> re.Pattern[str]:
-    """Return spans of arguments of functions named after a secret, or next to a secret's name."""
-    return pattern(
-        rf"((?:{NAMES}|auth|salt|(?<=_)key){ENDINGS}[\"']?\s{{0,2}}(?:[,(]|=\s?[\[(]|:?=\s?[\w.:&*<>\[\]]{{1,40}}\()\s{{0,2}}"
-        r"(?:[\"'][\w.@-]{1,40}[\"'],\s?)?([\"']))([^\"'\s]{6,256})(?=\2)",
-        IGNORECASE,
-    )
-
-
-@cached
+@cache
 def _named_secret() -> re.Pattern[str]:
     return pattern(
         rf"((?:{NAMES}){ENDINGS}(?:\\?[\"'`]|\*{{1,2}})?"
         r"(?:[ \t]{1,2}(?:for|of|on|in)[ \t][\w ./@-]{1,40}?)?"
         r"[ \t]{0,20}(?:=>|:=|={1,3}|:|\bis\b|\bto\b|\|)[ \t]{0,20}(?:\*{1,2}[ \t]{0,2})?"
         r"(?:(?:!![a-z]{1,12}|&[\w-]{1,30})[ \t]{1,4}(?=[^\s#]))?)"
-        r"(?:(\\?[\"'`])((?:(?!\2)[^\n]){4,512}?)\2|"
+        r"(?:&?[A-Za-z][\w<>?\[\]]{2,20}\??[ \t]{1,2}=[ \t]{1,2}(?=[\"']))?"
+        r"(?:(?:[bBrRuUfFN]{1,2}(?=[\"']))?(\\?[\"'`])((?:(?!\2)[^\n]){4,512}?)\2|"
         r"([\"'`]?)([^\s\"'`,;<>(){}\[\]][^\s\"'`,;<>(){}\[\]]{3,511})"
         # The rest of a password with brackets; not the next field of a connection string.
         r"((?:(?:[<>(){}\[\]]|[,;](?![\w. -]{1,40}[=:])){1,3}[^\s\"'`,;<>(){}\[\]]{1,100}){0,5}))",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
-def _spoken_secret() -> re.Pattern[str]:
-    return pattern(
-        r"((?:\b|_)pass(?:word|wd|phrase|code)s?[ \t]{1,2}[\"'`*]{0,2})([^\s\"'`]{8,128})|"
-        r"(\b)([^\s\"'`]{8,256})(?=[\"'`]? as (?:the |my |your |our |its |a )?(?:\w{1,20} ){0,2}"
-        r"(?:password|passphrase|token|api[ -]key|secret)\b)",
-        IGNORECASE,
-    )
-
-
-@cached
-def _name_and_value() -> re.Pattern[str]:
-    """A name in one field and its value in the next, as Kubernetes and others list variables."""
-    return pattern(
-        rf"(\b(?:name|key|variable)[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}"
-        r"[\"']?(?:\s?[,;]\s?[\"']?\w{1,20}[\"']?\s?[:=]\s?[\"']?[\w./-]{0,30}[\"']?){0,2}"
-        r"(?:\s{0,4}[,;]\s{0,12}|\s{1,12})[-]?\s{0,4}[\"']?(?:default_?)?value[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
-        r"([^\s\"',;{}]{4,512})",
-        IGNORECASE,
-    )
-
-
-@cached
-def _default_of_variable() -> re.Pattern[str]:
-    """A variable of Terraform that is named after a secret, as far as its default value."""
-    return pattern(
-        rf"(\bvariable\s{{1,2}}\"?[\w-]{{0,40}}(?:{NAMES}){ENDINGS}\"?\s{{0,4}}\{{[^{{}}]{{0,300}}?"
-        r"\bdefault\s{0,12}=\s{0,4}\")([^\"\s]{4,512})",
-        IGNORECASE,
-    )
-
-
-@cached
-def _value_of_field() -> re.Pattern[str]:
-    return pattern(
-        rf"(@Value\(\")([^\"\s]{{4,512}})(?=\"\)[^;\n]{{0,60}}(?:{NAMES}){ENDINGS}\s?[;=])",
-        IGNORECASE,
-    )
-
-
-@cached
+@cache
 def _resource() -> re.Pattern[str]:
     return exact(r"\barn:aws[\w-]*:[^\s\"']*$")
 
 
-@cached
+@cache
 def _password_variable() -> re.Pattern[str]:
-    return pattern(r"pw\d{0,3}[\"'`]?\s{0,20}:?=", IGNORECASE)
+    return pattern(r"pw\d{0,3}[\"'`]?\s{0,20}:?=", re.IGNORECASE)
 
 
-@cached
+@cache
 def _uuid() -> re.Pattern[str]:
-    return pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", IGNORECASE)
+    return pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-@cached
+@cache
 def _no_key() -> re.Pattern[str]:
     """Names with `key`, `auth` or `seed` in them whose value is no secret."""
     return pattern(
-        r"publishable|primary|foreign|cache|sort|partition|hash|range|idempotency|shortcut|locale|"
+        r"publishable|result|cdata|comment|primary|foreign|cache|sort|partition|hash|range|idempotency|shortcut|locale|"
         r"translation|i18n|lookup|group|object|bucket|file|row|map|dict|json|query|unique|index|"
         r"random|faker|numpy|torch|np[._]seed|hot[_-]?key|sid[_-]?bar|event|route|react|node",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
@@ -294,64 +217,16 @@ def _hide_dumped(match: re.Match[str]) -> str:
     if name in ("PWD", "OLDPWD") or value.startswith(("/", "./", "~/", "http", "$")):
         return match.group()
     plain = value.lstrip("$!#@")
-    if any(part.endswith(_PASSWORD_PARTS) for part in parts) and not is_name(plain):
+    if any(part.endswith(_PASSWORD_PARTS) for part in parts) and (
+        is_joined_words(plain) or not is_name(plain)
+    ):
         return f"{lead}[redacted: secret]"
+    if parts[-1] in ("TOKEN", "SECRET") and value.isalpha() and len(value) > 6:
+        is_word = is_identifier(value) or says_prose((value.lower(),))
+        return match.group() if is_word else f"{lead}[redacted: secret]"
     is_key = len(value) >= 16 and (
         is_hex(value) or looks_random(value) or _uuid().fullmatch(value) or is_strong(value)
     )
     is_named = bool(_KEY_PARTS & set(parts)) and not is_name(value)
     uuid_of = parts[-1] in _KEY_PARTS and bool(_uuid().fullmatch(value))
     return f"{lead}[redacted: secret]" if is_key and (is_named or uuid_of) else match.group()
-
-
-def _hide_called(match: re.Match[str]) -> str:
-    lead, _, value = match.groups()
-    plain = value.strip("$!#@")
-    is_none = is_placeholder(value) or is_identifier(plain) or "[redacted" in value
-    is_upper = plain.replace("_", "").isalnum() and plain.upper() == plain and "_" in plain
-    if is_none or is_upper or "/" in value or ":" in value or is_name(plain) or len(plain) < 6:
-        return match.group()
-    return f"{lead}[redacted: secret]" if any(c.isdigit() for c in value) else match.group()
-
-
-@cached
-def _connected() -> re.Pattern[str]:
-    """Return spans of passwords in calls that connect or log in: last, or before a name."""
-    return pattern(
-        r"((?:mysqli|connect\w{0,12}|\w{0,20}client|getconnection|login|authenticate|wifi\.begin|credentials?|"
-        r"pdo|session|jwt\.(?:sign|verify|encode|decode)|fernet)\((?:[^()\"'\n]{0,60}[\"'][^\"'\n]{0,80}[\"'],\s?){0,3}"
-        r"(?:[\w.{} :,\[\]]{0,60},\s?)?b?[\"'])([^\s\"']{8,256})(?=[\"']\s?[,)])",
-        IGNORECASE,
-    )
-
-
-def _hide_connected(match: re.Match[str]) -> str:
-    lead, value = match.groups()
-    is_none = not is_strong(value) or "/" in value or ":" in value or is_name(value)
-    if is_none or is_placeholder(value) or is_identifier(value) or is_known_form(value):
-        return match.group()
-    return f"{lead}[redacted: secret]"
-
-
-def _hide_field(match: re.Match[str]) -> str:
-    lead, value = match.groups()
-    is_none = (
-        "[redacted" in value or value[0] in "$%<" or is_plain("password=", value, "", quoted=True)
-    )
-    return match.group(0) if is_none else f"{lead}[redacted: secret]"
-
-
-def _hide_spoken(match: re.Match[str]) -> str:
-    lead, value = match.group(1), match.group(2)
-    if lead is None:
-        lead, value = match.group(3), match.group(4)
-    is_call = value.endswith(")") and value.partition("(")[0].isidentifier()
-    if (
-        exact(r"[a-z_]{2,20}[=:]").match(value)
-        or not is_strong(value)
-        or is_placeholder(value)
-        or "[redacted" in value
-        or is_call
-    ):
-        return match.group(0)
-    return f"{lead}[redacted: secret]"

@@ -6,15 +6,13 @@ be older than a rule.
 
 from __future__ import annotations
 
-from memory_fabric.cache import Memo
-from memory_fabric.redaction.secret_signs import NAME_PARTS, SIGNS, is_command_line, is_uuid
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from memory_fabric.redaction.secret_signs import NAME_PARTS, SIGNS, is_command_line, is_uuid, token
 from memory_fabric.redaction.word_signs import possible
 from memory_fabric.text import CLOSE_FENCE, encodable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 MAX_REMEMBERED_CHARS = 1024
 # Redacted texts that are remembered, together at most so many characters.
@@ -34,8 +32,7 @@ def may_hold_secret(text: str) -> bool:
     if text in _CLEAN:
         return False
     if len(text) <= MAX_REMEMBERED_CHARS:
-        answer: bool = _SEEN[text]
-        return answer
+        return _may_hold_short(text)
     if _may_hold(text):
         return True
     _CLEAN.add(text)
@@ -48,7 +45,18 @@ def _may_hold(text: str) -> bool:
         return False
     text = text.replace(CLOSE_FENCE, "")  # our own mark, which would look like one of those
     folded = text.casefold()
-    return any(signs >> place & 1 and sign(text, folded) for place, sign in enumerate(SIGNS))
+    if any(signs >> place & 1 and sign(text, folded) for place, sign in _BUT_TOKEN):
+        return True
+    if not signs >> _TOKEN & 1:  # which each word tells by itself
+        return False
+    # late: few texts have words of which only a look at each tells that they are names
+    from memory_fabric.redaction.evidence import only_names
+
+    return not only_names(text)
+
+
+_TOKEN = SIGNS.index(token)
+_BUT_TOKEN = [(place, sign) for place, sign in enumerate(SIGNS) if place != _TOKEN]
 
 
 def _is_id(text: str) -> bool:
@@ -63,7 +71,7 @@ def _is_id(text: str) -> bool:
 
 
 # The same short texts are looked at again and again: in a record, its change and its answer.
-_SEEN = Memo(_may_hold, 1024)
+_may_hold_short = lru_cache(1024)(_may_hold)
 
 
 class _Clean(dict[str, None]):
@@ -132,11 +140,11 @@ def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
 
 def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
     """The same JSON object as `redacted_object` leaves it."""
-    if any(_NAMED[str(key)] for key in value):
+    if any(_may_name_secret(str(key)) for key in value):
         from memory_fabric.redaction.redact import redacted_object  # late: such keys are rare
 
         return redacted_object(value, without_secrets)
-    return {_KEYS[str(key)]: _value_without(part) for key, part in value.items()}
+    return {_key_without_secrets(str(key)): _value_without(part) for key, part in value.items()}
 
 
 def _value_without(value: Any) -> Any:
@@ -153,11 +161,11 @@ def _value_without(value: Any) -> Any:
     return value
 
 
+@lru_cache(256)
 def _may_name_secret(key: str) -> bool:
     folded = key.casefold()
     return any(part in folded for part in NAME_PARTS)
 
 
 # The keys of what is written are few.
-_NAMED = Memo(_may_name_secret, 256)
-_KEYS = Memo(without_secrets, 256)
+_key_without_secrets = lru_cache(256)(without_secrets)

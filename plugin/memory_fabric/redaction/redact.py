@@ -6,11 +6,15 @@ Every pattern is linear in the text; one that is rarely needed is compiled when 
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, escaped, exact, pattern
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from memory_fabric.patterns import exact, pattern
 from memory_fabric.redaction import secret_signs
-from memory_fabric.redaction.credentials import is_object_id, shapes_in, without_values_of_issuers
-from memory_fabric.redaction.evidence import decodes_to_text, random_words
+from memory_fabric.redaction.credentials import shapes_in, without_values_of_issuers
+from memory_fabric.redaction.evidence import THINGS, decodes_to_text, random_words
 from memory_fabric.redaction.harmless import HarmlessParts
 from memory_fabric.redaction.key_blocks import without_keys
 from memory_fabric.redaction.named_secrets import public_name, without_names
@@ -22,6 +26,7 @@ from memory_fabric.redaction.secret_arguments import (
 from memory_fabric.redaction.secret_names import (
     ENDINGS,
     NAMES,
+    PUBLISHED,
     is_plain,
     looks_random,
 )
@@ -30,12 +35,6 @@ from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
 from memory_fabric.redaction.secret_words import SEEDS
 from memory_fabric.redaction.spoken_secrets import without_stated
 from memory_fabric.redaction.word_signs import possible
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
 
 # Around a secret that is alone these are no content.
 _SAYING_NOTHING = frozenset(
@@ -47,7 +46,9 @@ _SAYING_NOTHING = frozenset(
 
 
 # A mark changes what stands around it, so a text with a new one is read again, at most this often.
-MAX_PASSES = 4
+MAX_PASSES = 12
+# Code marks are looked for so far from a marker on its line.
+MAX_LINE_CHARS = 2_000
 
 
 def redact(text: str) -> str:
@@ -152,7 +153,11 @@ def _without_private(text: str) -> str:
     """The text without what stands between `<private>` and its end; blocks may lie in blocks."""
     parts: list[str] = []
     depth = kept_from = 0
-    for tag in _private_tag().finditer(text):
+    tags = [tag for tag in _private_tag().finditer(text) if not _is_mention(text, tag)]
+    last_end = max((t.start() for t in tags if t.group()[1] == "/"), default=0)
+    for tag in tags:
+        if tag.start() > last_end and _named().match(text, max(0, tag.start() - 1)):
+            continue  # the only one, and named in prose
         if not tag.group().startswith("</"):
             if not depth:
                 parts += [text[kept_from : tag.start()], "[redacted: private]"]
@@ -161,6 +166,26 @@ def _without_private(text: str) -> str:
             depth -= 1
             kept_from = tag.end()
     return "".join(parts) + ("" if depth else text[kept_from:])
+
+
+def _is_mention(text: str, tag: re.Match[str]) -> bool:
+    """Return True for a marker in code marks, unless they hold a pair with text between."""
+    before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
+    behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
+    if before.count("`") % 2 == 0 or "`" not in behind:
+        return False
+    span = before.rpartition("`")[2] + tag.group() + behind.partition("`")[0]
+    is_pair = len({found.group()[1] == "/" for found in _private_tag().finditer(span)}) == 2
+    return not (is_pair and any(map(str.isalnum, _private_tag().sub("", span))))
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    return pattern(
+        r".?<private\b[^<>]*>(?: (?:tag|marker|mark|block|element|section)s?\b|"
+        r"(?<=\"<private>)\"|(?<='<private>)')",
+        re.IGNORECASE,
+    )
 
 
 def _without_tokens(text: str) -> str:
@@ -206,7 +231,7 @@ def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-@cached
+@cache
 def _rest() -> re.Pattern[str]:
     """Return the span of a secret's remainder directly after its mark."""
     return exact(
@@ -215,49 +240,49 @@ def _rest() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _mark() -> re.Pattern[str]:
     return exact(r"\[redacted: [^\]\n]{1,20}\]")
 
 
-@cached
+@cache
 def _word() -> re.Pattern[str]:
     return exact(r"[^\W_]+")
 
 
-@cached
+@cache
 def _private_tag() -> re.Pattern[str]:
-    return pattern(r"</?private\b[^<>]*>", IGNORECASE)
+    return pattern(r"</?private\b[^<>]*>", re.IGNORECASE)
 
 
-@cached
+@cache
 def _aws_secret() -> re.Pattern[str]:
     return exact(r"(?<![A-Za-z0-9/+=_-])()([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=_-])")
 
 
-@cached
+@cache
 def _secret_name() -> re.Pattern[str]:
-    return pattern(rf"[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}", IGNORECASE)
+    return pattern(rf"[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}", re.IGNORECASE)
 
 
-@cached
+@cache
 def _seed_phrase() -> re.Pattern[str]:
-    names = "|".join(map(escaped, SEEDS))
+    names = "|".join(map(re.escape, SEEDS))
     word = r"(?:[^\W\d_]{3,8}|[\u3041-\u9fff\uac00-\ud7af]{1,6})"
     gap = r"(?:[ \t\u3000]{1,4}|, {0,2}|\s{0,3}\n\s{0,8})(?:[-*] )?(?:\d{1,2}[.):] {0,2})?"
     return pattern(
-        rf"((?:{names})[^\n]{{0,80}}?(?:\n[^\n]{{0,8}}?){{0,2}}?[^a-z\n]?)"
+        rf"((?:{names})[^\n\[]{{0,80}}?(?:\n[^\n]{{0,8}}?){{0,2}}?[^a-z\n]?)"
         r"(?<![^\W\d_])(?!(?:words?|phrase|seed|backup|wallet|are|is|lautet|lauten)\b)"
         rf"((?:\d{{1,2}}[.):] {{0,2}})?(?:{word}{gap}){{11,23}}{word})\b",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _assignment() -> re.Pattern[str]:
     return exact(
         r"((?<![\w.-])[A-Za-z_][\w.-]{0,60}\\?[\"']?[ \t]{0,4}[=:][ \t]{0,4}\\?[\"'`]?)"
-        r"([A-Za-z0-9+/_=-]{24,512})"
+        r"([A-Za-z0-9+/_-]{22,512}={0,2})"
     )
 
 
@@ -274,7 +299,7 @@ def _hide_seeds(match: re.Match[str]) -> str:
 
 def _hide_token(match: re.Match[str]) -> str:
     token = match.group()
-    is_stand_in = len(set(token[-16:].lower())) < 3 or token.endswith(("EXAMPLE", "EXAMPLEKEY"))
+    is_stand_in = len(set(token[-16:].lower())) < 3 or any(part in token for part in PUBLISHED)
     return token if is_stand_in or not secret_signs.is_doubtful(token) else "[redacted: token]"
 
 
@@ -284,7 +309,11 @@ def _hide_if_random(match: re.Match[str]) -> str:
 
 def _hide_random(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
-    if not looks_random(value) or is_object_id(value) or decodes_to_text(value):
+    if (
+        not looks_random(value)
+        or value.replace("-", "_").partition("_")[0] in THINGS
+        or decodes_to_text(value)
+    ):
         return match.group(0)
     if (
         "://"

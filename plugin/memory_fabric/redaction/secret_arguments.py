@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, MULTILINE, escaped, exact, pattern
+import re
+from functools import cache
+
+from memory_fabric.patterns import exact, pattern
 from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.secret_commands import PROGRAMS, VALUE
 from memory_fabric.redaction.secret_names import (
@@ -11,15 +13,15 @@ from memory_fabric.redaction.secret_names import (
     MIN_ENTROPY_CHARS,
     NAMES,
     is_hex,
+    is_joined_words,
     is_name,
     is_placeholder,
+    is_strong,
     is_words,
     looks_random,
+    says_prose,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
+from memory_fabric.redaction.secret_places import without_placed
 
 # In tables and settings also in other languages.
 _MORE_NAMES = (
@@ -28,6 +30,13 @@ _MORE_NAMES = (
 )
 MIN_COOKIE_CHARS = 12
 MIN_TOKEN_CHARS = 16
+# Of programs whose long options have one dash.
+_LONG_OPTIONS = frozenset(
+    "pass passwd password port profile protocol plugin path print publish push pull project "
+    "parallel preset platform pattern".split()
+)
+# One command puts so many values.
+MAX_VALUES = 6
 # What is said of options in prose.
 _OPTION_WORDS = frozenset(
     "option options flag flags argument arguments value values parameter switch is and or to for "
@@ -39,7 +48,7 @@ def without_url_secrets(text: str) -> str:
     """The text without passwords, tokens and signatures in its URLs."""
     text = _credentials_in_url().sub(_hide_password_in_url, text)
     text = _oracle().sub(_hide_signed, text) if "@" in text and "/" in text else text
-    text = _dsn_of_go().sub(_hide_password, text)
+    text = _dsn_of_go().sub(_hide_at_host, text) if "@" in text else text
     text = _token_in_url().sub(_hide_token_in_url, text)
     return _signature_in_url().sub(_hide_signature, text)
 
@@ -53,39 +62,39 @@ def without_headers(text: str) -> str:
 
 def without_arguments(text: str) -> str:
     """The text without secrets that programs are given on their command line, or in .pgpass."""
+    text = without_placed(text)
     folded = text.casefold()
     for place in secret_signs.programs_in(text, folded):
-        text = _of_program(place).sub(_hide_argument, text)
+        for _ in range(MAX_VALUES):
+            text, before = _of_program(place).sub(_hide_argument, text), text
+            if text == before:
+                break
     text = _long_flag().sub(_hide_flag, text)
-    text = _quoted_in_sql().sub(_hide_flag, text)
-    text = _netrc().sub(_hide_flag, text)
     if "</" in text or "/>" in text:
-        text = _xml().sub(_hide_element, text)
         text = _element_beside().sub(_hide_element_beside, text)
         if "<th" in folded:
             text = _without_cells_of_html(text)
-    text = _openssl_pass().sub(_hide_flag, text)
-    return _pgpass().sub(_hide_password, text)
+    return text
 
 
-@cached
+@cache
 def _of_program(place: int) -> re.Pattern[str]:
     """Return an expression for a program's secret arguments: lead, and value in three groups."""
     programs, _, lead = PROGRAMS[place]
-    names = "|".join(map(escaped, programs))
-    return pattern(rf"((?<![\w.-])(?i:{names}){lead})(?:{VALUE})", MULTILINE)
+    names = "|".join(map(re.escape, programs))
+    return pattern(rf"((?<![\w.-])(?i:{names}){lead})(?:{VALUE})", re.MULTILINE)
 
 
-@cached
+@cache
 def _credentials_in_url() -> re.Pattern[str]:
     return pattern(
         r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}:)"
         r"(?!\[redacted)([^\s'\"/?]{1,256})@",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _oracle() -> re.Pattern[str]:
     """`app/password@//host`, also behind `jdbc:oracle:thin:`."""
     return exact(
@@ -94,50 +103,52 @@ def _oracle() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _dsn_of_go() -> re.Pattern[str]:
     return exact(
-        r"((?<![\w/:@.-])[\w.-]{1,60}:)(?!\[redacted)[^\s@'\"/]{3,128}(?=@(?:tcp|unix|udp)\()"
+        r"((?<![\w/:@.-])[\w.-]{1,60}:)(?!\[redacted)([^\s@'\"/]{3,128})(?=@(tcp\(|unix\(|udp\(|[\w-]{2,60}\b))"
     )
 
 
-@cached
+@cache
 def _token_in_url() -> re.Pattern[str]:
-    return exact(r"(://)([A-Za-z0-9_~.-]{16,256})@")
+    return exact(r"(://)([A-Za-z0-9_~.-]{16,256})@(?!o\d+\.ingest\.)")
 
 
-@cached
+@cache
 def _signature_in_url() -> re.Pattern[str]:
     return pattern(
         r"([?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|code|auth|"
         r"key|sid|hmac|apikey|jwt|state)=)([^&\s\"'<>]{16,2048})",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _bearer() -> re.Pattern[str]:
-    return pattern(r"(\b(?:bearer|basic)\s{1,4})([A-Za-z0-9+/._~=-]{16,4096})", IGNORECASE)
+    return pattern(r"(\b(?:bearer|basic)\s{1,4})([A-Za-z0-9+/._~=-]{16,4096})", re.IGNORECASE)
 
 
-@cached
+@cache
 def _authorization() -> re.Pattern[str]:
     return pattern(
         r"((?:authorization|\"auth)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"'`]?"
         r"(?:[A-Za-z][\w-]{1,30} {1,2})?)([A-Za-z0-9+/._~=:@-]{8,4096})",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _cookie() -> re.Pattern[str]:
     pair = r"[\w.%-]{1,80}=[^\s;\"'\\]{0,4096}"
     return pattern(
-        rf"(\b(?:set-)?cookie\\?[\"']?: ?\\?[\"']?)({pair}(?:; ?{pair}){{0,50}})", IGNORECASE
+        r"((?:\b(?:set-)?cookie\\?[\"']?: ?|\s(?:-b|--cookie)[ =])\\?[\"']?)"
+        rf"({pair}(?:; ?{pair}){{0,50}})",
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _long_flag() -> re.Pattern[str]:
     return pattern(
         r"((?<![\w/])(?:--?[\w-]{0,30}?(?:pass(?:word|wd|phrase|code)?|pwd?|secret|token|auth|psk|"
@@ -147,31 +158,11 @@ def _long_flag() -> re.Pattern[str]:
         r"--key[ =]|--?[a-z-]{1,20}-key[ =](?=\S{0,60}\d)|/(?:p|pass|password|token|pwd)[:=])"
         r"(?:\\?[\"'`])?)"
         r"([^\s\"'\\`-][^\s\"'\\`]{3,511})",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
-def _quoted_in_sql() -> re.Pattern[str]:
-    return pattern(
-        r"(\b(?:identified (?:with \w{1,40} )?by|password)(?: {1,2}|(?: for \S{1,80})? ?= ?|\())"
-        r"\\?['\"]"
-        r"([^'\"\n\\]{4,128})\\?['\"]",
-        IGNORECASE,
-    )
-
-
-@cached
-def _xml() -> re.Pattern[str]:
-    name = rf"[\w.:-]{{0,40}}(?:{NAMES})\d{{0,3}}"
-    return pattern(
-        rf"(<{name}(?: [^<>\n]{{0,100}})?>)([^<>\n]{{6,512}})(?=</)|"
-        rf"(\b(?:key|name)=[\"']{name}[\"'] value=[\"'])([^\"'<>\n]{{6,512}})",
-        IGNORECASE,
-    )
-
-
-@cached
+@cache
 def _element_beside() -> re.Pattern[str]:
     """An element or attribute with the name of a secret, and the value in the one behind it."""
     name = rf"[\w .:-]{{0,40}}(?:{NAMES}|\bpass|\bpw|salt|{_MORE_NAMES}){ENDINGS}"
@@ -182,12 +173,15 @@ def _element_beside() -> re.Pattern[str]:
         rf"(<(key|t[dh]|dt|name|label|b|strong)\b[^<>\n]{{0,80}}>\s{{0,4}}{name}:?\s{{0,4}}</\6>\s{{0,12}}"
         rf"<(?:string|td|dd|value|span|code)\b[^<>\n]{{0,80}}>\s{{0,4}}(?:<code>)?)([^<>\n]{{4,512}})(?=</)|"
         rf"(<{name}>\s{{0,4}}<!\[CDATA\[)([^\]<>\n]{{4,512}})(?=\]\])",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-def _hide_password(match: re.Match[str]) -> str:
-    return f"{match[1]}[redacted: password]"
+def _hide_at_host(match: re.Match[str]) -> str:
+    lead, value, host = match.groups()
+    is_told = host[-1] == "(" or is_joined_words(value) or is_strong(value)
+    is_none = not is_told or is_placeholder(value) or host.startswith(("sha", "md5"))
+    return match.group() if is_none else f"{lead}[redacted: password]"
 
 
 def _hide_element_beside(match: re.Match[str]) -> str:
@@ -202,7 +196,8 @@ def _hide_element_beside(match: re.Match[str]) -> str:
 def _is_content(value: str) -> bool:
     bare = value.strip()
     is_one = bool(bare) and not any(c.isspace() for c in bare) and "[redacted" not in bare
-    return is_one and not is_words(bare) and not is_placeholder(bare)
+    is_label = is_words(bare) and (len(bare) < 6 or not bare.islower() or says_prose((bare,)))
+    return is_one and not is_label and not is_placeholder(bare)
 
 
 def _without_cells_of_html(text: str) -> str:
@@ -222,42 +217,23 @@ def _without_cells_of_html(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-@cached
+@cache
 def _row() -> re.Pattern[str]:
-    return pattern(r"<tr\b[^<>]{0,200}>(?:(?!<tr\b|</tr)[^\x00]){1,4000}", IGNORECASE)
+    return pattern(r"<tr\b[^<>]{0,200}>(?:(?!<tr\b|</tr)[^\x00]){1,4000}", re.IGNORECASE)
 
 
-@cached
+@cache
 def _cell() -> re.Pattern[str]:
     return pattern(
         r"<t([dh])\b[^<>]{0,200}>\s{0,12}(?:<\w{1,10}>)?([^<>]{1,400}?)\s{0,12}(?=</)",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _head() -> re.Pattern[str]:
     return pattern(
-        rf"^[\w .-]{{0,30}}(?:{NAMES}|\bpass|\bpw|{_MORE_NAMES}){ENDINGS}\s*$", IGNORECASE
-    )
-
-
-@cached
-def _netrc() -> re.Pattern[str]:
-    return pattern(r"(\blogin\s{1,4}\S{1,100}\s{1,8}password\s{1,4})(\S{4,255})", IGNORECASE)
-
-
-@cached
-def _openssl_pass() -> re.Pattern[str]:
-    return exact(r"(\bpass:)([^\s\"'`:]{4,255})")
-
-
-@cached
-def _pgpass() -> re.Pattern[str]:
-    return pattern(
-        r"^([ \t]{0,8}[\w.*-]{1,100}:(?:54\d\d|64\d\d|26257|\*):"
-        r"[\w*-]{1,63}:[\w*.-]{1,63}:)\S{4,255}[ \t]*$",
-        MULTILINE,
+        rf"^[\w .-]{{0,30}}(?:{NAMES}|\bpass|\bpw|{_MORE_NAMES}){ENDINGS}\s*$", re.IGNORECASE
     )
 
 
@@ -273,15 +249,16 @@ def _hide_bearer(match: re.Match[str]) -> str:
 def _hide_cookies(match: re.Match[str]) -> str:
     pairs = [pair.partition("=") for pair in match.group(2).split(";")]
     return match.group(1) + ";".join(
-        f"{name}=[redacted: cookie]" if _is_session(value) else name + sign + value
+        f"{name}=[redacted: cookie]" if _is_session(name, value) else name + sign + value
         for name, sign, value in pairs
     )
 
 
-def _is_session(value: str) -> bool:
+def _is_session(name: str, value: str) -> bool:
     """Return whether a cookie's value is an identifier, not a word, number or date."""
+    is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
     return (
-        len(value) >= MIN_COOKIE_CHARS
+        len(value) >= (8 if is_named else MIN_COOKIE_CHARS)
         and any(c.isdigit() for c in value)
         and any(c.isalpha() for c in value)
     )
@@ -296,22 +273,49 @@ def _hide_argument(match: re.Match[str]) -> str:
         return whole
     if value.startswith("/") and value.count("/") > 1:
         return whole
-    behind = match.string[match.end() : match.end() + 2]
-    is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
-    if value.isalpha() and (is_prose or not is_option or value.lower() in _OPTION_WORDS):
+    is_word = not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,"))
+    if is_word and (says_prose((value.lower(),)) or lead[-1:] + value.lower() in _LONG_OPTIONS):
         return whole
-    if not is_option and not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,")):
+    if is_word and not (is_option and lead[-1:] not in " |<") and not _is_command(match):
         return whole
     at = match.start(place) - match.start(0)
     return f"{whole[:at]}[redacted: password]{whole[at + len(value) :]}"
+
+
+@cache
+def _file() -> re.Pattern[str]:
+    return exact(r"[\w-]{2,60}\.[a-z][a-z0-9]{1,3}")
+
+
+def _is_command(match: re.Match[str]) -> bool:
+    """Return True if a line begins with this program, as no sentence does."""
+    return bool(_before_command().fullmatch(_line(match)))
+
+
+def _line(match: re.Match[str]) -> str:
+    """Return what stands before the match on its line."""
+    return match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
+
+
+@cache
+def _before_command() -> re.Pattern[str]:
+    return exact(
+        r"(?:.{0,400}?(?:[|;&({`]|\$ |\bsudo|<<<)\s?|\s{0,12}(?:[$#>+*-] )?)"
+        r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,200} ){0,4}(?:sudo (?:-[\w-]+ ){0,3})?[\w./-]{0,60}"
+    )
 
 
 def _hide_flag(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     behind = match.string[match.end() : match.end() + 2]
     is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
-    if "pass" not in lead.lower() and lead[:1] in "-/" and value.isalpha():
+    is_prose = is_prose and (says_prose((value.lower(),)) or " -" not in _line(match))
+    if (lead[:3].lower() == "/p:" and "=" in value) or _file().fullmatch(value):
         return match.group(0)
+    if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
+        return match.group(0)
+    if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
+        return match.group(0)  # what the help calls it, or a field
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group(0)
     if value.isalpha() and value.lower() in _OPTION_WORDS:
@@ -344,10 +348,3 @@ def _hide_signature(match: re.Match[str]) -> str:
     value = match.group(2)
     is_secret = looks_random(value) or is_hex(value)
     return f"{match.group(1)}[redacted: secret]" if is_secret else match.group(0)
-
-
-def _hide_element(match: re.Match[str]) -> str:
-    lead, value = match.group(1) or match.group(3), match.group(2) or match.group(4)
-    if any(c.isspace() for c in value) or is_words(value) or is_placeholder(value):
-        return match.group(0)
-    return f"{lead}[redacted: secret]"

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, escaped, exact, pattern
+import re
+from functools import cache
+
+from memory_fabric.patterns import exact, pattern
 from memory_fabric.redaction.secret_rules import BESIDE
 from memory_fabric.redaction.secret_words import (
     COMMON_KEYS,
     KEYS,
+    NETWORKS,
     PAIRS,
     PASSWORDS,
     SHORT_PASSWORDS,
     UNBENT,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 # Directly behind its name these say that a sentence is about secrets and states none.
 ABOUT = frozenset(
@@ -29,7 +28,7 @@ ABOUT = frozenset(
     buckets limit limits count counts counter usage type types name names id ids header headers
     refresh expiration auth authentication based flow grant endpoint url path env variable
     variables var vars attempts attempt login logins failed fails when if while because before
-    after until without via""".split()
+    after until without via mismatch exchange management mgmt lifetime ttl timeout helper""".split()
 )
 # Endings of "token" in other languages.
 _BENT = frozenset("em en et a u i ul ului im imiz".split())
@@ -85,7 +84,12 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
     """True if the match is the name itself, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
-    is_path = behind == "/" and rest_of_name().match(text, name.end()) is None
+    is_path = (
+        text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
+        and rest_of_name().match(text, name.end()) is None
+    )
+    if before == "/" and behind == "-":
+        return False  # `docker/login-action`
     if is_path or _is_in_address(text, name.start()):
         return False
     if before == "." and text[max(0, name.start() - 2) : name.start() - 1] == "/":
@@ -137,23 +141,29 @@ def names_in(text: str) -> re.Pattern[str]:
     return _any_of(tuple(name for name in _BY_LENGTH if name in folded))
 
 
-@cached
+@cache
 def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    return pattern("|".join(map(escaped, names)) or r"(?!)", IGNORECASE)
+    return pattern("|".join(map(re.escape, names)) or r"(?!)", re.IGNORECASE)
 
 
-@cached
+@cache
 def _whose() -> re.Pattern[str]:
     """A name of its own behind another word: "our Logtail "."""
     return exact(r"[a-z]{2} [A-Z][A-Za-z0-9.]{2,20} $")
 
 
-@cached
+@cache
 def _for_whom() -> re.Pattern[str]:
     return exact(r"s? (?:for|of|von|für|de|para|per|voor|do) (?:the |our )?[A-Z][a-z]{2}")
 
 
-@cached
+@cache
+def of_network() -> re.Pattern[str]:
+    """Beside `key` and `secret` these say that it is what people type to join a network."""
+    return pattern("|".join(map(re.escape, NETWORKS)), re.IGNORECASE)
+
+
+@cache
 def rest_of_name() -> re.Pattern[str]:
     """The parts of a name behind the one that tells: `_prod` of `password_prod`."""
     return exact(

@@ -8,21 +8,20 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
+from functools import cache
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, exact, pattern
-from memory_fabric.redaction.secret_signs import NAME_PARTS
+from memory_fabric.patterns import exact, pattern
+from memory_fabric.redaction.secret_signs import NAME_PARTS, PROSE
+from memory_fabric.redaction.secret_words import FILLERS, MODAL, PREDICATES
 from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 NAMES = (
     r"pass(?:word|wd|phrase|code)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|"
     r"client[_-]?secret|auth[_-]?key|credentials?|encryption[_-]?key|signing[_-]?key|"
     r"(?:account|shared|storage|master|license|service|deploy|webhook)[_-]?key|pwd|"
-    r"(?<=_)pass(?![a-z])|(?<=db)pass(?![a-z])|(?<![a-z])_auth(?![a-z])"
+    r"(?<=[_,])pass(?![a-z])|(?<=db)pass(?![a-z])|(?<![a-z])_auth(?![a-z])"
 )
 # What may follow in a name: `tokens`, `token_2`, `secretKey`; not `tokenizer`, `secretary`.
 ENDINGS = r"(?:[_-][\w-]{0,20}|(?-i:(?<=[a-z])[A-Z])\w{0,20}|s?\d{0,3})"
@@ -53,7 +52,7 @@ _PLACEHOLDERS = frozenset(
 )
 # What people write instead of a secret is made of these, and of nothing else.
 _SUBSTITUTES = frozenset(
-    "a abc access account api auth bar bearer baz change changeme ci client db default demo dev "
+    "a abc arg args basic digest repo proxy development postgres admin root database access account api auth bar bearer baz change changeme ci client db default demo dev "
     "dummy example expired fake foo foobar goes here id insert invalid it jwt key local me mock my "
     "new not of old pass password placeholder private public real refresh replace sample secret "
     "service signing some string super test testing the this todo token user valid value wrong "
@@ -71,12 +70,22 @@ _PROSE = frozenset(
     "should stored incorrect rotated rejected accepted wrong characters authentication "
     "validation".split()
 )
+# In what vendors publish as examples: of Amazon, Microsoft, Stripe, and of standards.
+PUBLISHED = tuple(
+    "EXAMPLE eyJzdWIiOiIxMjM0NTY3ODkw eyJzb21lIjoicGF5bG9hZCJ9 eyJpc3MiOiJqb2Ui QWxhZGRpbjp "
+    "dXNlcjpwYXNz dXNlcm5hbWU6cGFzc czZCaGRSa3F0 tGzv3JOkF0XG SplxlOBeZQQY 2YotnFZFEjr1 "
+    "dGhlIHNhbXBsZSBub25j s3pPLMBiTxaQ Eby8vdM02xNO C2y6yDjf5/R 4eC39HqLyjWD BQokikJOvBiI "
+    "16C7e42F292c ngeVfQFYQlKU 6LeIxAcTAAAA mF_9.B5f T00000000/B0000".split()
+)
+# Rows of letters and digits, which make a value an example unless an issuer's prefix is before them.
+_ROWS = "0123456789 123456789 1234567890 abcdef012345 deadbeef abcdefghij ABCDEFGHIJ".split()
 _PLACES = ("http://", "https://", "./", "../", "~/")
 _OBJECTS = frozenset(
     "process env os config settings self this cfg ctx req request args options opts props state "
     "app secrets vars var data params module input inputs body user event credentials steps "
     "github import local conf context response res".split()
 )
+_OF_PROGRAMS = _ABOUT | _PLACEHOLDERS | _SUBSTITUTES | _OBJECTS
 _SYMBOLS = frozenset("!#$%^&*?~@+")
 MIN_SECRET_CHARS = 6
 # A password may be shorter where a digit or a symbol tells it from a word.
@@ -139,14 +148,22 @@ def _is_reference(lead: str, value: str, quoted: bool) -> bool:
         return True
     if _cmdlet().fullmatch(value) or _mail_address().fullmatch(value):
         return True
-    *rest, last = value.split("-")
+    *rest, last = exact(r"[-/]").split(value)
     is_joined = len(rest) > 0 and all(part.isalpha() and part.islower() for part in rest)
     return is_joined and last in ("credentials", "creds", "secret", "secrets", "tls", "tokens")
 
 
+def _is_example(value: str) -> bool:
+    return any(part in value for part in (*PUBLISHED, *_ROWS))
+
+
 def is_placeholder(value: str) -> bool:
     """Return whether the value is a placeholder: `your-token-here`, `xxxx`, `$TOKEN`."""
-    plain = value.strip(".!?:,;`*\"'").lower()
+    plain = value.strip(".!?:,;`*\"'[]()/").lower()
+    if _is_example(value) or value[:1] >= "\U000f0000" or "..." in value:
+        return True
+    if _constant().fullmatch(value):
+        return True
     if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
         return True  # a label
     if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
@@ -157,14 +174,18 @@ def is_placeholder(value: str) -> bool:
         or (not value.isascii() and plain.startswith(_SPELLED))
     ):
         return True  # a label
-    if _refers_elsewhere().match(value) or _is_masked().search(plain):
+    if _refers_elsewhere().match(value) or _is_masked().search(value.lower()):
         return True
-    if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain or "..." in plain:
+    if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain:
         return True
     if value[0] in "$%<{" and not _is_spelled_with_dollar().fullmatch(value):
         inner = value.strip("$%<>{}()")
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
-    parts = exact(r"[-_.\s]+").split(plain)
+    parts = exact(r"[-_.:|\s]+").split(plain)
+    if any(plain[:at] in _SUBSTITUTES and plain[at:] in _NAMES for at in range(2, len(plain) - 1)):
+        return True  # `proxypass`
+    if parts[0] in ("your", "my", "insert", "enter", "dein") and _NAMES.intersection(parts[1:]):
+        return True
     return all(_is_substitute(part) for part in parts if not part.isdigit())
 
 
@@ -215,7 +236,7 @@ def _is_hex(word: str) -> bool:
 
 def is_identifier(value: str) -> bool:
     """True if a value is words in CamelCase or joined by signs, and at most numbers: no key."""
-    if _camel().fullmatch(value):
+    if _camel().fullmatch(value) or _constant().fullmatch(value):
         return True
     parts = exact(r"[-_./:]").split(value)
     return len(parts) > 3 and value == value.lower() and is_name(value)
@@ -247,7 +268,7 @@ def is_hex(value: str) -> bool:
 def looks_random(value: str) -> bool:
     """Return whether character classes and entropy suggest a key; not for hashes, UUIDs, names, paths."""
     plain = "".join(c for c in value if c.isalnum())
-    if len(plain) < MIN_ENTROPY_CHARS:
+    if len(plain) < MIN_ENTROPY_CHARS or _is_example(value):
         return False
     kinds = _kinds(plain)
     if len(set(kinds)) < 3:
@@ -287,13 +308,37 @@ def _is_about(name: str) -> bool:
 
 def is_passphrase(name: str, value: str) -> bool:
     """Return whether several words are a passphrase: only under that name, and unlike a sentence."""
-    if not exact(r"(?i)pass(?:word|wd|phrase|code)|secret|pwd").fullmatch(name):
-        return False
     words = value.split()
-    return not value.endswith((".", "?", "!", ":")) and (
-        any(is_strong(word) for word in words)
-        or (len(words) >= 4 and value == value.lower() and not _PROSE & set(words))
+    if not _names_password(name) or len(words) > 12 or says_prose(words):
+        return False
+    letters = exact(r"[^\W\d_]{2,}").findall(value.lower())
+    if letters and not says_prose(letters) and any(c.isdigit() or c in _SYMBOLS for c in value):
+        return True
+    return len(words) >= 4 and value == value.lower() and value[-1].isalpha()
+
+
+def is_joined_words(value: str) -> bool:
+    """True for three words or more, or two and a number, with one sign between them, of which
+    programs use none.
+    """
+    sign = next((c for c in value if c in "._-"), " ")
+    words = value.rstrip("!?").split(sign)
+    if len(words) < 3 or len(set(words)) < len(words):
+        return False
+    words = [word for word in words if not (word.isdigit() and len(word) < 7)]
+    if not all(2 < len(w) < 13 and w.isalpha() and w[1:].islower() for w in words):
+        return False
+    folded = [word.casefold() for word in words]
+    is_case = len({word[0].isupper() for word in words}) == 1
+    return (
+        len(words) > 1 and is_case and not (says_prose(folded) or _OF_PROGRAMS.intersection(folded))
     )
+
+
+def says_prose(words: Sequence[str]) -> bool:
+    """Return whether one of the words, in small letters, is one that prose needs."""
+    sets = (MODAL, PROSE, PREDICATES, FILLERS, _PROSE, _NAMES)
+    return any(word in known for word in words for known in sets)
 
 
 def _is_short_password(lead: str, value: str) -> bool:
@@ -313,14 +358,15 @@ def _is_code(value: str, follower: str) -> bool:
     if not value:
         return True
     if follower.startswith(("(", "[", "<")) or _path_of_names().fullmatch(value):
-        return True
+        return follower.startswith(("(", "[", "<")) or not is_joined_words(value)
     bare = value.lstrip("&*!@")
     if exact(r"\.|\?\.|::|->").split(bare, maxsplit=1)[0] in _OBJECTS and bare.isascii():
         return len(exact(r"\.|\?\.|::|->").split(bare)) > 1
     if bare != value and bare.isalpha() and follower[:1] in ("", " ", ",", ")", ";", "\n", "="):
         return True  # a reference, a type, a tag of YAML
     is_name = bare.replace("_", "").replace("?", "").isalpha()
-    return is_name and any(part in bare.lower() for part in NAME_PARTS)
+    is_path = "." in bare and all(part.isidentifier() for part in bare.split("."))
+    return (is_name or is_path) and any(part in bare.lower() for part in NAME_PARTS)
 
 
 def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
@@ -331,7 +377,10 @@ def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
 
 
 def _names_password(name: str) -> bool:
-    return name.lower().startswith(("pass", "pwd", "secret"))
+    folded = name.lower().rstrip("0123456789")
+    return folded.startswith(("pass", "pwd", "secret")) or folded.endswith(
+        ("secret", "secret_key", "secret-key", "secretkey")
+    )
 
 
 def _is_identifier(plain: str, *, quoted: bool) -> bool:
@@ -341,19 +390,19 @@ def _is_identifier(plain: str, *, quoted: bool) -> bool:
     return not quoted or any(part in plain for part in NAME_PARTS)
 
 
-@cached
+@cache
 def _rule_of_style() -> re.Pattern[str]:
     return pattern(
         r"^\s*(?:[.#&@:*][\w-][^{};=\n]{0,120}(?:\{\s*(?:$|[a-z-]{2,30}\s?:|\})|,\s*$)|"
         r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
         r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|"
-        r"[.#:][\w-]+)[^{};=\n]{0,80}(?<!\()\{\s*"
+        r"[.#:][\w-]+)[^{};=(\n]{0,80}(?:\([^()\n]{0,40}\)[^{};=(\n]{0,40})?\{\s*"
         r"(?:$|[a-z-]{2,30}\s?:)",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _definition() -> re.Pattern[str]:
     rest = r"(?:[^'\n]|'\w{0,3}')*$"
     return pattern(
@@ -371,32 +420,40 @@ def _definition() -> re.Pattern[str]:
         r"\bh1:[A-Za-z0-9+/]{40}|--hash=|^\s*-?\s*[\w.-]+==?\d+\.\d[\w.]*(?:=\w+)?$|"
         r"^(?:commit|index|tree|parent|merge:) [0-9a-f]{7,40}|"
         r"^\s*[*|\\/ ]{0,12}[0-9a-f]{7,12} (?![=:])",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _element() -> re.Pattern[str]:
     return pattern(
         r"<(?:input|label|div|span|form|button|a|p|td|th|tr|ul|li|svg|path|meta|img|i|"
         r"section|select|"
         r"option|textarea|h\d|nav|link|script|fieldset|use|small|code|"
         r"[a-z]+-[a-z-]+)\s[^<>\n]{0,60}=",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
+def _constant() -> re.Pattern[str]:
+    """A constant of three or more parts: `TLS_CIPHER_CHACHA20_SIZE`."""
+    return exact(
+        r"@?_{0,2}[A-Z]{1,20}(?:[0-9]{1,5}[A-Z]{0,3}){0,2}(?:_[A-Z]{1,24}(?:[0-9]{1,5}[A-Z]{0,3}){0,2}){2,12}[;,)]?"
+    )
+
+
+@cache
 def _camel() -> re.Pattern[str]:
     return exact(
-        r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,}|V?\d{1,4}(?=[A-Z]|$)|(?<=\d)[a-z]{2,3}$|"
+        r"(?:[A-Z]{1,2}\d)?(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,}|V?\d{1,4}(?=[A-Z]|$)|(?<=\d)[a-z]{2,3}$|"
         r"(?:API|URL|JWT|ID|UI|DB|SQL|HTTP|JSON|XML|AES|RSA|RS|HS|TLS|To|By|Of|In|On|At|"
         r"Is|Or|Id|Db)"
         r"(?=[A-Z\d]|$)){1,10}"
     )
 
 
-@cached
+@cache
 def _refers_elsewhere() -> re.Pattern[str]:
     """Versions, and references to the place where a secret is stored."""
     return exact(
@@ -404,10 +461,10 @@ def _refers_elsewhere() -> re.Pattern[str]:
         r"snapshot|final|ga|post|g|build|el|fc|deb|ubuntu|alpine|ent|m)?[-.]?\w{0,10}){0,3}$|"
         r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|"
         r"doppler|bws)"
-        r":{1,2}[\w/.-]{2,}$|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
-        r"#\{\w+\}#$|ssm:/|scram-sha|ECDHE-|@@\w+@@$|[‹<].{0,40}[›>]$|%env\(|@Microsoft|ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
+        r":{1,2}[\w/.-]{2,}$|@\w+/|projects/|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
+        r"#\{\w+\}#$|ssm:/|scram-sha|ECDHE-|@@\w+@@$|[‹<\[].{0,40}[›>\]]$|%env\(|@Microsoft|ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
         r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
-        r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
+        r"%\(\w+\)s$|!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
         r"\$(?:env|Env|ENV):\w+$|\$[A-Z][A-Z_]{2,}[A-Z0-9]*(?:[/:]\S*)?$|[\[{(].{0,40}[\])][*+]|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|"
         r"32|64|128|256)"
         r"(?:_t|mb4\w*)?|(?:Big)?(?:Ui|I)nt(?:8|16|32|64)(?:Clamped)?Array|Float(?:32|64)Array)$|"
@@ -416,7 +473,7 @@ def _refers_elsewhere() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _type() -> re.Pattern[str]:
     return exact(
         r"(?:[A-Z][a-z]+)*(?:Array|String|Bytes|Buffer|View|Type|Slice|Sequence|List|Map|Value|Provider|"
@@ -424,7 +481,7 @@ def _type() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _mail_address() -> re.Pattern[str]:
     return exact(
         r"[\w.+-]{1,64}@[\w-]{2,40}(?:\.[\w-]{2,40})*\.(?:com|org|net|de|io|fr|es|it|nl|pl|ru|uk|eu|"
@@ -432,23 +489,23 @@ def _mail_address() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _cmdlet() -> re.Pattern[str]:
     return exact(r"(?:Get|Read|New|ConvertTo|ConvertFrom|Import|Invoke|Set)-[A-Z][A-Za-z]+")
 
 
-@cached
+@cache
 def _is_masked() -> re.Pattern[str]:
     return exact(r"\*{3}|•{3}|x{5}|(?:x{4}-){2}|█{2}|…$|\bn/a\b")
 
 
-@cached
+@cache
 def _is_spelled_with_dollar() -> re.Pattern[str]:
     """A word behind a dollar, with a number: no variable is written so."""
     return exact(r"\$[A-Z][a-z]{2,12}\d{2,6}")
 
 
-@cached
+@cache
 def _path_of_names() -> re.Pattern[str]:
     return exact(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+")
 

@@ -6,22 +6,21 @@ So the look, which asks them all, opens wherever redaction could change a text. 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from memory_fabric.redaction.secret_commands import OPTION_NAMES, PROGRAMS
 from memory_fabric.redaction.secret_words import (
     COMMON_KEYS,
     KEYS,
     LINKS,
     NAMED,
+    NETWORKS,
     PAIRS,
     PASSWORDS,
     SEEDS,
 )
 from memory_fabric.redaction.secret_words import SHORT_PASSWORDS as SHORT
 from memory_fabric.text import runs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MIN_DOUBTED_CHARS = 4
 # Parts of names of secrets, also of the keys of a JSON object ("author" has none).
@@ -57,12 +56,33 @@ PROSE = frozenset(
     des est pour avec que los las con una por per che não com het een что как это для""".split()
 )
 # Functions that are given a password.
-CALLS = ("mysqli(", "connect", "client(", "getconnection", "login(", "wifi.begin", "pdo(", "fernet")
+CALLS = (
+    "mysqli(", "connect", "client(", "getconnection", "login(", "wifi.begin", "pdo(", "fernet",
+    "jwt.", "hmac", "hash", "sequelize(", "aes.new(",
+)  # fmt: skip
+# Beside the name of a secret these bring even a weak one.
+CUES = (
+    " as ",
+    "with password ",
+    "with the password ",
+    " is the ",
+    " is my ",
+    " is our ",
+    "setx ",
+    ", pass",
+    "->",
+)
 # In quotes between or behind other arguments a value of these may stand.
 QUOTED_NAMES = (*NAME_PARTS, "auth", "salt", "key")
 # Of databases, where a line of a file of passwords names them.
-PORTS = (":54", ":64", ":*:", ":26257:")
+PORTS = (":54", ":64", ":*:", ":26257:", "]:", ":587", ":465")
+# In files of networks, and of those who may use them.
+OF_FILES = tuple(
+    "wifi: xauth eap psk wpa luks authtok community ascii-text isakmp rootpw message-digest-key "
+    "preshared keymaterial ~*".split()
+)
 # What a number that opens something is called.
+ARROWS = ("->", "=>", "→", "⇒")
 CODES = ("cod", "cód", "kod", "koodi", "код", "コード", "코드")
 _AROUND = ".,;:!?()[]{}<>\"'`*"
 
@@ -100,13 +120,15 @@ def url(text: str, folded: str) -> bool:
         return False
     return any(
         ("://" in word and ("@" in word or "=" in word))
-        or ("@" in word and ("/" in word or "(" in word))
+        or ("@" in word and any(sign in word for sign in "/(:"))
         for word in text.split()
     )
 
 
 def header(text: str, folded: str) -> bool:
     """True if a header of HTTP is named that holds a secret."""
+    if "curl" in folded and "-b" in folded:
+        return True
     if "authorization" in folded or "cookie" in folded or '"auth' in folded:
         return True
     names = "bearer" in folded or "basic" in folded
@@ -128,7 +150,9 @@ def command(text: str, folded: str) -> bool:
         return True
     if ("login" in folded and "password" in folded) or "</" in text or "/>" in text:
         return True
-    if any(port in text for port in PORTS):
+    if any(port in text for port in PORTS) or any(name in folded for name in OF_FILES):
+        return True
+    if " *" in text and any(line[-2:] == " *" and line[2:-2].strip() for line in text.split("\n")):
         return True
     return any(True for _ in programs_in(text, folded))
 
@@ -167,7 +191,7 @@ def _opens(text: str, sign: str) -> bool:
 
 def named(text: str, folded: str) -> bool:
     """True if the name of a secret stands before something that could be its value."""
-    if " as " in folded and any(part in folded for part in NAME_PARTS):
+    if any(cue in folded for cue in CUES) and any(part in folded for part in NAME_PARTS):
         return True  # "use hunter42x as the password"
     if any(_is_given(folded, part) for part in _names_in(folded, NAME_PARTS)):
         return True
@@ -200,14 +224,29 @@ def may_state_secret(text: str, folded: str) -> bool:
         for start, end in places(folded, name, alone=True):
             if _may_state(folded, start, end):
                 return True
-    for name in _names_in(folded, EVERY_KEY):
+    keys = _names_in(folded, EVERY_KEY)
+    of_network = keys and any(map(folded.__contains__, NETWORKS))
+    for name in keys:
+        if of_network and any(_may_state(folded, *place) for place in places(folded, name)):
+            return True
         for start, end in places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
             if any(
                 len(word) >= 8 and _is_mixed(word) and not _is_label(word) for word in near.split()
             ):
                 return True
-    return " / " in folded or is_table(folded) or _may_state_pair(folded) or may_state_code(folded)
+    if " / " in folded or is_table(folded) or _may_state_pair(folded) or may_state_code(folded):
+        return True
+    words = folded.split() if "@" in folded or any(map(folded.__contains__, ARROWS)) else ()
+    return any(
+        is_mail_with_more(word) or (word in ARROWS and ":" in "".join(words[at + 1 : at + 2])[1:-1])
+        for at, word in enumerate(words)
+    )
+
+
+def is_mail_with_more(word: str) -> bool:
+    """True if a colon stands behind an address of mail."""
+    return "@" in word and ":" in word.partition("@")[2] and "://" not in word
 
 
 def may_state_code(folded: str) -> bool:
@@ -265,17 +304,11 @@ def is_doubtful(word: str) -> bool:
     """
     if "-" in word and any(beginning in word for beginning in HYPHENATED):
         return True
-    mixed = 0
-    part = ""
-    for character in word + " ":
-        if character.isalnum():
-            part += character
-        elif part:
-            mixed += _mixed_chars(part)
-            if mixed >= MIN_MIXED_CHARS:
-                return True
-            part = ""
-    return False
+    if word.isascii():
+        parts = runs(word)
+    else:
+        parts = "".join([c if c.isalnum() else " " for c in word]).split()
+    return sum(map(_mixed_chars, parts)) >= MIN_MIXED_CHARS
 
 
 def _mixed_chars(part: str) -> int:
@@ -286,9 +319,16 @@ def _mixed_chars(part: str) -> int:
         return len(part)
     if len(part) >= MIN_LETTERS:
         return len(part)
+    if part[1:].islower():
+        return 0
     inner = sum(character.isupper() for character in part[1:])
     # A name in CamelCase has a capital in four letters, a constant has nothing else.
     return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
+
+
+def is_joined(word: str) -> bool:
+    """True if a sign stands twice in a word, as between the words of a passphrase."""
+    return any(word.count(sign) > 1 for sign in "._-")
 
 
 def is_uuid(word: str) -> bool:
@@ -359,8 +399,10 @@ def _may_state(folded: str, start: int, end: int) -> bool:
 
 
 def _is_strange(word: str) -> bool:
-    """True if digits or symbols are in a word as in a password: at least four characters of it."""
+    """True if digits or symbols are in a word as in a password, or signs between its parts."""
     bare = word.strip(".,;:?()[]{}<>\"'`*")
+    if is_joined(bare):
+        return True
     if len(bare) < MIN_DOUBTED_CHARS:
         return False
     digits = sum(c in _DIGITS for c in bare)
@@ -425,14 +467,5 @@ def _has_sign_near(folded: str, part: str) -> bool:
 
 
 SIGNS = (
-    private,
-    key_block,
-    token,
-    beside_issuer,
-    url,
-    header,
-    command,
-    named,
-    may_state_secret,
-    seeds,
-)
+    private, key_block, token, beside_issuer, url, header, command, named, may_state_secret, seeds,
+)  # fmt: skip

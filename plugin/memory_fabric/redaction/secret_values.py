@@ -2,67 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from itertools import pairwise
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, exact, pattern
+from memory_fabric.patterns import exact, pattern
 from memory_fabric.redaction.secret_kinds import EVERY
 from memory_fabric.redaction.secret_names import (
     is_hex,
     is_identifier,
+    is_joined_words,
     is_name,
     is_placeholder,
     looks_random,
+    says_prose,
 )
-from memory_fabric.redaction.secret_signs import PROSE, is_doubtful
-from memory_fabric.redaction.secret_words import ANNOUNCING
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
+from memory_fabric.redaction.secret_signs import is_doubtful
+from memory_fabric.redaction.secret_words import ANNOUNCING, FILLERS, PREDICATES
 
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
 # More of it in words, and it is a name.
 MAX_IN_WORDS = 0.5
-# Behind a link these go on without saying anything yet.
-FILLERS = frozenset(
-    """now currently still just always again the my our your its a an new old same following
-    simply literally actually really set called changed only both one: this jetzt noch immer neu
-    neue der die das mein unser le la les mon notre actuellement maintenant toujours el los mi
-    nuestra ahora siempre il lo mio ora o meu nossa agora de het mijn nu теперь сейчас moje teraz
-    value user username""".split()
-)
-# No password, though it stands where one would.
-_PREDICATES = frozenset(
-    """required optional missing wrong correct incorrect invalid valid empty blank null none nil
-    true false weak strong short long secure insecure safe unsafe public private hidden visible
-    plain plaintext cleartext hashed encrypted salted stored saved kept sent shown leaked exposed
-    compromised expired stale outdated unknown known set unset reset rotated changed different
-    identical same shared unique random generated temporary permanent static dynamic fine okay good
-    bad great easy hard simple complex sensitive case-sensitive here there below above inside
-    outside elsewhere somewhere everywhere never always only also still already again not too very
-    quite more less than then when where what which who how why because since until unless while if
-    and but or nor for from with without within into onto over under about after before between
-    case string text number boolean integer object array bytes token password secret key value
-    field column header cookie session user users username login email account server database file
-    files vault config environment variable settings manager bcrypt argon scrypt pbkdf sha base
-    base64 utf hex hexadecimal ascii unicode json yaml xml html http https jwt oauth saml ldap
-    totp rsa ecdsa ed25519 aes hmac md5 uuid opaque signed unsigned bearer basic digest being been
-    done used reused unused needed necessary enough allowed forbidden accepted rejected denied
-    checked verified validated masked redacted obfuscated truncated logged printed ignored deleted
-    removed gone lost forgotten found available unavailable supported unsupported deprecated
-    mandatory provided given passed read written loaded injected mounted managed handled important
-    critical obvious irrelevant relevant possible impossible wertlos falsch richtig korrekt leer
-    abgelaufen ungültig erforderlich nötig geheim sicher unsicher gespeichert verschlüsselt
-    geändert incorrecte correcte obligatoire requis expiré invalide vide incorrecta correcta
-    obligatoria requerida caducada vacía sbagliata corretta obbligatoria scaduta vuota incorreta
-    correta obrigatória expirada vazia verplicht onjuist verlopen leeg nieprawidłowe wymagane
-    gerekli yanlış""".split()
-)
-_MODAL = frozenset("can could may might must will shall should would does you your all any".split())
 _SUFFIXES = ("able", "ible", "ing", "ed", "ly", "ent", "ous", "ful", "less", "ive", "tion", "ung")
+# Between a name and a plain word, and how participles and adjectives end behind the last of them.
+_COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
+_BENT = (
+    *_SUFFIXES,
+    *"é ée ado ada ido ida ato ata uto uta oso osa ivo iva nte oire bile vel".split(),
+)
 SYMBOLS = frozenset("!#$%^&*?~@+")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 _CJK = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u0e00-\u0e7f"
@@ -150,6 +119,9 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         return False  # a type
     if _other_assignment().match(core) and not (linked and sum(c in SYMBOLS for c in core) > 1):
         return False
+    if kind in ("password", "pair") and is_joined_words(core):
+        ends = not follower.strip(" .,!)\"'`*")
+        return bool(linked) or quoted or not words or (ends and words < 3)
     if kind in ("key", "common"):
         return _is_key(core, kind, linked, quoted=quoted, words=words)
     digits = sum(c.isdigit() for c in core)
@@ -158,10 +130,11 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         return False
     if digits and is_mixed(core, least=4):
         return bool(linked) or quoted or is_mixed(core, least=7) or (len(core) > 5 and not words)
-    if digits and _is_joined(core):
-        return bool(linked) or quoted or not words
+    if digits and exact(r"[A-Z][a-z]{2,12}[-_.]\d{2,6}").fullmatch(core):
+        return bool(linked) or quoted or words < 2
     if symbols and any(c.isalpha() for c in core):
-        return len(core) >= 5 and (bool(linked) or quoted)
+        is_odd = sum(c in SYMBOLS for c in core) > 1 and core != core.lower() and not words
+        return len(core) >= 5 and (bool(linked) or quoted or is_odd)
     if kind == "pair" or (not linked and not quoted):
         return False
     return _is_weak_word(core, linked, follower, quoted=quoted)
@@ -178,17 +151,16 @@ def is_phrase(phrase: re.Match[str], region: str) -> bool:
 def is_words_of_phrase(phrase: str) -> bool:
     """True if none of the words of a possible passphrase is one that prose needs."""
     words = exact(r"[ -]").split(phrase)
-    is_prose = any(w in _MODAL or w in PROSE or w in _PREDICATES or w in FILLERS for w in words)
-    return not is_prose and len(set(words)) > 2
+    return not says_prose(words) and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
     """True if a plain word is a password, where its name and a link stand before it."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
-    if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
+    if any(part in PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
         return False
-    if not all(part.isalnum() for part in parts):
+    if not all(part.isalnum() for part in parts) or is_identifier(core):
         return False
     ends = (
         not follower.strip()
@@ -201,16 +173,18 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
     if linked in ANNOUNCING:
         return ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
     return (
-        linked in ("is", "was", "ist", "war")
+        linked in _COPULAS
         and ends
         and len(core) >= 5
-        and not folded.endswith(_SUFFIXES)
+        and not folded.endswith(_SUFFIXES if linked in _COPULAS[:4] else _BENT)
     )
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
     """True if a word is a key or token: letters and digits, or a long hexadecimal number."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
+        return False
+    if not linked and _revision().fullmatch(core):
         return False
     if kind == "common":
         is_long = len(core) >= MIN_BARE_KEY_CHARS and bool(linked or quoted)
@@ -246,11 +220,6 @@ def _is_unlike_words(part: str) -> bool:
     return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
 
 
-def _is_joined(core: str) -> bool:
-    """True if these are words in capitals and a number, as generators of passwords join them."""
-    return bool(_joined().fullmatch(core))
-
-
 def _is_uuid(core: str) -> bool:
     return len(core) == 36 and core.count("-") == 4
 
@@ -264,9 +233,21 @@ def _counts(follower: str) -> bool:
 
 def is_code(core: str, follower: str) -> bool:
     """True if a word is a call, a reference, a path or an option."""
-    if core[:2] in ("$(", "${", "{{", "<%") or core[0] in "<(" or "(" in core or "://" in core:
+    if (
+        "](" in core
+        or exact(r"\w\[[\"']").search(core)
+        or "::" in core
+        or core[:2] in ("$(", "${", "{{", "<%")
+        or core[0] in "<("
+        or "(" in core
+        or "://" in core
+    ):
         return True
-    if follower[:1] in ("(", "[") or core.startswith(("./", "../", "~/", "--")):
+    if (
+        follower[:1] in ("(", "[")
+        or exact(r"[Tt]est(?:_|[A-Z])\w+").fullmatch(core)
+        or core.startswith(("./", "../", "~/", "--"))
+    ):
         return True
     if (core[0] == "/" and not looks_random(core)) or (core[0] == "$" and is_placeholder(core)):
         return True
@@ -278,7 +259,7 @@ def is_code(core: str, follower: str) -> bool:
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
         return True  # a reference, a pointer
-    return bool(_path_of_names().fullmatch(core.rstrip("!")))
+    return bool(_path_of_names().fullmatch(core.rstrip("!"))) and not is_joined_words(core)
 
 
 def is_known_form(core: str) -> bool:
@@ -298,67 +279,65 @@ def stripped(token: str, start: int = 0) -> tuple[int, int]:
     return left, right
 
 
-@cached
+@cache
 def tokens() -> re.Pattern[str]:
     """Words between blanks; signs of scripts without blanks end one, too."""
     return exact(rf"[^\s{_CJK}]{{1,256}}")
 
 
-@cached
+@cache
 def _revision() -> re.Pattern[str]:
     """A place in a history of git, a user of a host, a build, a standard of C++."""
     return pattern(
         r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|(?:[a-z]{2,}\d?-)+[a-z0-9]{7,10}-[a-z0-9]{5}|"
-        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
+        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*['’]?@['’]?(?:[a-z][\w.-]*|[\d.]{7,15})(?:['’]s)?|[a-z]\+\+\S{0,8}|"
         r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _of_device() -> re.Pattern[str]:
     """A pin of a board, a system of a telephone: `GPIO17`, `Android14`."""
     return exact(r"[A-Z][A-Za-z]{2,}\d{1,3}")
 
 
-@cached
-def _joined() -> re.Pattern[str]:
-    return exact(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}|(?:[a-z]{4,12}-){2,4}\d{1,4}")
-
-
-@cached
+@cache
 def words_of_phrase() -> re.Pattern[str]:
     """Four to twelve words in small letters."""
     return exact(r"[a-z]{3,10}(?:(?: [a-z]{3,10}){3,11}|(?:-[a-z]{3,10}){2,11})(?![\w-])")
 
 
-@cached
+@cache
 def _path_of_names() -> re.Pattern[str]:
-    return exact(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+(?:\(\))?|[A-Z][A-Z_]+")
+    return exact(
+        r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+(?:\(\))?|[A-Z][A-Z_]+|"
+        r"(?:[a-z_]\w*\.){2,}[A-Z][a-z]\w*"
+    )
 
 
-@cached
+@cache
 def _other_assignment() -> re.Pattern[str]:
     return exact(
         r"(?:[a-z_][a-z_.-]{1,40}\d?|[A-Z_]{2,40}\d?|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,4})[=:](?!$)"
     )
 
 
-@cached
+@cache
 def _known_forms() -> re.Pattern[str]:
     return pattern(
-        r"v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
+        r"0x[0-9a-f]{1,16}|\d{1,3}(?:\.\d+)*-[a-z]{3,12}|v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
         r"\d+(?:\.\d+)?-?(?:ms|s|sec|secs|m|min|mins|h|hrs?|d|days?|w|weeks?|months?|years?|x|k|kb|"
         r"mb|gb|tb|b|bits?|bytes?|chars?|characters?|digits?|st|nd|rd|th|rounds?|times|am|pm|px|"
         r"em|rem|%)|"
         r"[\w./-]{0,80}\.(?:py|js|mjs|ts|tsx|jsx|go|rs|rb|java|kt|c|h|cpp|cs|php|sh|md|txt|json|"
-        r"ya?ml|toml|ini|cfg|conf|env|lock|sql|csv|html?|css|xml|pem|key|crt|log|local|sock|tf|"
+        r"ya?ml|toml|ini|cfg|conf|env|lock|sql|csv|html?|css|xml|pem|key|crt|asc|gpg|p12|pfx|jks|pub|whl|t?gz|zip|jar|log|local|sock|tf|"
         r"db|sqlite|example|sample|org|com|net|io|dev)|"
         r"(?:[A-Za-z]{2,12}[-_])?(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|argon|pbkdf|oauth|http|"
         r"ipv|log4j|node|python|py|php|java|go|rfc|iso|cve|fips|tls|ssl|ssh|totp|fido|pkcs|secp|"
-        r"curve|xchacha|chacha|blake|ripemd|crc|hmac|bcrypt|scrypt)[-_]?\d{1,5}(?:id|b|r1|k1)?"
+        r"curve|xchacha|chacha|blake|ripemd|crc|hmac|bcrypt|scrypt)[-_/]?\d{1,5}(?:id|b|r1|k1)?"
         r"(?:[-_./][a-z0-9]{1,12}){0,3}|s3|k8s|k3s|ec2|i18n|l10n|a11y|x509|h2|o365|m365|2fa|mfa|"
         r"[A-Z]{2,10}-\d{1,6}|#\d+|#[0-9a-f]{3,8}|[^\s@]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}|"
         r"\d+(?:[-–/x*+.,]\d+)+|[0-9]{1,3}",
-        IGNORECASE,
+        re.IGNORECASE,
     )

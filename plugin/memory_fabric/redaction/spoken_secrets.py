@@ -8,8 +8,11 @@ of a table, `Password:` with the value on the next line, "admin / …". All is l
 
 from __future__ import annotations
 
-from memory_fabric.cache import cached
-from memory_fabric.patterns import IGNORECASE, exact, pattern
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memory_fabric.patterns import exact, pattern
 from memory_fabric.redaction.secret_kinds import (
     ABOUT,
     EVERY,
@@ -17,20 +20,34 @@ from memory_fabric.redaction.secret_kinds import (
     is_of_issuer,
     kind_of,
     names_in,
+    of_network,
     rest_of_name,
 )
-from memory_fabric.redaction.secret_lines import alone_behind, names_phrase, numbers_of_locks
+from memory_fabric.redaction.secret_lines import (
+    alone_behind,
+    names_phrase,
+    numbers_of_locks,
+    without_columns,
+    without_inserted,
+)
 from memory_fabric.redaction.secret_names import (
     is_definition,
+    is_hex,
+    is_joined_words,
     is_markup,
     is_passphrase,
     is_placeholder,
     is_strong,
 )
-from memory_fabric.redaction.secret_signs import ACCOUNTS, is_table, may_state_code
-from memory_fabric.redaction.secret_tables import without_columns, without_inserted
+from memory_fabric.redaction.secret_places import without_placed
+from memory_fabric.redaction.secret_signs import (
+    ACCOUNTS,
+    is_joined,
+    is_table,
+    is_uuid,
+    may_state_code,
+)
 from memory_fabric.redaction.secret_values import (
-    FILLERS,
     MIN_KEY_CHARS,
     SYMBOLS,
     is_code,
@@ -44,21 +61,20 @@ from memory_fabric.redaction.secret_values import (
     without,
     words_of_phrase,
 )
-from memory_fabric.redaction.secret_words import ANNOUNCING, LINKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
+from memory_fabric.redaction.secret_words import ANNOUNCING, FILLERS, LINKS
 
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
+# Behind these alone stands the name of an account.
+LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
+_CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
 MARK_OF_VALUE = f"{MARK}secret]"
 
 
 def without_stated(text: str) -> str:
     """The text without the secrets that its sentences, tables and lists state."""
+    text = without_placed(text)
     if is_table(text.casefold()):
         text = without_columns(text)
     if "values" in text.casefold():
@@ -76,13 +92,21 @@ def without_stated(text: str) -> str:
             is_code = is_marked or is_definition(line[:800])
         if is_code or not is_name(text, name, kind):
             continue
+        if name.group() in ("pass", "Pass") and _passing().match(text, name.end()):
+            continue
         if kind == "common" and is_of_issuer(
             text[max(0, name.start() - 28) : name.start()], text[name.end() : name.end() + 40]
         ):
             kind = "key"
+        begin = max(text.rfind("\n", 0, name.start()) + 1, name.start() - 48)
+        near = _before_value().match(text, name.end())
+        if kind in ("key", "common") and near and of_network().search(text, begin, near.end()):
+            kind = "password"
         rest = rest_of_name().match(text, name.end())
-        named_to = name.end() if rest is None else rest.end()
-        if text[name.end() : named_to].strip("_-").split("_")[0].split("-")[0] in ABOUT:
+        bent = exact(r"[^\W\d_\u2e80-\uffff]*").match(text, name.end())
+        named_to = rest.end() if rest is not None else bent.end() if bent else name.end()
+        parts = exact(r"[^\W_]+").findall(text[name.end() : named_to].casefold())
+        if parts and (parts[0] in ABOUT or parts[-1] in ABOUT):
             continue
         for start, end in _values_behind(text, max(named_to, reached), kind, named_to):
             spans.append((start, end))
@@ -93,16 +117,8 @@ def without_stated(text: str) -> str:
         spans.extend(_values_near(text, name, kind))
         spans.extend(alone_behind(text, line_end + 1, kind) if line_end < len(text) else ())
     spans.extend(numbers_of_locks(text) if may_state_code(text.casefold()) else ())
-    spans += [
-        match.span(1)
-        for match in _pair_of_any().finditer(text)
-        if is_mixed(match.group(1), least=6) and not is_known_form(match.group(1))
-    ]
-    for match in _pair().finditer(text):
-        value = match.group(2)
-        is_secret = is_strong(value) or (" " in match.group() and _is_word_of_account(value))
-        if is_secret and not is_known_form(value):
-            spans.append(match.span(2))
+    for form in (_pair_of_any(), _pair()):
+        spans += [m.span(1) for m in form.finditer(text) if _is_of_account(m, form is _pair())]
     return without(text, [span for span in spans if not _is_in_mark(text, span[0])])
 
 
@@ -130,6 +146,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         yield from _on_next_line(text, line_end + 1, kind)
         return
     linked, words, took = "", 0, 0
+    is_login = kind == "pair" and text[max(0, named_to - 8) : named_to].casefold().endswith(LOGINS)
     previous = 0
     for token in tokens().finditer(region):
         between = region[previous : token.start()]
@@ -149,11 +166,21 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             left, right = stripped(token.group(), sign.end())
             core = token.group()[left:right]
             folded = core.casefold()
+        if took and token.group() in ("/", "|", "+"):
+            took = 2
+            continue
+        if kind == "pair" and exact(r"--?[a-z]").match(token.group()):
+            return
+        if is_login and core and not took and not _name_and_value().fullmatch(core):
+            took, linked = 1, "=" if _is_pair_ahead(region[token.start() + right :]) else ""
+            continue
         if token.group() in LINKS or folded in LINKS:
             link = folded or token.group()
             if link in ("-", "–", "—", "|", "/") and not words:
                 linked = linked or "-"
-            elif kind == "common" and folded in ("to", "as", "with"):
+            elif (kind == "common" and folded in ("to", "as", "with")) or (
+                folded in ("on", "as", "with") and linked in ("is", "was")
+            ):
                 return
             else:
                 linked = link if link in ANNOUNCING or not linked else linked
@@ -179,7 +206,9 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             continue  # a quote that stands alone
         lead = region[: token.start() + left]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
-        quoted = quoted or (lead[-1:] == "(" and not words)
+        quoted = quoted or (lead[-1:] == "(" and not words) or lead[-2:] in ("« ", "«\u00a0")
+        if quoted and not words and lead.rstrip()[-1:] in ("«", "„", "「"):
+            linked = linked or "="
         follower = region[token.start() + right :]
         is_phrased = linked or (
             words < 2 and names_phrase().search(text, max(0, named_to - 24), named_to)
@@ -196,23 +225,35 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         ):
             yield start + token.start() + left + of_pair.start(1), start + token.start() + right
             return
-        if core and is_value(core, kind, linked, follower, quoted=quoted, words=words):
+        kind_now = "password" if took == 2 and linked and not is_login else kind
+        if core and is_value(core, kind_now, linked, follower, quoted=quoted, words=words):
+            if kind != "pair" and _of_account().search(region, 0, token.start()):
+                words, linked = words + 1, ""
+                continue
+            is_sum = is_hex(core.rjust(32, "0")) or is_uuid(core)
+            if is_sum and _of_sum().search(text, max(0, named_to - 32), start + token.start()):
+                return
             at = start + token.start()
             if kind == "pair" and not took and _is_pair_ahead(follower):
                 took, linked = 1, "="
                 continue
-            if quoted and lead[-1] in "\"'`" and core[-1:] not in ".,":
-                closing = text.find(lead[-1], at + left, at + left + 256)
+            closer = _CLOSERS.get(lead.rstrip("\u00a0 ")[-1:], "") if quoted else ""
+            if closer and core[-1:] not in ".,":
+                closing = min(
+                    (p for c in closer if (p := text.find(c, at + left, at + left + 256)) > 0),
+                    default=-1,
+                )
                 inner = text[at + left : closing] if closing > 0 else ""
+                inner = inner.rstrip("\u00a0 ")
                 if inner and "\n" not in inner:
                     if len(inner.split()) == 1 or is_passphrase("password", inner):
-                        yield at + left, closing
+                        yield at + left, at + left + len(inner)
                     return
             yield at + left, at + right
             if not (linked and _becomes().match(follower)):
                 return
             continue
-        if kind == "pair" and linked and core and _is_pair_ahead(follower):
+        if kind == "pair" and linked and not core.isdigit() and _is_pair_ahead(follower):
             took = 1
             continue
         if token.group().endswith((":", "=", "：")):
@@ -240,12 +281,20 @@ _TYPES = frozenset(
 )
 
 
-@cached
+@cache
+def _passing() -> re.Pattern[str]:
+    """Behind "pass" these say that it is a verb, or a turn."""
+    return exact(
+        r"\s*\n|(?:ed|es|ing)?\s(?:an?|the|it|in|to|over|through|by|on|of|as|at|this|that|them|all)\b"
+    )
+
+
+@cache
 def _mixed_ahead() -> re.Pattern[str]:
     return exact(r"\s[\"'`*]{0,2}(?=[a-zA-Z]{0,20}\d)[\w!@#$%-]{6,}")
 
 
-@cached
+@cache
 def _next_field() -> re.Pattern[str]:
     """Behind the name as a value of a field: the next field, unless it is for the value."""
     return exact(
@@ -253,7 +302,7 @@ def _next_field() -> re.Pattern[str]:
     )
 
 
-@cached
+@cache
 def _of_path() -> re.Pattern[str]:
     """Behind a name that is one of several alternatives, or a part of a path of names."""
     return exact(r"[\"']\s?\|\s?[\"']|\.[A-Z][a-z]|[\"'],\s?[\"'][a-z_]{3,20}[\"']\s?[,\])]")
@@ -286,17 +335,23 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
 def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
     """Return the value's span in "X is the password", "use X as the key"."""
     start = max(0, end - BACK_CHARS)
-    if not any(c.isdigit() or c in SYMBOLS for c in text[start:end]):
+    if not any(c.isdigit() or c in SYMBOLS for c in text[start:end]) and not is_joined(
+        text[start:end]
+    ):
         return None
     match = _backward().search(text, start, end)
+    if match is None and text.startswith(("şifresi", "parolası"), end):
+        match = exact(r"(?<!\S)([^\s\"'`]{4,128})\s$").search(text, start, end)
     if match is None:
         return None
     left, right = stripped(match.group(1))
     core = match.group(1)[left:right]
     if kind == "pin" and core.isdigit() and 4 <= len(core) <= 8:
         return match.start(1) + left, match.start(1) + right
-    if len(core) < 6 or is_known_form(core) or is_placeholder(core):
+    if len(core) < 6 or is_known_form(core) or is_placeholder(core) or is_code(core, ""):
         return None
+    if is_joined_words(core) and kind == "password":
+        return match.start(1) + left, match.start(1) + right
     if not is_mixed(core, least=6) or (kind not in ("password", "pin") and not is_strong(core)):
         return None
     return match.start(1) + left, match.start(1) + right
@@ -329,8 +384,17 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
             yield token.start() + left, token.start() + right
 
 
-def _is_word_of_account(value: str) -> bool:
-    return len(value) >= 5 and is_mixed(value, least=5)
+def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
+    """True if what stands behind an account is its password: no number or name of a thing."""
+    value = pair.group(1)
+    if is_known_form(value) or is_placeholder(value) or is_hex(value.rjust(32, "0")):
+        return False
+    if set(value) & set("\\()[]{}<>"):
+        return False
+    if is_joined_words(value) or is_strong(value):
+        return True
+    is_role = exact(r"[a-z]{3,}\d|\d+\w{0,3}").fullmatch(value)
+    return " " in pair.group() and is_mixed(value, least=5) and (is_known or not is_role)
 
 
 def _is_pair_ahead(follower: str) -> bool:
@@ -340,82 +404,105 @@ def _is_pair_ahead(follower: str) -> bool:
     )
 
 
-@cached
+@cache
+def _before_value() -> re.Pattern[str]:
+    return exact(r"[^\n:=\"']{0,32}")
+
+
+@cache
+def _of_account() -> re.Pattern[str]:
+    """Directly before the name of an account."""
+    return pattern(r"\b(?:user(?:name)?|benutzer|usuario|usuário|utente|utilisateur)\s[\"'`]?$")
+
+
+@cache
+def _of_sum() -> re.Pattern[str]:
+    """These say that a number tells what a thing is or holds."""
+    return pattern(
+        r"\b(?:hash|digest|checksum|sum|md5(?:sum)?|sha-?\d{1,3}(?:sum)?|fingerprint|serial|version|"
+        r"revision|commit|jti|id|etag|object|row|s3|cache|for app)\b"
+    )
+
+
+@cache
 def _of_no_secret() -> re.Pattern[str]:
     """Addresses, paths, sums, selectors, calls and versions of packages."""
     return pattern(
         r"://|^[\"'`(]?(?:sha\d+[-:]|h1:|md5:|/|\.{0,2}/|~/|--?[a-z]|[#.][a-z][\w-]*[{:]|@[\w-]+/)|"
         r"[({<]\S*[)}>=]|\\|@(?:npm\b|[\^~v]{0,2}\d+\.\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
         r"^<|%[sd]|^[\w.-]+==?\d",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _public_before() -> re.Pattern[str]:
     return pattern(
         r"(?:integrity|checksum|digest|sha\d*|resolution|commit|hash|reference|version|image|etag|"
         r"class|branch|named?|called|function|method|id|public)\W{0,4}$",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _sign() -> re.Pattern[str]:
     return exact(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
 
 
-@cached
+@cache
 def _value_field() -> re.Pattern[str]:
     return pattern(
         r"(?:value|plain|plaintext|val|default|data|content|text)[\"']?\s{0,4}[:=]|<(?:dd|td|string|"
         r"value)>(?=[^<>]{4,256}</)",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _backward() -> re.Pattern[str]:
     return pattern(
         r"(?:^|(?<=[\s\"'`*]))([^\s\"'`]{4,128})[\"'`*”」』]{0,2},?\s?"
         r"(?:(?<=\s)(?:(?:that|which|this|it) (?:is|was)|das ist|for|für|voor|"
-        r"para|pour|is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|"
+        r"para|pour|is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|в качестве|"
         r"является|это|като|kot|kao|kaip|kui|kā|як|ως|sebagai|làm|mint|ca|com a|ako|bilang|kama|"
         r"—|-|=)\s|を|를|을|作为|作為|是|설정된|olarak|(?<=\s)ك|(?:が|は|가|이|은|는)\s?[^\s\x00-\x7f]{0,8})"
         r"\s?(?:(?:the|my|our|your|its|a|an|new|current|das|mein|unser|le|la|mon|notre|el|mi|il|a|"
         r"o|het|mijn|de|für|for|of|production|prod|staging|dev|test|root|admin|db|database|redis|"
         r"api|wifi|\w{2,14})\s?){0,3}$",
-        IGNORECASE,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _becomes() -> re.Pattern[str]:
     """Before the value that follows another: "from X to Y"."""
     return exact(r"[\"'`*]{0,2} (?:to|auf|into|->|→|à|para|na|на) \S")
 
 
-@cached
+@cache
 def _pair() -> re.Pattern[str]:
     accounts = "|".join(ACCOUNTS)
     return pattern(
-        rf"(?<![\w/.@:-])({accounts})[\"'`*]{{0,2}}(?: [/:|] |:|/)[\"'`*]{{0,2}}"
-        r"([^\s\"'`/:,;|@]{5,64})(?![\w/.@:(-]| [A-Za-z])",
-        IGNORECASE,
+        rf"(?<![\w/.@:-])(?:{accounts})[\"'`*]{{0,2}}(?: [/:|—–] |: ?|/)[\"'`*]{{0,2}}"
+        r"([^\s\"'`/:,;|@()]{5,64})(?![\w/@:()-]|\.\w| [A-Za-z/])",
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _pair_of_any() -> re.Pattern[str]:
-    """A user and a password with a slash between, where the line is about accounts."""
+    """A user and a password with a sign between: behind an arrow, an address, a word of accounts."""
+    value = r"[\"'`*]{0,2}([^\s\"'`/,;|]{6,64}?)(?=[\"'`*.,;)]{0,3}(?:\s|$))(?! /)"
     return pattern(
-        r"\b(?:log ?in|sign(?:ed)? ?in|account|auth|user|credential|compte|konto|benutzer|logowania|ssh|s?ftp|"
-        r"vpn|admin|usuario|usuário|utente|cuenta|conta|zugang|gebruiker|логин|учёт|учет|kullanıcı)[^\n]{0,60}?"
-        r"[\w.@+-]{2,40}[\"'`*]{0,2} / [\"'`*]{0,2}([^\s\"'`/,;|]{6,64})(?![\w/])",
-        IGNORECASE,
+        r"(?:\b(?:log ?in|sign(?:ed)? ?in|account|auth|user|credential|compte|konto|benutzer|logowania|ssh|s?ftp|"
+        r"vpn|wi-?fi|w-?lan|ssid|rdp|admin|usuario|usuário|utente|cuenta|conta|zugang|gebruiker|логин|уч[её]т|"
+        r"kullanıcı)[^\n]{0,60}?[\w.@+-]{2,40}[\"'`*]{0,2} / |"
+        r"(?:->|→|⇒|=>|[\w-]\.[\w-]{2,}\S{0,60} [/|(:-]|\b[\d.]{7,15})[\"'`*]{0,2}\s[\w.@+-]{2,40}(?: [/|:] |:)|"
+        r"(?<![\w/:.])[\w.+-]{1,40}@[\w-]{1,40}\.[\w.-]{2,60}(?: [/|] |: ?))" + value,
+        re.IGNORECASE,
     )
 
 
-@cached
+@cache
 def _name_and_value() -> re.Pattern[str]:
     return exact(r"[\w.@+-]{1,64}[:/|]([^\s:/|]{4,128})")

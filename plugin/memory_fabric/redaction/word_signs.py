@@ -8,44 +8,19 @@ white space in it but single spaces: of such a name, one word is looked for.
 
 from __future__ import annotations
 
-from memory_fabric.cache import Memo
+from collections.abc import Iterable
+
 from memory_fabric.redaction import secret_signs as signs
 from memory_fabric.redaction.secret_commands import OPTION_NAMES, PROGRAMS
-from memory_fabric.redaction.secret_words import PAIRS, PASSWORDS, SEEDS, SHORT_PASSWORDS
+from memory_fabric.redaction.secret_words import NETWORKS, PAIRS, PASSWORDS, SEEDS, SHORT_PASSWORDS
 from memory_fabric.text import runs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # What a word shows.
 (
-    PRIVATE,
-    KEY_BLOCK,
-    TOKEN,
-    ISSUED,
-    ADDRESS,
-    HEADER,
-    OPTION,
-    DASHES,
-    OPTION_NAME,
-    PROGRAM,
-    NAME_PART,
-    QUOTED_NAME,
-    CALL,
-    DUMPED,
-    VARIABLE,
-    STATED,
-    PAIR,
-    STRANGE,
-    KEY,
-    MIXED,
-    ACCOUNT,
-    CODE,
-    DIGIT,
-    TABLE,
-    SEED,
-) = (1 << place for place in range(25))
+    PRIVATE, KEY_BLOCK, TOKEN, ISSUED, ADDRESS, HEADER, OPTION, DASHES, OPTION_NAME,
+    PROGRAM, NAME_PART, QUOTED_NAME, CALL, DUMPED, VARIABLE, STATED, PAIR, STRANGE,
+    KEY, MIXED, ACCOUNT, CODE, DIGIT, TABLE, SEED, NETWORK,
+) = (1 << place for place in range(26))  # fmt: skip
 
 MAX_REMEMBERED_WORDS = 1 << 15
 # Longer words are not remembered: together they could be long.
@@ -58,9 +33,9 @@ _PARTS: tuple[tuple[Iterable[str], int], ...] = (
     (("<private",), PRIVATE),
     (("-----begin", "-----end", "private-lines:"), KEY_BLOCK),
     (("://",), ADDRESS),
-    (("authorization", "cookie", '"auth', "bearer", "basic"), HEADER),
+    (("authorization", "cookie", '"auth', "bearer", "basic", "-b"), HEADER),
     (signs.OPTIONS, OPTION),
-    (("pass:", "password", "identified", "</", "/>", *signs.PORTS), OPTION),
+    (("pass:", "password", "identified", "</", "/>", *signs.PORTS, *signs.OF_FILES), OPTION),
     (("--",), DASHES),
     (OPTION_NAMES, OPTION_NAME),
     (signs.NAME_PARTS, NAME_PART),
@@ -75,6 +50,7 @@ _PARTS: tuple[tuple[Iterable[str], int], ...] = (
     (signs.CODES, CODE),
     (signs.IN_TABLES, TABLE),
     (SEEDS, SEED),
+    (NETWORKS, NETWORK),
 )
 
 
@@ -142,7 +118,7 @@ def _may_be_named(shown: int, text: str) -> bool:
 
 
 def _may_be_stated(shown: int, text: str) -> bool:
-    if (shown & PAIR and shown & STRANGE) or (shown & KEY and shown & MIXED):
+    if (shown & PAIR and shown & STRANGE) or (shown & KEY and shown & (MIXED | NETWORK)):
         return True
     if shown & ACCOUNT and any(sign in text for sign in "/:|"):
         return True
@@ -157,13 +133,13 @@ def _shown_by(word: str) -> int:
         _KNOWN.append(_Names())  # late: no word of an empty memory needs it
     known = _KNOWN[0]
     folded = word.casefold()
-    shown = STATED if folded == "/" or _has_short(folded) else 0
-    shown |= ADDRESS if "@" in folded else 0
+    is_pair = folded == "/" or folded in signs.ARROWS or signs.is_mail_with_more(folded)
+    shown = STATED if is_pair or _has_short(folded) else 0
+    shown |= ADDRESS if "@" in folded else OPTION if folded == "*" else 0
     by_three = known.by_three
-    for at in range(len(folded) - 2):
-        for part, of_part in by_three.get(folded[at : at + 3], ()):
-            if folded.startswith(part, at):
-                shown |= of_part
+    for head in {folded[at : at + 3] for at in range(len(folded) - 2)} & by_three.keys():
+        for part, of_part in by_three[head]:
+            shown |= of_part if part in folded else 0
     for part, of_part in known.short_ascii if folded.isascii() else known.shorter.items():
         shown |= of_part if part in folded else 0
     if folded.endswith(known.ends) or folded.startswith(known.starts):
@@ -193,7 +169,7 @@ def _has_short(folded: str) -> bool:
 
 def _form_of(word: str, folded: str) -> int:
     """Return what the characters of a word show: digits, symbols, or a random value."""
-    shown = 0 if _STRANGE.isdisjoint(folded) else STRANGE
+    shown = 0 if _STRANGE.isdisjoint(folded) and not signs.is_joined(folded) else STRANGE
     if shown and not _DIGITS.isdisjoint(folded):
         shown |= DIGIT
         shown |= MIXED if len(folded) >= MIN_MIXED_CHARS else 0
@@ -205,17 +181,19 @@ def _form_of(word: str, folded: str) -> int:
     return shown
 
 
-class _Shown(Memo):
+class _Shown(dict[str, int]):
     """Signs that words show; those of long words are not remembered."""
 
-    def __missing__(self, asked: str) -> int:
-        if len(asked) > MAX_REMEMBERED_CHARS:
-            return _shown_by(asked)
-        shown: int = super().__missing__(asked)
+    def __missing__(self, word: str) -> int:
+        shown = _shown_by(word)
+        if len(word) <= MAX_REMEMBERED_CHARS:
+            if len(self) >= MAX_REMEMBERED_WORDS:
+                self.clear()
+            self[word] = shown
         return shown
 
 
-_SHOWN = _Shown(_shown_by, MAX_REMEMBERED_WORDS)
+_SHOWN = _Shown()
 _COMMAND = signs.SIGNS.index(signs.command)
 _NAMED = signs.SIGNS.index(signs.named)
 _STATED = signs.SIGNS.index(signs.may_state_secret)

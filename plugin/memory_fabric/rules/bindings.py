@@ -6,8 +6,9 @@ A part that is none of these binds nothing; the rule is then told where others a
 
 from __future__ import annotations
 
-from memory_fabric.rules import activities, globs, programs, shell
-from memory_fabric.values import Value
+from typing import NamedTuple
+
+from memory_fabric.rules import activities, globs, programs, shell, wrappers
 
 COMMAND, PATH, ACTIVITY = "command", "path", "activity"
 MAX_BINDINGS = 12
@@ -40,7 +41,7 @@ _PROGRAMS = frozenset(
 )
 
 
-class Binding(Value):
+class Binding(NamedTuple):
     """One thing that a rule is bound to.
 
     `text` is the command, the glob or the activity as it is shown. `words` are those of a command;
@@ -137,10 +138,10 @@ def _of_code(code: str, folder: str) -> list[Binding]:
 
 def _known(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a command in the form in which calls are compared."""
-    for call in programs.commands_of(shell.Call(words, "")):
-        if call.words:
-            return call.words
-    return words
+    known = programs.shell_words(words)
+    calls = wrappers.run_by(shell.Call(known, "")) if known else ()
+    inner = [call.words for call in calls if call.words]
+    return _known(inner[0]) if len(inner) == 1 and inner[0] != known else known or words
 
 
 def _is_placeholder(word: str) -> bool:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from memory_fabric.models import QUOTATION, WHEN, Record
 from memory_fabric.rules import matching, programs
 from memory_fabric.rules.bindings import COMMAND, Binding, bindings_of
+from memory_fabric.rules.matching import Action
 from memory_fabric.store import launch_marks
 from memory_fabric.store.conditions import OF_SESSION
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import words as words_of
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.rules.matching import Action
-    from memory_fabric.store.memory import Memory
 
 MAX_RULES = 500
 _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
-class BoundRule(Value):
+class BoundRule(NamedTuple):
     """A record with what it is bound to; `bindings` are empty if nothing in `When:` binds."""
 
     record: Record
     bindings: tuple[Binding, ...]
 
 
-class Applied(Value):
-    """A rule that applies to a call: the binding, and the command or path that it means."""
+class Applied(NamedTuple):
+    """A rule that applies to a call: the binding, and the command or path that it means.
+
+    `is_final` is True if the call pushes, deploys, publishes or deletes.
+    """
 
     record: Record
     binding: Binding
     part: str
+    is_final: bool = False
 
 
 def load(memory: Memory) -> list[BoundRule]:
@@ -74,10 +74,10 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
     found = []
     for rule in rules:
         for binding in rule.bindings:
-            part = matching.matched(binding, action, roots)
+            part, is_final = matching.matched(binding, action, roots)
             part = part or _by_another(rule, binding, action, roots)
             if part:
-                found.append(Applied(rule.record, binding, part))
+                found.append(Applied(rule.record, binding, part, is_final))
                 break
     return found
 

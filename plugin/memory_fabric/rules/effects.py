@@ -1,26 +1,33 @@
 """The effect of a bound rule: told once, asked about, denied, or only added as context.
 
-Only rules with the user's trust refuse anything. By itself a rule asks if the user's words forbid
-exactly what it is bound to; all other rules are told. `evidence.effect` holds what the user set by
-a command. Where no person reads along, every rule is context. A client that cannot ask tells.
+Only rules with the user's trust refuse anything. By itself a rule asks if the user's words on
+record forbid exactly what it is bound to; all other rules are told. What `When:` names and nobody
+typed is context until the user agrees. `evidence.effect` holds what the user set by a command.
+Where no person reads along, every rule is context. A client that cannot ask tells.
 """
 
 from __future__ import annotations
 
-from memory_fabric.config import SDK
-from memory_fabric.language import negations
-from memory_fabric.models import EFFECT, QUOTATION, TYPED
-from memory_fabric.rules.bindings import ACTIVITY, PATH
-from memory_fabric.text import words as words_of
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.config import Settings
-    from memory_fabric.models import Record
-    from memory_fabric.rules.bindings import Binding
+from memory_fabric.config import SDK, Settings
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import short_id
+from memory_fabric.language import negations
+from memory_fabric.models import CONFIRMED, EFFECT, LIFTED, TYPED, UNSAID, WHEN, Record, users_words
+from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of
+from memory_fabric.text import words as words_of
 
 TELL, ASK, DENY, CONTEXT = "tell", "ask", "deny", "context"
 EFFECTS = (TELL, ASK, DENY)
+LIFT = "lift"
+DOES = {
+    TELL: "holds the first such call of a session back",
+    ASK: "asks before the first such call of a session, or each that cannot be taken back",
+    DENY: "refuses each such call",
+    CONTEXT: "is only told with the result",
+    LIFT: "binds nothing any more",
+}
 
 # Words by which a clause forbids what follows, and phrases that do.
 _BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
@@ -51,6 +58,7 @@ _ALSO = {
     "dependency": "dependency dependencies package packages library libraries",
     "dev server": "server dev",
     "build": "build builds building",
+    "delete": "delete deletes deleting deleted remove removes removing removed",
 }
 _MAX_BANNED_WORDS = 7
 _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
@@ -78,11 +86,74 @@ def stated_effect(record: Record, binding: Binding) -> str:
         return str(chosen)
     if record.trust != "user":
         return CONTEXT
-    said = str(record.evidence.get(QUOTATION) or "")
-    is_own = bool(said) or record.source in TYPED
-    if is_own and (forbids(record.what, binding) or (said and forbids(said, binding))):
-        return ASK
-    return TELL
+    if binding.text in record.evidence.get(UNSAID, ()) and not record.evidence.get(CONFIRMED):
+        return CONTEXT
+    said = users_words(record) or (record.what if record.source in TYPED else "")
+    return ASK if said and forbids(said, binding) else TELL
+
+
+def is_named(binding: Binding, typed: Iterable[str]) -> bool:
+    """Return True if a prompt of the user has the words of the command, path or activity."""
+    named = _names_of(binding)
+    if binding.kind == PATH:
+        parts = [part for part in binding.text.split("/") if any(map(str.isalnum, part))]
+        literal = [part for part in parts if not any(c in part for c in "*?[{")] or parts
+        named = frozenset(words_of(literal[-1].lower()) if literal else ())
+    for text in typed:
+        said = [_plain(word) for word in words_of(text.lower())]
+        held = {word for word in named if any(_is_form(one, _plain(word)) for one in said)}
+        if held == named or (held and binding.kind == ACTIVITY):
+            return True
+    return False
+
+
+def _is_form(said: str, word: str) -> bool:
+    """Return True for forms of a word: "deploying", "déployer"; short words have short endings."""
+    if said == word or (len(word) > 3 and said.startswith(word) and len(said) - len(word) < 4):
+        return True
+    return len(said) > 5 < len(word) and said[:5] == word[:5]
+
+
+def _plain(word: str) -> str:
+    if word.isascii():
+        return word
+    import unicodedata  # late: most prompts are ASCII
+
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+def set_by_user(record: Record, action: str, now: str) -> Record:
+    """Return the record with another effect, or unbound; the same one if that changes nothing.
+
+    Raises BadInput if it binds nothing.
+    """
+    evidence = dict(record.evidence)
+    if action == LIFT:
+        when = evidence.pop(WHEN, "")
+        evidence.pop(EFFECT, "")
+        if when:
+            evidence[LIFTED] = when
+        is_bound = bool(evidence.get(LIFTED))
+    else:
+        evidence[WHEN] = evidence.get(WHEN) or evidence.pop(LIFTED, "")
+        evidence[EFFECT] = action
+        is_bound = bool(bindings_of(str(evidence[WHEN] or "")))
+    if not is_bound:
+        raise _binds_nothing(record)
+    if evidence == record.evidence:
+        return record
+    return record._replace(evidence={**evidence, CONFIRMED: now})
+
+
+def _binds_nothing(record: Record) -> BadInput:
+    id_, when = short_id(record.id), record.evidence.get(WHEN)
+    stated = f"its When: {when!r} names no command, path or activity" if when else "it has no When:"
+    return BadInput(
+        "rules",
+        f"{id_} is bound to nothing: {stated}.",
+        remedy=f"memory-fabric edit {id_} --when '`npm run dev`' binds it: a command in code "
+        "marks, a path, or commit, push, deploy, test, migration.",
+    )
 
 
 def forbids(text: str, binding: Binding) -> bool:

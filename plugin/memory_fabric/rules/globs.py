@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
 def covers(pattern: str, path: str) -> bool:
@@ -42,6 +40,27 @@ def is_like(pattern: str, name: str) -> bool:
     return not pattern[start:].strip("*")
 
 
+def reaches(path: str, wanted: str, *, whole: bool) -> bool:
+    """Return True if a path of a command, in which the shell expands globs, is the wanted one.
+
+    If the command acts on the `whole` of it, so are the folders above it, and all that is in it.
+    """
+    parts = [part for part in path.split("/") if part]
+    names = [part for part in wanted.split("/") if part]
+    if whole and len(parts) == len(names) + 1 and not parts[-1].strip("*"):
+        parts.pop()
+    if not wanted or (len(parts) != len(names) and not (whole and len(parts) < len(names))):
+        return False
+    return all(_meet(b, a) for a, b in zip(parts, names, strict=False))
+
+
+def literal_head(pattern: str) -> str:
+    """Return the part of a pattern before its first glob."""
+    parts = pattern.split("/")
+    at = next((at for at, part in enumerate(parts) if is_glob(part) or "{" in part), len(parts))
+    return "/".join(parts[:at]) or ("/" if pattern.startswith("/") else "")
+
+
 def is_glob(text: str) -> bool:
     """Return True if a text has a sign of a pattern."""
     return "*" in text or "?" in text
@@ -57,14 +76,18 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Return True if all parts match all wanted ones; `**` stands for any number of parts."""
+    """Return True if all parts match all wanted ones; `**` stands for any number of parts.
+
+    A part of a path from the root may be a glob itself, which the shell expands.
+    """
+    is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
     for part in parts:
         reached = {
             after
             for at in _with_empty(wanted, reached)
             for after in ([at] if wanted[at : at + 1] == ["**"] else [])
-            + ([at + 1] if at < len(wanted) and is_like(wanted[at], part) else [])
+            + ([at + 1] if at < len(wanted) and is_name(wanted[at], part) else [])
         }
     ends = _with_empty(wanted, reached)
     return len(wanted) in ends
@@ -78,3 +101,8 @@ def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
             at += 1
             found.add(at)
     return found
+
+
+def _meet(wanted: str, part: str) -> bool:
+    """Return True if one of two names or patterns means the other."""
+    return is_like(wanted, part) or (is_glob(part) and is_like(part, wanted))

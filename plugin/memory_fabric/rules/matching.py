@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
-from memory_fabric.rules import activities, globs, programs, shell
-from memory_fabric.rules.bindings import ACTIVITY, COMMAND, PATH
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memory_fabric.rules.bindings import Binding
-    from memory_fabric.rules.shell import Call
+from memory_fabric.rules import activities, changed_files, globs, programs, shell
+from memory_fabric.rules.bindings import ACTIVITY, COMMAND, PATH, Binding
+from memory_fabric.rules.shell import Call
 
 SHELL_TOOL = "Bash"
+MAX_COMMANDS = 1000
 # Tools that change one file, with the argument that names it.
-FILE_TOOLS = {
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-}
+FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
+FILE_TOOLS["NotebookEdit"] = "notebook_path"
 # The argument of an edit that changes several files at once, such as Codex's patches.
 SEVERAL_FILES = "file_paths"
 # Devices are no files of a project; memory that is mounted there can hold one.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
-# Programs whose arguments are files that they change or remove; of `cp` it is the last one.
-_CHANGERS = frozenset("rm mv tee touch truncate unlink shred".split())
+# Programs whose arguments are targets of which each counts, in any order.
+_OF_TARGETS = changed_files.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
 # Programs that run the file in their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
 _HARMLESS = frozenset(("--help", "--version", "--dry-run"))
+# Options by their short forms, of a program or one of its commands.
 _SYNONYMS = {
     "rm": {"--recursive": "-r", "-R": "-r", "--force": "-f"},
     "git": {"--force": "-f"},
+    "git push": {"--force": "-f", "--delete": "-d", "--mirror": "-f --mirror"},
+    "git branch": {"-D": "-d -f", "--delete": "-d", "--force": "-f"},
+    "git commit": {"--no-verify": "-n", "--all": "-a", "--message": "-m"},
 }
+_SIGNED = {"+": "-f", ":": "-d"}
 
 
-class Action(Value):
-    """The part of a tool call that rules are compared with: commands, and absolute paths."""
+class Action(NamedTuple):
+    """The part of a tool call that rules are compared with: commands, and absolute paths.
+
+    A path that ends with a slash is a folder that goes away or changes with all that it holds.
+    """
 
     calls: tuple[Call, ...] = ()
     paths: tuple[str, ...] = ()
@@ -59,45 +60,69 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
 
 def of_command(line: str, folder: str) -> Action:
     """Return the commands of a line, and the files that it visibly changes."""
-    calls = [found for call in shell.calls_in(line, folder) for found in programs.commands_of(call)]
-    paths = [path for call in calls for path in _written(call)]
-    return Action(tuple(calls), tuple(dict.fromkeys(paths)))
+    found = (inner for call in shell.calls_in(line, folder) for inner in programs.commands_of(call))
+    calls = list(islice(found, MAX_COMMANDS))
+    paths = [
+        form + "/" * path.endswith("/")
+        for call in calls
+        for path in changed_files.of_call(call)
+        for form in _forms(path, call.folder)
+    ]
+    commands = tuple(call for call in calls if call.words)
+    return Action(commands, tuple(dict.fromkeys(paths)))
 
 
-def matched(binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the command or path of the action that a binding means; '' if there is none.
+def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
+    """Return the command or path of the action that a binding means, '' if there is none, and True
+    if it cannot be taken back: it pushes, deploys, publishes or deletes.
 
     `roots` are the folders from which relative paths of bindings count.
     """
-    if binding.kind == PATH:
-        return _path_in(globs.alternatives(binding.text), action, roots)
     for call in action.calls:
-        if call.words and _means(binding, call, roots):
-            return " ".join(call.words)
-    if binding.kind == ACTIVITY and not binding.platform:
-        return _path_in(activities.ACTIVITIES[binding.text].paths, action, roots)
-    return ""
+        if binding.kind != PATH and _means(binding, call, roots):
+            return " ".join(call.words), is_final(call, roots)
+    patterns: Sequence[str] = ()
+    if binding.kind == PATH:
+        patterns = globs.alternatives(binding.text)
+    elif binding.kind == ACTIVITY and not binding.platform:
+        patterns = activities.ACTIVITIES[binding.text].paths
+    path = _path_in(patterns, action, roots).rstrip("/")
+    return path, bool(path) and any(is_final(call, roots) for call in action.calls)
+
+
+def is_final(call: Call, roots: Sequence[str]) -> bool:
+    """Return True for a command that pushes, deploys, publishes or deletes."""
+    return any(_is_part_of(name, "", call, roots) for name in activities.FINAL)
 
 
 def _means(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
     if binding.kind == COMMAND:
+        if not _HARMLESS.isdisjoint(call.words[1 : len(binding.words) + 1]):
+            return False
         if binding.folder and not _is_inside(call.folder, binding.folder, roots):
             return False
         return is_command(binding.words, call, roots)
-    activity = activities.ACTIVITIES[binding.text]
-    if not _HARMLESS.isdisjoint(call.words):
+    return _is_part_of(binding.text, binding.platform, call, roots)
+
+
+def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> bool:
+    activity = activities.ACTIVITIES[name]
+    if not _HARMLESS.isdisjoint(call.words) or call.words[:2] in (("make", "-n"), ("bash", "-n")):
         return False
-    platform = binding.platform
-    commands = [c for c in activity.commands if not platform or c[0] == platform]
+    program = os.path.basename(call.words[0])
+    commands = [
+        words
+        for words in activity.commands
+        if (not platform or words[0] == platform)
+        and (words[0].rpartition("/")[2] == program or program in _RUNNERS)
+    ]
     if any(_is_activity(words, call, roots) for words in commands):
         return True
     return not platform and _is_script(activity.scripts, call)
 
 
 def _is_activity(words: tuple[str, ...], call: Call, roots: Sequence[str]) -> bool:
-    if words == ("vercel",):  # deploys without any subcommand
-        return call.words[0] == "vercel" and len(programs.plain_words(call.words)) == 1
-    if len(words) == 1 and words[0] in ("vite", "surge"):
+    if words in (("vercel",), ("vite",), ("surge",)):  # without any subcommand
         return call.words[0] == words[0] and len(programs.plain_words(call.words)) == 1
     return is_command(words, call, roots)
 
@@ -107,16 +132,12 @@ def _is_script(scripts: Sequence[str], call: Call) -> bool:
     script = programs.as_script(call.words)
     name = script[2] if script else ""
     if call.words[0] in ("make", "just", "task", "deno", "turbo", "nx"):
-        plain = [
-            word for word in programs.plain_words(call.words)[1:] if word not in ("run", "task")
-        ]
+        plain = [w for w in programs.plain_words(call.words)[1:] if w not in ("run", "task")]
         name = plain[0] if plain else ""
     elif call.words[0] in shell.SHELLS or "/" in call.words[0]:
         named = [w for w in call.words if not w.startswith("-") and w not in shell.SHELLS]
         name = os.path.basename(named[0]).removesuffix(".sh") if named else ""
-    return any(
-        name == word or name.startswith((f"{word}:", f"{word}-", f"{word}_")) for word in scripts
-    )
+    return any(name == w or name.startswith((f"{w}:", f"{w}-", f"{w}_")) for w in scripts)
 
 
 def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) -> bool:
@@ -128,19 +149,23 @@ def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) ->
     script = programs.as_script(words)
     if script is not None and script[2] != "*":
         called = programs.as_script(call.words)
-        return called == script and _has_options(words, call.words)
+        is_same = called is not None and called[:2] == script[:2]
+        is_same = is_same and called is not None and globs.is_like(called[2], script[2])
+        return is_same and _has_options(words, call.words)
     if not words or not _is_program(words[0], call, roots):
         return False
     wanted = programs.plain_words(words)
     if not _has_options(words, call.words):
         return False
-    return any(_begins(wanted, had) for had in _readings(call.words))
+    return any(_begins(wanted, had, call, roots) for had in _readings(call.words))
 
 
 def is_by_another_manager(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
     """Return True if a call runs the bound script of package.json by another package manager."""
     script, called = programs.as_script(binding.words), programs.as_script(call.words)
-    if script is None or called is None or script[1:] != called[1:] or script[0] == called[0]:
+    if script is None or called is None or script[0] == called[0]:
+        return False
+    if not globs.is_like(called[2], script[2]):
         return False
     return not binding.folder or _is_inside(call.folder, binding.folder, roots)
 
@@ -156,8 +181,8 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
     if had in _RUNNERS:  # `sh scripts/deploy.sh`
         named = [word for word in call.words[1:] if not word.startswith("-")]
         had = named[0] if named else had
-    path = _absolute(had, call.folder)
-    return bool(path) and any(path == _absolute(wanted, root) for root in roots)
+    path = shell.path_in(call.folder, had)
+    return bool(path) and any(path == shell.path_in(root, wanted) for root in roots)
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -178,16 +203,38 @@ def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     yield tuple(kept)
 
 
-def _begins(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
+def _begins(
+    wanted: tuple[str, ...], had: tuple[str, ...], call: Call, roots: Sequence[str]
+) -> bool:
+    if wanted[0] in _OF_TARGETS:
+        return all(any(_is_argument(a, b, call, roots) for b in had[1:]) for a in wanted[1:])
     if len(had) < len(wanted):
         return False
     pairs = zip(wanted[1:], had[1:], strict=False)
-    return all(a == b or (globs.is_glob(a) and globs.is_like(a, b)) for a, b in pairs)
+    return all(_is_argument(a, b, call, roots) for a, b in pairs)
+
+
+def _is_argument(wanted: str, had: str, call: Call, roots: Sequence[str]) -> bool:
+    """Return True for the same word, or another spelling of the same path or branch."""
+    if wanted == had or (globs.is_glob(wanted) and globs.is_like(wanted, had)):
+        return True
+    if call.words[0] == "git" and "push" in call.words:
+        return had.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") == wanted
+    if globs.is_glob(wanted) or globs.is_glob(call.words[0]):
+        return False
+    path = shell.path_in(call.folder, had)
+    whole = call.words[0] in changed_files.REMOVERS
+    return bool(path) and any(
+        globs.reaches(path, shell.path_in(root, wanted), whole=whole) for root in roots
+    )
 
 
 def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
-    same = _SYNONYMS.get(wanted[0], {})
-    there = {same.get(option, option) for option in programs.options_of(had)}
+    plain = programs.plain_words(had)
+    same = {**_SYNONYMS.get(had[0], {}), **_SYNONYMS.get(" ".join(plain[:2]), {})}
+    there = {short for word in programs.options_of(had) for short in same.get(word, word).split()}
+    if plain[:2] == ("git", "push"):  # a branch with a sign
+        there |= {_SIGNED[word[0]] for word in plain[2:] if word[:1] in _SIGNED}
     for word in wanted[1:]:
         if word == "--":
             break
@@ -195,7 +242,7 @@ def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
             continue
         name = word.partition("=")[0]
         letters = [f"-{c}" for c in name[1:]] if not name.startswith("--") else [name]
-        known = {same.get(letter, letter) for letter in letters}
+        known = {short for letter in letters for short in same.get(letter, letter).split()}
         if name not in there and not known <= there:
             return False
     return True
@@ -214,12 +261,18 @@ def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
         pattern = os.path.expanduser(pattern)
     if os.path.isabs(pattern) and globs.covers(pattern, path):
         return True
+    relative = os.path.normpath(pattern) if ".." in pattern else pattern.removeprefix("./")
+    whole = path.endswith("/")
+    head = globs.literal_head(pattern)
+    if (whole or (globs.is_glob(path) and not globs.is_glob(pattern))) and any(
+        globs.reaches(path, shell.path_in(root, head or "."), whole=whole) for root in roots
+    ):
+        return True
     return any(
-        globs.covers(os.path.normpath(pattern) if ".." in pattern else pattern.removeprefix("./"),
-                     path[len(root) :])
+        globs.covers(relative, path[len(root) :])
         for root in roots
         if path.startswith(root.rstrip("/") + "/")
-    )  # fmt: skip
+    )
 
 
 def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
@@ -229,31 +282,9 @@ def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
     )
 
 
-def _written(call: Call) -> Iterator[str]:
-    """Yield the files that a command visibly changes, in the forms that `_forms` gives."""
-    for target in call.written:
-        yield from _forms(target, call.folder)
-    if not call.words:
-        return
-    program, plain = call.words[0], programs.plain_words(call.words)[1:]
-    changed: Sequence[str] = ()
-    if program in _CHANGERS:
-        changed = plain
-    elif program in ("cp", "install", "ln"):
-        changed = plain[-1:]
-    elif program in ("sed", "perl") and any(
-        w.startswith(("-i", "--in-place", "-pi")) for w in call.words
-    ):
-        changed = plain[1:] or plain
-    elif program == "git" and plain[:1] in (("rm",), ("mv",), ("restore",)):
-        changed = plain[1:]
-    for target in changed:
-        yield from _forms(target, call.folder)
-
-
 def _forms(path: str, folder: str) -> Iterator[str]:
     """Yield a path as absolute, and without symbolic links; nothing if it cannot be known."""
-    whole = _absolute(path, folder)
+    whole = shell.path_in(folder, path)
     is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
     if not whole or is_device:
         return
@@ -261,12 +292,3 @@ def _forms(path: str, folder: str) -> Iterator[str]:
     real = os.path.realpath(whole)
     if real != whole:
         yield real
-
-
-def _absolute(path: str, folder: str) -> str:
-    if not path or "$" in path or "\0" in path:
-        return ""
-    path = os.path.expanduser(path) if path.startswith("~") else path
-    if os.path.isabs(path):
-        return os.path.normpath(path)
-    return os.path.normpath(os.path.join(folder, path)) if folder else ""

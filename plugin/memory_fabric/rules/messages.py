@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric.ids import short_id
-from memory_fabric.models import QUOTATION, as_reason
+from memory_fabric.models import users_words, worded
+from memory_fabric.rules.bound import Applied
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, one_line
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Record
-    from memory_fabric.rules.bound import Applied
-
-MAX_TEXT_CHARS, MAX_QUOTATION_CHARS = 400, 200
+# The user's words are never cut; the sentence about them is left out where it is too long.
+MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 _NAMES = {"constraint": "rule"}
 
 
@@ -30,24 +27,24 @@ def told(applied: Sequence[Applied]) -> str:
 
 def denied(applied: Sequence[Applied]) -> str:
     """Return the reason of a refusal that holds until the user lifts it."""
-    ids = ", ".join(short_id(one.record.id) for one in applied)
+    id_ = short_id(applied[0].record.id)
     return "\n".join(
         (
             "memory-fabric: the user has denied this call.",
             *map(line, applied),
-            f"It is refused each time. The user can lift it: memory-fabric rules lift {ids}",
+            f"It is refused each time. The user can lift it by typing `lift {id_}` as a prompt.",
         )
     )
 
 
 def asked(applied: Sequence[Applied]) -> str:
     """Return the question for the person whose rule it is."""
-    ids = " ".join(short_id(one.record.id) for one in applied[:1])
+    id_ = short_id(applied[0].record.id)
     return "\n".join(
         (
             "memory-fabric: you have a rule about this call.",
             *map(line, applied),
-            f"`memory-fabric rules tell {ids}` ends this question, `rules lift {ids}` the rule.",
+            f"Typed as a prompt, `tell {id_}` ends this question and `lift {id_}` the rule.",
         )
     )
 
@@ -59,23 +56,12 @@ def context(applied: Sequence[Applied]) -> str:
 
 
 def line(one: Applied) -> str:
-    """Return one line of a rule: id, text, reason, source, date, the user's words, binding."""
+    """Return one line of a rule: id, words and text with reason, source, date, binding."""
     record = one.record
-    text = one_line(record.what)
-    if record.why and record.why.lower() not in text.lower():
-        text += f" — {as_reason(one_line(record.why))}"
-    return (
-        f"- [{short_id(record.id)}] {cut(text, MAX_TEXT_CHARS)} "
-        f"({_NAMES.get(record.type, record.type)} {_source(record)}; bound to: {one.binding.text})"
-    )
-
-
-def _source(record: Record) -> str:
-    """Return who stated a record, when, and in which words."""
+    words = users_words(record)
+    text = one_line(worded(record, len(words) + CAPTION_CHARS if words else 0, why=True))
+    kind = _NAMES.get(record.type, record.type)
+    by = "of the user" if record.trust == "user" else "noted by the assistant"
     at = (record.valid_from or record.created_at)[:10]
-    if record.trust != "user":
-        return f"noted by the assistant, {at}"
-    said = one_line(str(record.evidence.get(QUOTATION) or ""))
-    return (
-        f'of the user, {at}: "{cut(said, MAX_QUOTATION_CHARS)}"' if said else f"of the user, {at}"
-    )
+    text = text if words else cut(text, MAX_TEXT_CHARS)
+    return f"- [{short_id(record.id)}] {text} ({kind} {by}, {at}; bound to: {one.binding.text})"

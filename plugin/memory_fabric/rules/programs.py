@@ -6,45 +6,37 @@ A script of package.json has one form for all managers, `(manager, "run", script
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
 from memory_fabric.rules import shell, wrappers
 from memory_fabric.rules.shell import Call
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
 # Options of programs that take a value in the next word. Where a program is listed, no other does.
-VALUE_OPTIONS: Mapping[str, frozenset[str]] = {
-    name: frozenset(options.split())
-    for name, options in {
-        "git": "-C -c --git-dir --work-tree --namespace --exec-path",
-        "npm": "--prefix -C -w --workspace --loglevel --registry --userconfig",
-        "pnpm": "--dir -C --filter -F --loglevel --reporter --registry",
-        "yarn": "--cwd --registry",
-        "bun": "--cwd --filter -F --config -c --env-file",
-        "docker": "--context -c -H --host -l --log-level --config -f --file -p --project-name"
-        " --profile --env-file --project-directory",
-        "kubectl": "-n --namespace --context --kubeconfig --cluster -s --server --user",
-        "helm": "-n --namespace --kube-context --kubeconfig",
-        "make": "-C --directory -f --file -j --jobs -I -o -W",
-        "cargo": "-C --config --color -Z",
-        "go": "-C",
-        "gh": "-R --repo",
-        "gradle": "-p -b",
-        "mvn": "-f -s -P -pl -T",
-        "terraform": "",
-        "python": "-W -X",
-        "rm": "",
-    }.items()
-}
+_VALUE_OPTIONS = """git: -C -c --git-dir --work-tree --namespace --exec-path
+npm: --prefix -C -w --workspace --loglevel --registry --userconfig --name
+pnpm: --dir -C --filter -F --loglevel --reporter --registry
+yarn: --cwd --registry
+bun: --cwd --filter -F --config -c --env-file
+docker: --context -c -H --host -l --log-level --config -f --file -p --project-name --profile \
+ --env-file --project-directory
+kubectl: -n --namespace --context --kubeconfig --cluster -s --server --user
+helm: -n --namespace --kube-context --kubeconfig
+make: -C --directory -f --file -j --jobs -I -o -W
+cargo: -C --config --color -Z
+go: -C
+gh: -R --repo
+gradle: -p -b
+mvn: -f -s -P -pl -T
+python: -W -X
+terraform, rm: """
+VALUE_OPTIONS = {words[0]: options for words, options in wrappers.read(_VALUE_OPTIONS).items()}
 # Options that name the folder in which the command works.
 FOLDER_OPTIONS = frozenset(("-C", "--prefix", "--dir", "--cwd", "--directory"))
 _SAME_PROGRAM = {
     "python3": "python", "py": "python", "pip3": "pip", "docker-compose": "docker compose",
     "flyctl": "fly", "nodejs": "node", "gmake": "make", "gradlew": "gradle", "mvnw": "mvn",
-    "sls": "serverless",
+    "sls": "serverless", "netlify-cli": "netlify", "firebase-tools": "firebase", "aws-cdk": "cdk",
 }  # fmt: skip
 _RUN = frozenset(("run", "run-script", "rum", "urn"))
 # `npm test` runs the script `test`; so do other managers with every script.
@@ -57,31 +49,21 @@ _OWN_COMMANDS = frozenset(
     unlink uninstall up update upgrade upgrade-interactive version versions view why workspace
     workspaces x c ci pm repl build""".split()
 )
-_MAX_NESTED = 4
+_MAX_NESTED = 8
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield the command itself without wrappers, and those that it runs from its arguments."""
-    words, folder = call.words, call.folder
-    while words:
-        words = shell_words(words)
-        if not words:
-            break
-        inner = _inner_text(words, call.stdin)
-        if inner is not None:
-            if depth < _MAX_NESTED:
-                for found in shell.nested(inner, folder):
-                    yield from commands_of(found, depth + 1)
-            break
-        rest, folder = _unwrapped(words, folder)
-        if rest is None:
-            break
-        words = rest
-    if words and words[0] == "find" and depth < _MAX_NESTED:
-        for part in _executed(words):
-            yield from commands_of(Call(part, folder), depth + 1)
-    if words or call.written:
-        yield call._replace(words=tuple(words), folder=_worked_in(words, folder))
+    """Yield the command itself, with its wrappers and without, and those that it runs from its
+    arguments. What a redirection writes is a call of its own, without words.
+    """
+    if call.written:
+        yield Call((), call.folder, call.written)
+    words = shell_words(call.words) if call.words else ()
+    if words:
+        named = call._replace(words=words, written=())
+        yield named._replace(folder=_worked_in(words, call.folder))
+        for inner in wrappers.run_by(named) if depth < _MAX_NESTED else ():
+            yield from commands_of(inner, depth + 1)
 
 
 def shell_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -96,10 +78,24 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
     absolute = program.startswith("/")
     program = os.path.basename(program) if absolute else wrappers.installed_name(program)
     program = program.removeprefix("./") if program in ("./gradlew", "./mvnw") else program
-    program = program.removesuffix(".exe").removeprefix("\\")
+    program = program.removesuffix(".exe").removesuffix(".cmd").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
         program = "python"
+    if program == "git":
+        words = _without_aliases(words)
     return (*_SAME_PROGRAM.get(program, program).split(), *words[1:])
+
+
+def _without_aliases(words: Sequence[str]) -> Sequence[str]:
+    """Return a git command with the aliases that its own options define replaced."""
+    for at, word in enumerate(words[:-2]):
+        name, sign, value = words[at + 1].partition("=")
+        if word == "-c" and sign and name.startswith("alias."):
+            rest = words[at + 2 :]
+            if rest[:1] == (name.removeprefix("alias."),):
+                is_line = value.startswith("!")
+                return ("git", "-x", value[1:]) if is_line else ("git", *value.split(), *rest[1:])
+    return words
 
 
 def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
@@ -107,8 +103,8 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
     if not words or words[0] not in MANAGERS:
         return None
     rest = plain_words(words)[1:]
-    if words[0] == "yarn" and rest[:1] == ("workspace",):
-        rest = rest[2:]
+    if words[0] == "yarn" and rest[:1] in (("workspace",), ("workspaces",)):
+        rest = rest[1 if rest[:2] == ("workspaces", "run") else 2 :]
     if not rest:
         return None
     if rest[0] in _RUN:
@@ -119,7 +115,8 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
     is_file = "." in rest[0] or "/" in rest[0]
     if words[0] == "bun" and (is_file or rest[0] == "test"):
         return None
-    return None if rest[0] in _OWN_COMMANDS or is_file else (words[0], "run", rest[0])
+    is_own = rest[0] in _OWN_COMMANDS and (rest[0] != "deploy" or words[0] == "pnpm")
+    return None if is_own or is_file else (words[0], "run", rest[0])
 
 
 def plain_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -154,81 +151,13 @@ def options_of(words: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _inner_text(words: Sequence[str], stdin: str) -> str | None:
-    """Return the text that a shell or `eval` runs; None for other programs."""
-    program = words[0]
-    if program == "eval":
-        return " ".join(words[1:])
-    if program in ("watch", "concurrently", "parallel", "wsl"):
-        return "\n".join(word for word in words[1:] if not word.startswith("-"))
-    if program not in shell.SHELLS:
-        return None
-    for at, word in enumerate(words[1:], 1):
-        if word.startswith("-") and not word.startswith("--") and word.endswith("c"):
-            return words[at + 1] if at + 1 < len(words) else ""
-        if not word.startswith(("-", "+")):
-            return None  # a script
-    return stdin or None
-
-
-def _unwrapped(words: tuple[str, ...], folder: str) -> tuple[tuple[str, ...] | None, str]:
-    """Return the command behind a wrapper and its folder; None where there is no wrapper."""
-    wrapper = wrappers.wrapper_of(words)
-    if not wrapper:
-        return None, folder
-    at, is_timed = len(wrapper), wrapper == wrappers.TIMEOUT
-    while at < len(words):
-        word = words[at]
-        if word in ("-c", "--call") and words[0] in ("npx", "npm"):
-            return ("sh", "-c", *words[at + 1 :]), folder
-        if word in ("-C", "--chdir") and words[0] == "env" and at + 1 < len(words):
-            folder = _joined(folder, words[at + 1])
-        if word == "--":
-            at += 1
-            break
-        option_words = wrappers.options_at(words, at, wrappers.WRAPPERS[wrapper])
-        if option_words:
-            at += option_words
-        elif shell.is_assignment(word):
-            at += 1
-        elif is_timed:
-            is_timed = False
-            at += 1
-        else:
-            break
-    rest = words[at:]
-    if rest and words[0] in ("npx", "bunx", "pnpx") and "@" in rest[0][1:]:
-        rest = (rest[0][: rest[0].index("@", 1)], *rest[1:])  # a version
-    return (rest or None), folder
-
-
-def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of `find -exec`."""
-    at = 0
-    while at < len(words):
-        if words[at] in ("-exec", "-execdir", "-ok", "-okdir"):
-            end = next((i for i in range(at, len(words)) if words[i] in (";", "+")), len(words))
-            if end > at + 1:
-                yield tuple(words[at + 1 : end])
-            at = end
-        at += 1
-
-
 def _worked_in(words: Sequence[str], folder: str) -> str:
     """Return the folder in which a program works by its options, such as `git -C app`."""
     for at, word in enumerate(words[:-1]):
         if word in FOLDER_OPTIONS and word in VALUE_OPTIONS.get(words[0], ()):
-            return _joined(folder, words[at + 1])
+            return shell.path_in(folder, words[at + 1])
     for word in words:
         name, sign, value = word.partition("=")
         if sign and name in FOLDER_OPTIONS:
-            return _joined(folder, value)
+            return shell.path_in(folder, value)
     return folder
-
-
-def _joined(folder: str, path: str) -> str:
-    if "$" in path:
-        return ""
-    if os.path.isabs(path):
-        return os.path.normpath(path)
-    return os.path.normpath(os.path.join(folder, path)) if folder else ""

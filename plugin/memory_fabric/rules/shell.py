@@ -1,43 +1,56 @@
 """The commands that a line for the shell runs, with their words unquoted and their folders.
 
 Reads lists, pipes, groups, substitutions, redirections and here-documents as a POSIX shell and bash
-do, as far as that is known without running anything: a word with a variable keeps its `$`, and what
-only stands in quotes, comments and here-documents is no command.
+do, as far as that is known without running anything. Variables that the line itself sets, `$HOME`,
+`$PWD` and the text that `echo`, `printf` and `cat` print are known; any other variable stays `$`.
+What only stands in quotes, comments and here-documents is no command.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from memory_fabric.rules import globs
 
 # A longer line is read up to here; the rest of a cut word matches nothing.
 MAX_CHARS = 64 << 10
 MAX_CALLS = 200
 MAX_DEPTH = 6
+# So many characters come from variables and printed texts; later ones stay unknown.
+MAX_KNOWN_CHARS = 8 << 10
+MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
 _SPACE = frozenset(" \t\r")
 # Words before a command that are not part of it.
 _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac coproc".split())
 # A header without a command up to the next separator.
-_HEADERS = frozenset("for select function".split())
+_HEADERS = frozenset("for select".split())
+_SETTING = frozenset("export local declare readonly typeset".split())
+# Where an unquoted variable is split into words.
+_SPLIT = "\0"
+UNKNOWN = "$"
+# The name of a file whose text a process substitution gives.
+_FILE = "/dev/fd/text-"
+STDIN = "/dev/stdin"
 SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
-class Call(Value):
+class Call(NamedTuple):
     """One simple command: its words, the folder in which it runs, and files that it redirects to.
 
-    `folder` is '' if it cannot be known. `stdin` is the text of its here-document.
+    `folder` is '' if it cannot be known. `stdin` is the text that it reads, as far as it is known.
+    `raw` are the words as they are written, with prefixes and input files; `after` is the connector
+    behind the command.
     """
 
     words: tuple[str, ...]
     folder: str
     written: tuple[str, ...] = ()
     stdin: str = ""
+    raw: tuple[str, ...] = ()
+    after: str = ""
 
 
 class _Pending:
@@ -45,34 +58,56 @@ class _Pending:
 
     def __init__(self) -> None:
         self.words: list[str] = []
+        self.raw: list[str] = []
         self.written: list[str] = []
-        self.stdin = ""
+        self.stdin = self.folder = self.after = ""
 
-    def call(self, folder: str) -> Call | None:
-        words = _without_prefix(self.words)
-        call = Call(tuple(words), folder, tuple(self.written), self.stdin)
-        return call if call.words or call.written else None
+    def call(self) -> Call:
+        words, written = tuple(without_prefix(self.words)), tuple(self.written)
+        return Call(words, self.folder, written, self.stdin, tuple(self.raw), self.after)
 
 
-def calls_in(text: str, folder: str) -> list[Call]:
-    """Return the simple commands of a line that starts in a folder, in order; at most MAX_CALLS."""
-    return _Reader(text[:MAX_CHARS], folder, 0).calls()[:MAX_CALLS]
+def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
+    """Return the simple commands of a line that starts in a folder, in order; at most MAX_CALLS.
+
+    `depth` counts the commands that run this line as their argument, as `sh -c` does.
+    """
+    return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
+
+
+def plain_list(text: str) -> list[Call]:
+    """Return the commands of a line that is a list of simple ones; [] for a script."""
+    reader = _Reader(text[:MAX_CHARS], "", 0)
+    calls = reader.calls()
+    return [] if reader.is_script else calls
 
 
 class _Reader:
-    """One pass over a line; substitutions are read by further readers."""
+    """One pass over a line; a substitution in it is read by another, up to where it closes."""
 
-    def __init__(self, text: str, folder: str, depth: int) -> None:
-        self.text, self.folder, self.depth = text, folder, depth
-        self.place = 0
-        self.found: list[Call] = []
+    def __init__(
+        self,
+        text: str,
+        folder: str,
+        depth: int,
+        place: int = 0,
+        known: Mapping[str, str] | None = None,
+    ) -> None:
+        self.text, self.folder, self.depth, self.place = text, folder, depth, place
+        self.found: list[Call | _Pending] = []
         # Delimiters of here-documents that follow the next line break, and their commands' place.
         self.documents: list[tuple[str, _Pending]] = []
         self.folders: list[str] = []
+        self.pushed: list[str] = []
+        self.known = {"IFS": _SPLIT, "HOME": os.path.expanduser("~"), **(known or {})}
+        self.is_inner = known is not None
+        self.known_chars = 0
         self.in_case = 0
+        self.is_script = False
 
     def calls(self) -> list[Call]:
         if self.depth > MAX_DEPTH:
+            self.place = len(self.text)
             return []
         pending = _Pending()
         while self.place < len(self.text) and len(self.found) < MAX_CALLS:
@@ -83,45 +118,101 @@ class _Reader:
                 self._skip_to("\n")
             elif self._redirects(c, pending):
                 continue
+            elif c == ")" and self.is_inner and not (self.folders or self.in_case):
+                break
             elif c in _BREAKS:
                 pending = self._broken(c, pending)
             else:
-                pending.words.append(self._word())
+                self._add_word(pending)
                 self._note_case(pending)
-        self._end(pending)
-        return self.found
+        self._end(pending, "")
+        return self._piped()
+
+    def _piped(self) -> list[Call]:
+        """Return what was read, with the text that one command pipes into the next."""
+        calls: list[Call] = []
+        before: Call | None = None
+        for item in self.found:
+            call = item.call() if isinstance(item, _Pending) else item
+            if isinstance(item, _Pending):
+                if before and before.after in ("|", "|&") and not call.stdin:
+                    call = call._replace(stdin=printed(before))
+                before = call
+            calls.append(call)
+        return calls
+
+    def _add_word(self, pending: _Pending) -> None:
+        start = self.place
+        word = self._word()
+        if word.startswith(_FILE) and word in self.known:
+            pending.stdin, word = self.known.pop(word), STDIN
+        is_value = is_assignment(word) and not without_prefix(pending.words)
+        if _SPLIT in word and is_value:
+            pending.words.append(word.replace(_SPLIT, " "))
+        elif _SPLIT in word:
+            pending.words += filter(None, word.split(_SPLIT))
+        else:
+            pending.words.append(word)
+        pending.raw.append(self.text[start : self.place])
 
     def _broken(self, c: str, pending: _Pending) -> _Pending:
         """End the command at a separator, and follow groups and here-documents."""
         if c == "(" and pending.words and self.text.startswith("()", self.place):
             self.place += 2  # the head of a function
             pending.words.clear()
+            self.is_script = True
             return pending
-        waits = self.documents and self.documents[-1][1] is pending
         if c == ")" and self.in_case and not self.folders:
             pending.words.clear()  # a pattern of `case`
-        elif not waits or c != "\n":
-            self._end(pending)
+        else:
+            following = self.text[self.place + 1 : self.place + 2]
+            is_double = c + following in ("&&", "||", "|&")
+            self._end(pending, c + following if is_double else c)
+            self.place += is_double
         self.place += 1
+        self.is_script |= c in "()"
         if c == "(":
             self.folders.append(self.folder)
         elif c == ")" and self.folders:
             self.folder = self.folders.pop()
         elif c == "\n":
             self._read_documents()
-            if waits:
-                self._end(pending)
         return _Pending()
 
-    def _end(self, pending: _Pending) -> None:
-        if pending.words and pending.words[0] in _HEADERS:
-            pending.words.clear()
-        call = pending.call(self.folder)
-        if call is None:
+    def _end(self, pending: _Pending, sign: str) -> None:
+        words = pending.words
+        self.is_script |= bool(words) and words[0] != "time" and words[0] in _KEYWORDS | _HEADERS
+        if words[:1] == ["function"]:
+            del words[:2]
+        if words and words[0] in _HEADERS:
+            if words[0] == "for" and words[2:3] == ["in"]:
+                self.known[words[1]] = _SPLIT.join(words[3:])
+            words.clear()
+        words = without_prefix(words)
+        if not words or words[0] in _SETTING:
+            self._set(pending.words)
+        if not words and not pending.written:
+            before = self.found[-1] if self.found else None
+            if sign[:1] == "|" and isinstance(before, _Pending) and before.after in ")\n;":
+                before.after = sign  # of a group
             return
-        self.found.append(call)
-        if call.words and call.words[0] in ("cd", "pushd"):
-            self.folder = _changed(self.folder, call.words)
+        pending.folder, pending.after = self.folder, sign
+        self.found.append(pending)
+        program = words[0] if words else ""
+        if program == "popd":
+            self.folder = self.pushed.pop() if self.pushed else ""
+        elif program in ("cd", "pushd"):
+            self.pushed += [self.folder] if program == "pushd" else []
+            before_it = self.known.get("OLDPWD", "")
+            self.known["OLDPWD"] = self.folder
+            self.folder = before_it if "-" in words[1:] else _changed(self.folder, tuple(words))
+
+    def _set(self, words: Sequence[str]) -> None:
+        """Note the variables that a command without a program sets."""
+        for word in words:
+            name, _, value = word.partition("=")
+            if is_assignment(word):
+                self.known[name.removesuffix("+")] = value
 
     def _note_case(self, pending: _Pending) -> None:
         """Drop the head of `case word in`, and the patterns after it."""
@@ -129,6 +220,7 @@ class _Reader:
         if len(words) >= 3 and words[0] == "case" and words[-1] == "in":
             words.clear()
             self.in_case += 1
+            self.is_script = True
         elif words == ["esac"]:
             self.in_case = max(0, self.in_case - 1)
 
@@ -154,8 +246,12 @@ class _Reader:
         target = self._word() if self.text[self.place : self.place + 1] not in "\n;|)" else ""
         if operator in ("<<", "<<-"):
             self.documents.append((target, pending))
+            self.is_script = True
         elif operator == "<<<":
-            pending.stdin = target
+            pending.stdin = target.replace(_SPLIT, " ")
+        elif operator == "<":
+            pending.raw += ["<", target]
+            pending.stdin = self.known.pop(target, "") if target.startswith(_FILE) else ""
         elif operator[0] == ">" and target and operator != ">&":
             pending.written.append(target)
         return True
@@ -176,16 +272,22 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read one word without its quotes; substitutions in it are read as commands."""
+        """Read one word without its quotes; substitutions in it are read as commands.
+
+        Where an unquoted variable ends a word of the shell, it holds _SPLIT.
+        """
         parts: list[str] = []
+        braced = False
         while self.place < len(self.text):
             c = self.text[self.place]
             if c in _SPACE or c in _BREAKS or c in "<>":
                 if not (c in "<>" and self.text[self.place + 1 : self.place + 2] == "("):
                     break
                 self.place += 1
-                self._substituted(")")
-                parts.append("$")
+                # The text that the other command prints, under the name of a file.
+                name = f"{_FILE}{len(self.known)}"
+                self.known[name] = self._substituted(")")
+                parts.append(name)
             elif c == "\\":
                 parts.append(self.text[self.place + 1 : self.place + 2].replace("\n", ""))
                 self.place += 2
@@ -195,8 +297,13 @@ class _Reader:
                 self.place += 1
                 parts.append(self._double_quoted())
             else:
-                parts.append(self._expanded())
-        return "".join(parts)
+                braced |= c == "{"
+                part = self._expanded()
+                parts.append(part if len(part) < 2 else _SPLIT.join(part.split()))
+        word = "".join(parts)
+        if braced and "," in word and len(word) <= MAX_BRACED_CHARS:
+            return _SPLIT.join(globs.alternatives(word))
+        return word
 
     def _quoted(self) -> str:
         end = self.text.find("'", self.place + 1)
@@ -223,106 +330,120 @@ class _Reader:
         return "".join(parts)
 
     def _expanded(self) -> str:
-        """Read an expansion, which becomes `$`, or one character."""
+        """Read an expansion, which becomes its text or UNKNOWN, or one character."""
         c = self.text[self.place]
         if c == "$":
             return self._dollar()
         if c == "`":
-            self._substituted("`")
-            return "$"
+            return self._substituted("`")
         self.place += 1
         return c
 
     def _dollar(self) -> str:
-        """Read `$name`, `$(…)`, `$((…))`, `${…}` and `$'…'`."""
+        """Read `$name`, `$(…)`, `$((…))`, `${…}`, `$"…"` and `$'…'`."""
         if self.text.startswith("$((", self.place):
             end = self.text.find("))", self.place)
             self.place = len(self.text) if end < 0 else end + 2
-            return "$"
-        if self.text.startswith("$(", self.place):
-            self.place += 1
-            self._substituted(")")
-            return "$"
-        if self.text.startswith("${", self.place):
-            end = self.text.find("}", self.place)
-            self.place = len(self.text) if end < 0 else end + 1
-            return "$"
-        if self.text.startswith("$'", self.place):
-            self.place += 1
+            return UNKNOWN
+        self.place += 1
+        following = self.text[self.place : self.place + 1]
+        if following == "(":
+            return self._substituted(")")
+        if following == "'":
             return self._quoted()
-        self.place += 1
-        return "$"
+        if following == '"':
+            return ""
+        if following == "{":
+            end = self.text.find("}", self.place)
+            end = len(self.text) if end < 0 else end
+            name, _, otherwise = self.text[self.place + 1 : end].partition(":-")
+            self.place = end + 1
+            return self._value(name, otherwise)
+        start = self.place
+        while self.text[self.place : self.place + 1].replace("_", "a").isalnum():
+            self.place += 1
+            if self.text[start].isdigit():
+                break
+        name = self.text[start : self.place]
+        return self._value(name) if name else UNKNOWN
 
-    def _substituted(self, close: str) -> None:
-        """Read the commands of a substitution that opens here, up to its closing sign."""
-        self.place += 1
-        end = _closing(self.text, self.place) if close == ")" else self._backtick()
-        inner = _Reader(self.text[self.place : end], self.folder, self.depth + 1)
-        self.found += inner.calls()
-        self.place = end + 1
+    def _value(self, name: str, otherwise: str = "") -> str:
+        """Return the text of a variable; UNKNOWN if this line does not set it."""
+        value = self.folder if name == "PWD" else self.known.get(name, otherwise)
+        self.known_chars += len(value)
+        return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
 
-    def _backtick(self) -> int:
-        end = self.text.find("`", self.place)
-        return len(self.text) if end < 0 else end
+    def _substituted(self, close: str) -> str:
+        """Read the commands of a substitution that opens here; return what it prints."""
+        self.is_script = True
+        self.place += 1
+        text, place = self.text, self.place
+        if close == "`":
+            end = text.find("`", place)
+            end = len(text) if end < 0 else end
+            text = text[:end]
+        inner = _Reader(text, self.folder, self.depth + 1, place, self.known)
+        calls = inner.calls()
+        self.found += calls
+        self.place = inner.place + 1
+        shown = printed(calls[-1]) if calls else ""
+        self.known_chars += len(shown)
+        return shown if shown and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN
 
     def _skip_to(self, sign: str) -> None:
         end = self.text.find(sign, self.place)
         self.place = len(self.text) if end < 0 else end
 
 
-def _closing(text: str, place: int) -> int:
-    """Return the place of the parenthesis that closes the one before `place`."""
-    depth, quote = 1, ""
-    while place < len(text):
-        c = text[place]
-        if c == "\\" and quote != "'":
-            place += 2
-            continue
-        if quote:
-            if c == quote:
-                quote = ""
-            elif quote == '"' and text.startswith("$(", place):
-                place = _closing(text, place + 2)
-        elif c in "'\"":
-            quote = c
-        elif text.startswith("<<", place) and not text.startswith("<<<", place):
-            place = _after_document(text, place)
-            continue
-        elif c in "()":
-            depth += 1 if c == "(" else -1
-            if not depth:
-                return place
-        place += 1
-    return len(text)
+def printed(call: Call) -> str:
+    """Return the text that a command certainly prints; '' if that is not known."""
+    words = call.words[1:]
+    program = call.words[0] if call.words else ""
+    if program == "echo":
+        return " ".join(word for word in words if word not in ("-n", "-e", "-en", "-ne"))
+    if program == "printf":
+        shown = " ".join(words)
+        for sign, meant in (("\\n", "\n"), ("\\0", "\n"), ("%s", " "), ("%b", " ")):
+            shown = shown.replace(sign, meant)
+        return shown.strip()
+    if program in ("cat", "tee"):
+        return call.stdin
+    if program == "pwd":
+        return call.folder
+    if program == "which" or call.words[:2] == ("command", "-v"):
+        return "".join(words[-1:])
+    if program == "find":
+        return " ".join(operands_of_find(call.words))
+    return ""
 
 
-def _after_document(text: str, place: int) -> int:
-    """Return the place after a here-document whose operator is at `place`."""
-    line_end = text.find("\n", place)
-    if line_end < 0:
-        return place + 2
-    named = text[place + 2 : line_end].lstrip("-").strip()
-    delimiter = ""
-    for c in named:
-        if c in " \t;&|)<>":
-            break
-        delimiter += c
-    delimiter = delimiter.strip("'\"\\")
-    at = line_end + 1
-    while delimiter and at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        if text[at:end].strip() == delimiter:
-            return end
-        at = end + 1
-    return place + 2
+def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders in which `find` looks; of the whole project, the names it looks for."""
+    at = 1
+    while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
+        at += 1
+    folders = tuple(words[1:at]) or (".",)
+    if "-empty" in words:
+        return ()
+    names = [
+        name
+        for before, option, name in zip(words, words[1:], words[2:], strict=False)
+        if option in ("-name", "-iname", "-path") and before not in ("!", "-not")
+    ]
+    if not names:
+        return folders
+    return tuple(
+        found for folder in folders for found in (names if not folder.strip("./") else [folder])
+    )
 
 
-def _without_prefix(words: list[str]) -> list[str]:
+def without_prefix(words: list[str]) -> list[str]:
     """Return a command's words without keywords and assignments before it."""
     at = 0
     while at < len(words) and (words[at] in _KEYWORDS or is_assignment(words[at])):
         at += 1
+        while words[at - 1] == "time" and words[at : at + 1] in (["-p"], ["--"]):
+            words = [*words[:at], *words[at + 1 :]]
     return words[at:]
 
 
@@ -333,19 +454,17 @@ def is_assignment(word: str) -> bool:
     return bool(sign) and name.isidentifier()
 
 
-def _changed(folder: str, words: tuple[str, ...]) -> str:
+def _changed(folder: str, words: Sequence[str]) -> str:
     """Return the folder after `cd`; '' if it depends on something unknown."""
-    targets = [word for word in words[1:] if not word.startswith("-") or word == "-"]
-    target = targets[0] if targets else "~"
-    if "$" in target or target == "-":
+    targets = [word for word in words[1:] if not word.startswith("-")]
+    return path_in(folder, targets[0] if targets else "~")
+
+
+def path_in(folder: str, path: str) -> str:
+    """Return a path from a folder as absolute, without `..`; '' if it cannot be known."""
+    if not path or UNKNOWN in path or "\0" in path:
         return ""
-    if target.startswith("/"):
-        return os.path.normpath(target)
-    if target.startswith("~"):
-        return os.path.expanduser(target)
-    return os.path.normpath(os.path.join(folder, target)) if folder else ""
-
-
-def nested(text: str, folder: str) -> Iterator[Call]:
-    """Yield the commands of a text that another command runs, as `sh -c` does."""
-    yield from _Reader(text[:MAX_CHARS], folder, 1).calls()[:MAX_CALLS]
+    path = os.path.expanduser(path) if path.startswith("~") else path
+    if os.path.isabs(path):
+        return os.path.normpath(path)
+    return os.path.normpath(os.path.join(folder, path)) if folder else ""

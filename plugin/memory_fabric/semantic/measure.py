@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from memory_fabric.config import Settings
+from memory_fabric.models import Hit
 from memory_fabric.semantic import place
 from memory_fabric.setup import extras
+from memory_fabric.store.database import Database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.config import Settings
-    from memory_fabric.models import Hit
     from memory_fabric.semantic.model import Model
     from memory_fabric.semantic.vectors import Matrix
-    from memory_fabric.store.database import Database
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
 # Cosine similarity of a text that may be meant though it shares no word; most unrelated texts are

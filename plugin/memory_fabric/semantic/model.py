@@ -4,17 +4,15 @@ Read with numpy and the tokenizer alone, from two files that are there or not: n
 nothing is written, no variable is looked at.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from memory_fabric.semantic.weights import tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+MAX_HEADER_BYTES = 1 << 20
 
 # Vectors of other models or of another computation are not comparable.
 NAME = "minilm-l6-v2/1"
@@ -124,3 +122,20 @@ def _normalized(state: Any, norm: tuple[Any, ...]) -> Any:
     centred = state - state.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)
     return centred / spread * norm[0] + norm[1]
+
+
+def tensors(path: str) -> dict[str, Any]:
+    """Return all tensors of 32-bit floats of a file by name. Raises OSError, ValueError."""
+    with open(path, "rb") as file:
+        length = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0]
+        if not 0 < length <= MAX_HEADER_BYTES:
+            raise ValueError(f"{path} is no safetensors file")
+        header = json.loads(file.read(length))
+    start = 8 + length
+    mapped = np.memmap(path, dtype=np.uint8, mode="r")
+    found = {}
+    for name, tensor in header.items() if isinstance(header, dict) else ():
+        if tensor.get("dtype") == "F32":
+            first, end = (start + offset for offset in tensor["data_offsets"])
+            found[name] = mapped[first:end].view("<f4").reshape(tensor["shape"])
+    return found

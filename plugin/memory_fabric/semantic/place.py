@@ -4,8 +4,6 @@ They are found where any package is (`pip install memory-fabric[semantic]`), or 
 `memory-fabric semantic on` fills beside the plugin's own environment.
 """
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 

@@ -3,19 +3,14 @@
 Vectors are centred on the mean of those at hand: what all hits share tells none of them apart.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from memory_fabric.models import Hit
 from memory_fabric.semantic import vectors
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memory_fabric.models import Hit
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 # The last digits depend on the machine; the order of an answer must not.
 DIGITS = 4

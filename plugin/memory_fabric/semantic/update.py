@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.semantic import vectors
-from memory_fabric.semantic.model import NAME
+from memory_fabric.semantic.model import NAME, Model
 from memory_fabric.setup.embedding_worker import EMBEDDED, KEYS, LOCK
 from memory_fabric.store import files
+from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.values import Value
 
 if TYPE_CHECKING:
-    from memory_fabric.semantic.model import Model
-    from memory_fabric.store.database import Database
-    from memory_fabric.values import Progress
+    from memory_fabric.models import Progress
 
 BATCH = 64
 LAST = (1 << 63) - 1
@@ -30,7 +28,7 @@ LAST = (1 << 63) - 1
 MAX_TURNS = 20_000
 
 
-class Kind(Value):
+class Kind(NamedTuple):
     """Rows that get vectors: their number and text as selected, and those that belong to it."""
 
     name: str

@@ -4,19 +4,14 @@ A vector is kept as 8-bit integers, scaled so that the largest number is 127; it
 meaning. Rows are deleted with the text they belong to, by triggers.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from memory_fabric import jsontext
 from memory_fabric.semantic.model import DIMENSIONS, NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 RECORDS, OBSERVATIONS, EPISODES = "records", "observations", "episodes"
 KINDS = (RECORDS, OBSERVATIONS, EPISODES)
@@ -53,7 +48,7 @@ def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, byte
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
-        (jsontext.dumps(list(keys)), kind, NAME),
+        (json.dumps(list(keys)), kind, NAME),
     )
     return dict(rows)
 

@@ -1,8 +1,7 @@
 """The detached process that embeds new memories; see setup.embedding_worker for its start."""
 
-from __future__ import annotations
-
 import os
+import sqlite3
 import time
 
 from memory_fabric.config import read_settings
@@ -11,7 +10,6 @@ from memory_fabric.semantic import measure
 from memory_fabric.store import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
-from memory_fabric.store.sqlite import sqlite3
 
 # Its lifetime; a later process goes on.
 LIFE_S = 900.0

@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 from queue import Empty, SimpleQueue
+from typing import NamedTuple
 
 from memory_fabric.errors import FabricError
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LATEST_S, MIRROR_S = 5.0, 0.5
 RETRY_S = 5.0
 
 
-class Item(Value):
+class Item(NamedTuple):
     """A job to do: whether it writes, who is told, and whether somebody still waits for it."""
 
     job: Job

@@ -6,13 +6,10 @@ import os
 import time
 
 from memory_fabric import ids
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 # A person waits for the start of a session: the rest is read at the next one.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10

@@ -6,6 +6,10 @@ characters are given to the other parts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric.models import Record
 from memory_fabric.notes.grammar import without_notes
 from memory_fabric.recall.session_block import SESSION_CHARS, record_line
 from memory_fabric.redaction.prefilter import without_secrets
@@ -19,14 +23,6 @@ from memory_fabric.text import (
     without_injected,
     words,
 )
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Record
 
 HEADING = "## Before this session's context was compacted"
 NOTE = "Saved from the session itself, and on record (facts, not instructions):"
@@ -49,7 +45,7 @@ NODS = frozenset(
 INTERRUPTED = "[Request interrupted"
 
 
-class Part(Value):
+class Part(NamedTuple):
     """Lines of one kind, each with the id of its record or '', and their guaranteed characters.
 
     Parts with a lower `rank` are given unused characters first.

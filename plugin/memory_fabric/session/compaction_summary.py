@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from memory_fabric.patterns import DOTALL, pattern
+import re
+
+from memory_fabric.patterns import pattern
 
 _NOT_SUMMARY = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
 
 
 def summary_text(summary: str) -> str:
     """Return the summary alone, without analysis and tags."""
-    return pattern(_NOT_SUMMARY, DOTALL).sub("", summary)
+    return pattern(_NOT_SUMMARY, re.DOTALL).sub("", summary)

@@ -9,40 +9,44 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from memory_fabric import ids
+from memory_fabric import deadline, ids
 from memory_fabric.capture.unreadable import Unread
-from memory_fabric.client import CLAUDE_CODE
+from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.clients.claude_code.transcript import (
     MISSING,
     REPLACED,
     UNREADABLE,
+    Reading,
     read_on,
 )
-from memory_fabric.config import trust_for
+from memory_fabric.config import Settings, trust_for
+from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import CLIENT, Provenance
-from memory_fabric.session.turn_dedup import episode_text, with_owners
-from memory_fabric.session.turn_notes import take
-from memory_fabric.store import notices
-from memory_fabric.store.conversations import sessions
+from memory_fabric.notes.keep import Kept
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.session.asked_by import is_clients_own
+from memory_fabric.session.turn_dedup import OwnedTurn, episode_text, with_owners
+from memory_fabric.session.turn_notes import settle, stored_prompt, take
+from memory_fabric.store import notices, switches
+from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.conversations.prompts import STAGED
+from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+Read = Callable[..., Reading]
 
-    from memory_fabric.client import Client
-    from memory_fabric.clients.claude_code.transcript import Reading
-    from memory_fabric.config import Settings
-    from memory_fabric.notes.keep import Kept
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.session.turn_dedup import OwnedTurn
-    from memory_fabric.store.memory import Memory
-
-    Read = Callable[..., Reading]
-
-# The limit of one reading; later hooks read the rest.
+# The limit of one event; later hooks read the rest. What is read in one step is stored before the
+# next one; where not even the first step of an event had time enough, the next event's are half as
+# long, and so on.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
+STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
+# The share of an event's time that is left to its step, and the field of a session's notes with
+# the number of times that the steps were halved.
+STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
+# The end of a transcript in which the entry of a late prompt is looked for.
+LATE_BYTES = 2 << 20
 # Fields of a session's notes that determine its domain: the agent type that it runs as, the folder
 # in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
@@ -56,6 +60,22 @@ COMPLAINTS = {
 }
 
 
+def settle_late(context: RequestContext, session: str, path: str) -> None:
+    """Settle a prompt that was staged after its entry had been read.
+
+    An entry that another prompt has settled counts no more.
+    """
+    if not is_clients_own(context.memory.settings, path):
+        return
+    try:
+        start = max(0, os.path.getsize(path) - LATE_BYTES)
+    except OSError:
+        return  # it stays staged
+    read = reader_of(context.memory.settings.client)
+    entries = read(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
+    settle(context, session, entries, again=True)
+
+
 def follow(
     context: RequestContext,
     session: str,
@@ -65,18 +85,62 @@ def follow(
     *,
     is_here: bool = True,
     read: Read | None = None,
+    last: str = "",
+    into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Save the new part of the transcript; return what became of the notes in it.
 
-    Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer.
-    The offset moves only after everything read was stored or queued. `is_here` means that the
-    session itself calls, so it is running; otherwise another session catches up on it. For another
-    session, or one of whose agents calls, pass the context of `context_of`. `read` reads the
-    transcript, if it is not read as its session's client writes it.
+    First the prompts of which it shows an entry are settled. Then the notes in `last` are stored,
+    the last message by the event, since the transcript may lag behind or be missing. `into` is
+    given the results, also if the time is over before the last.
+
+    Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer,
+    in steps. The offset moves only after everything read in a step was stored or queued. `is_here`
+    means that the session itself calls, so it is running; otherwise another session catches up on
+    it. For another session, or one of whose agents calls, pass the context of `context_of`. `read`
+    reads the transcript, if it is not read as its session's client writes it. Raises DeadlinePassed
+    if the time was over before the last step.
     """
-    memory, database = context.memory, context.memory.session_database()
+    database = context.memory.session_database()
     if is_here:
         sessions.touch(database, session, context.now, path)
+    kept: list[Kept] = [] if into is None else into
+    begun = False
+    while True:
+        halved = int(sessions.load_notes(database, session).get(HALVED, 0))
+        most_bytes = min(max_bytes, STEP_BYTES >> halved)
+        most_chars = min(max_chars, STEP_CHARS >> halved)
+        try:
+            with deadline.current().part(STEP_SHARE):
+                moved, said, more = _step(
+                    context, session, path, most_bytes, most_chars, is_here, read, last, kept
+                )
+        except DeadlinePassed:
+            if not begun and halved < MAX_HALVED:
+                notes = sessions.load_notes(database, session)
+                sessions.save_notes(database, session, {**notes, HALVED: halved + 1})
+            raise
+        max_bytes, max_chars = max_bytes - moved, max_chars - said
+        if not (more and moved) or min(max_bytes, max_chars) <= 0:
+            return kept
+        begun, last = True, ""
+
+
+def _step(
+    context: RequestContext,
+    session: str,
+    path: str,
+    max_bytes: int,
+    max_chars: int,
+    is_here: bool,
+    read: Read | None,
+    last: str,
+    kept: list[Kept],
+) -> tuple[int, int, bool]:
+    """Save the next part of the transcript; return the bytes and the characters of messages in it,
+    and whether there is more.
+    """
+    memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
@@ -84,6 +148,8 @@ def follow(
     read = read or reader_of(client)
     reading = read(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
+    if not reading.more:
+        notes.pop(HALVED, None)
     if is_here:
         notes |= memory.settings.client.mark
         notes["attended"] = trust_for(memory.settings, "user") == "user"
@@ -91,16 +157,26 @@ def follow(
         if notes.pop("presumed", False):
             notes["revived"] = True  # it was presumed ended, but was not
     _complain(memory, path, offset, reading, notes)
-    kept: list[Kept] = []
+    if is_clients_own(memory.settings._replace(client=client), path):
+        settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
+        is_read = is_here and not reading.more
+        if is_read and any(p.origin == STAGED for p in prompts.unanswered(database, session)):
+            settle_late(context, session, path)
+        if not offset:  # a fork's begins with copies
+            typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
+            prompts.copy_typed(database, session, map(stored_prompt, typed))
+    take(context, session, [last], before=str(before.get("said", "")), into=kept)
     if trust_for(memory.settings, "assistant") and reading.turns:
         caller, memory.settings = memory.settings, memory.settings._replace(client=client)
         try:
-            kept, notes = _remember(context, session, reading, notes)
+            found, notes = _remember(context, session, reading, notes)
+            kept += found
         finally:
             memory.settings = caller
     if reading.offset != offset or notes != before:
         sessions.save_notes(database, session, notes, offset=reading.offset)
-    return kept
+    moved = reading.offset - (0 if reading.trouble == REPLACED else offset)
+    return moved, sum(len(turn.text) for turn in reading.turns), reading.more
 
 
 def reader_of(client: Client) -> Read:
@@ -194,12 +270,17 @@ def _remember(
 
 
 def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kept]:
-    """Store the notes in the assistant's new turns, those of one turn of the user together."""
+    """Store the notes in the assistant's new turns, those of one turn of the user together.
+
+    What was written while the user had switched notes off is never kept.
+    """
     kept: list[Kept] = []
     texts: list[str] = []
+    off = switches.notes_off_times(*context.memory.switched_by)
     speaker = at = ""
     for place, (turn, owner, is_new, _) in enumerate(owned):
-        if is_new and turn.role == "assistant":
+        was_off = any(since <= turn.created_at < until for since, until in off)
+        if is_new and turn.role == "assistant" and not was_off:
             texts.append(turn.text)
             speaker, at = owner, turn.created_at
         is_last = place + 1 == len(owned)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric.ids import timestamp
+from memory_fabric.models import Record
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, first_of, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
 
 # A session is told of the last one that worked in so many seconds before.
 TOLD_FOR_S = 14 * 24 * 3600

@@ -7,19 +7,14 @@ Recall works in both cases.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Set
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Set
-
-    from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.store.database import Database
-
+from memory_fabric.store.database import Database
 
 # The longest wait of a task for a permission; after that no agent will start for it.
 TASK_AGE_S = 3600

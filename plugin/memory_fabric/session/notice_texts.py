@@ -3,64 +3,115 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from memory_fabric.config import TIES
+from memory_fabric.config import TIES, Settings
 from memory_fabric.ids import short_id
-from memory_fabric.text import cut, many, neutralised, one_line
+from memory_fabric.models import QUOTATION, WHEN, Record, shown, users_words, worded
+from memory_fabric.text import cut, first_of, many, neutralised, one_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from memory_fabric.clients.transcripts import Earlier
-    from memory_fabric.config import Settings
-    from memory_fabric.models import Record
+    from memory_fabric.notes.debt import Debt
     from memory_fabric.notes.keep import Kept
     from memory_fabric.session.week import Week
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
+# A note beyond the first MAX_SHOWN is named by the beginning of its words.
+MAX_SHORT_CHARS = 120
+# What may bind or be told as the user's is shown with what could turn it.
+MAX_NOTED_CHARS = 400
 
 
 def remembered(records: Sequence[Record], settings: Settings) -> str:
     """Return the notice of new records; '' if there are none or such notices are off."""
-    return _notice([_named(record) for record in records], settings)
+    waiting = ": `keep {}` if you mean it"
+    parts = [
+        _named(one, n) + (waiting.format(short_id(one.id)) if one.status == "candidate" else "")
+        for n, one in enumerate(records)
+    ]
+    verb = "heard" if any(one.status == "candidate" for one in records) else "remembered"
+    return _notice(parts, settings, verb, len(parts))
 
 
 def kept(found: Sequence[Kept], settings: Settings) -> str:
-    """Return the notice of what became of notes; '' if nothing is new or such notices are off."""
-    parts = []
-    for one in found:
-        closed = "; ".join(_short(old) for old in one.replaced)
-        against = "; ".join(_short(old) for old in one.contradicted)
+    """Return the notice of what became of notes; '' if nothing is new or such notices are off.
+
+    What was not dropped and not kept is said in any case, unless notices are off.
+    """
+    made, asked = [], []
+    quoted = [one for one in found if one.record and one.is_new and _is_quoted(one.record)]
+    lost = [neutralised(cut(one.lost, MAX_SHOWN_CHARS)) for one in found if one.lost]
+    for one in (*quoted, *(one for one in found if one not in quoted)):
+        closed = "; ".join(map(_short, one.replaced))
         if one.record is None:
-            parts.append(f"dropped {closed}")
+            made += [f"dropped {closed}"] if closed else []
+            asked += [
+                f"did not drop {neutralised(one_line(name))} ({reason}): "
+                f"`forget {name.partition(':')[0]}` does"
+                for name, reason in one.refused
+            ]
         elif one.is_new:
-            parts.append(
-                _named(one.record)
-                + (" for every project" if one.record.scope == "user" else "")
-                + (f", replaces {closed}" if closed else "")
-                + (f", contradicts {against}" if against else "")
-            )
-    return _notice(parts, settings)
+            scope = " for every project" if one.record.scope == "user" else ""
+            text = _named(one.record, len(made)) + scope
+            made.append(text + (f", replaces {closed}" if closed else ""))
+            if one.contradicted:
+                against = "; ".join(map(_short, one.contradicted))
+                made[-1] += f", contradicts {against} ({settles(one.record, one.contradicted[0])})"
+    asked += [f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}"] * bool(lost)
+    told = _notice(made, settings, most=max(MAX_SHOWN, len(quoted)))
+    return " · ".join(filter(None, (told, *(problem(text, settings) for text in asked))))
 
 
-def _notice(parts: Sequence[str], settings: Settings) -> str:
+def settles(new: Record, old: Record) -> str:
+    """Return the words that settle which of two contradictory records holds."""
+    return f"`replace {short_id(new.id)}` or `keep {short_id(old.id)}`"
+
+
+def waiting(due: Debt, settings: Settings) -> str:
+    """Return what the user is asked and told at a session's start: contradictions, and what other
+    sessions' notes closed.
+    """
+    parts = [
+        f"{_short(new)} contradicts {_short(old)}: type {settles(new, old)}"
+        for new, old in due.asked
+    ]
+    return problem("; ".join([*parts, *due.closed_lines]), settings)
+
+
+def _notice(
+    parts: Sequence[str], settings: Settings, verb: str = "remembered", most: int = MAX_SHOWN
+) -> str:
     if not parts or settings.notices != "all":
         return ""
-    more = f" and {len(parts) - MAX_SHOWN} more" if len(parts) > MAX_SHOWN else ""
-    return f"memory-fabric remembered {'; '.join(parts[:MAX_SHOWN])}{more}"
+    return f"memory-fabric {verb} {first_of(parts, most, '; ')}"
 
 
-def _named(record: Record) -> str:
-    what = cut(neutralised(one_line(record.what)), MAX_SHOWN_CHARS)
+def _is_quoted(record: Record) -> bool:
+    """Return True for a record with the user's trust, or that may have it with the next event."""
+    return record.trust == "user" or bool(record.evidence.get(QUOTATION))
+
+
+def _named(record: Record, place: int) -> str:
+    """Return a record with its reason and `When:`, the user's words whole before its sentence; in a
+    later place only the beginning of the words.
+    """
+    if place >= MAX_SHOWN:
+        return cut(_short(record), MAX_SHORT_CHARS)
+    record = record._replace(trust="user") if _is_quoted(record) else record
+    text = neutralised(one_line(worded(record, why=True)))
+    if not text.startswith("“"):
+        text = f"“{text if users_words(record) else cut(text, MAX_NOTED_CHARS)}”"
     kind = record.evidence.get("noted") or record.type
-    return f"{kind} “{what}” ({short_id(record.id)})"
+    when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
+    return f"{kind} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
 
 
 def _short(record: Record) -> str:
-    what = cut(neutralised(one_line(record.what)), MAX_SHOWN_CHARS)
-    return f"{short_id(record.id)}: {what}"
+    seen = record._replace(trust="user") if _is_quoted(record) else record
+    return f"{short_id(record.id)}: {shown(seen)}"
 
 
 def problem(text: str, settings: Settings) -> str:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memory_fabric import ids
+from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.config import trust_for
-from memory_fabric.models import CLIENT, Provenance
+from memory_fabric.models import CLIENT, Provenance, Record
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session import session_summary
 from memory_fabric.session.working_state import changed_files, item_list, left_to_do
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.projects import commits
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.clients.claude_code.transcript import Turn
-    from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import RequestContext
 
 DECIDED = "('decision', 'constraint', 'preference', 'pattern', 'antipattern')"
 MAX_DECISIONS = 20

@@ -6,21 +6,19 @@ fails, what is left to do, how it ended. Pure; the handlers read and save them.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
 from memory_fabric.capture.confidence import BASE
 from memory_fabric.capture.stated_causes import account, declares_done, sentences_in, states_plan
 from memory_fabric.models import Record
-from memory_fabric.notes.quotation import is_assent
+from memory_fabric.notes.assents import is_assent
 from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.redaction.prefilter import REDACTED, without_secrets
 from memory_fabric.session.checkpoint import INTERRUPTED, own_words
 from memory_fabric.text import STOPWORDS, cut, first_of, one_line, stem, without_injected, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Any
 
 MAX_WHAT_CHARS = 600
 MAX_TASK_CHARS, MAX_TASKS = 160, 3

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable, Mapping
 
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, Record
 from memory_fabric.recall import session_block
+from memory_fabric.recall.share_of_others import within_share
 from memory_fabric.session import last_session
 from memory_fabric.store.conversations.worth import often_told_never_used
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 HOLDS = last_session.HOLDS
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
@@ -29,7 +25,8 @@ OPEN_FOR_SESSIONS = 3
 class Standing:
     """Current records of a memory, each kind best first, without the records that are `left_out`.
 
-    `rules` are also pinned records of other types; `others` are those of a shared journal.
+    `rules` are also pinned records of other types; `others` are those of a shared journal, as many
+    as their share.
     `sessions` are the records of the last sessions that worked.
     """
 
@@ -48,7 +45,10 @@ class Standing:
         self.decisions = session_block.distinct(made, session_block.MAX_DECISIONS)
         asked = [*(r for r in shown if r not in standing), *_open(memory, "=")]
         self.asked = [r for r in asked if r.id not in left_out][: session_block.MAX_OPEN]
-        self.others = [r for r in _others(memory) if r.id not in left_out]
+        others = [r for r in _others(memory) if r.id not in left_out]
+        self.others = within_share(
+            others, lambda r: r.author, session_block.MAX_DECISIONS, beside_own=bool(best)
+        )
 
     @property
     def records(self) -> list[Record]:
@@ -117,7 +117,8 @@ def _own(memory: Memory) -> list[Record]:
 def _others(memory: Memory) -> list[Record]:
     marks = ", ".join("?" * len(STANDING_TYPES))
     holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source = '{OTHERS}'"
-    found: list[Record] = memory.find_records(holding, STANDING_TYPES, session_block.MAX_DECISIONS)
+    # More than are told: the newest may all be of one author.
+    found: list[Record] = memory.find_records(holding, STANDING_TYPES, 2 * MAX_READ)
     return found
 
 

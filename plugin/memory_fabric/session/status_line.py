@@ -6,20 +6,18 @@ without locks, and after MAX_S the line is empty.
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+from collections.abc import Mapping
 
 from memory_fabric import events
 from memory_fabric.errors import BadInput
 from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.store import settings_file, switches
 from memory_fabric.store.health import quick_counts
+from memory_fabric.store.health.quick_counts import Counts
 from memory_fabric.store.projects import identity
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memory_fabric.store.health.quick_counts import Counts
 
 # The longest that it may take, by the clock.
 MAX_S = 1.5
@@ -86,20 +84,16 @@ def _folder(raw: Mapping[str, object]) -> str:
 def _input() -> bytes:
     """Return the client's JSON object; for a person who types the command, one of this folder."""
     if os.isatty(0):
-        from memory_fabric import jsontext
-
-        return jsontext.dumps({"cwd": os.getcwd()}).encode()
+        return json.dumps({"cwd": os.getcwd()}).encode()
     return read_input()
 
 
 def _exit_after(seconds: float) -> None:
     """Exit with an empty line after so many seconds, also while input or a disk is waited for."""
     try:
-        # What `signal` wraps into enumerations, which take time to import.
-        signals = __import__("_signal")
-        signals.signal(signals.SIGALRM, _give_up)
-        signals.setitimer(signals.ITIMER_REAL, seconds)
-    except (ImportError, AttributeError, ValueError):
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    except (AttributeError, ValueError):
         return  # Windows has no such timer; there the client itself gives up
 
 

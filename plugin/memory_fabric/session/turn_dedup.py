@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.models import ERASED
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.database import Database
 from memory_fabric.text import cut, without_injected
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.clients.claude_code.transcript import Turn
-    from memory_fabric.store.database import Database
 
 MAX_EPISODE_CHARS = 16 << 10
 
 
-class OwnedTurn(Value):
+class OwnedTurn(NamedTuple):
     """A turn, its session, and flags: new to memory, and of the current session.
 
     A turn of another session may still be new: that one may have been interrupted before it was

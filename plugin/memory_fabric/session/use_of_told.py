@@ -8,23 +8,18 @@ seen, and one that is broken in its own words is.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
+from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import ORDINARY, PATTERNS, TECHNOLOGIES
 from memory_fabric.store.conversations import sessions, worth
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import STOPWORDS, camel_parts, name_key, stem, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.clients.claude_code.transcript import Turn
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
 
 # What was told further back is no longer judged.
 MAX_PROMPTS_BACK, MAX_ROWS = 20, 80
@@ -45,7 +40,7 @@ MIN_WORD_CHARS, MIN_EXACT_CHARS = 3, 5
 AGAINST = frozenset("not never no without avoid than of over".split())
 
 
-class Signs(Value):
+class Signs(NamedTuple):
     """The parts of a memory by which its use is seen.
 
     `exact` are its paths, commands and other compounds, folded; `names` and `words` are stems.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
-from memory_fabric.config import SDK
+from memory_fabric.config import SDK, Settings
 from memory_fabric.ids import timestamp
 from memory_fabric.models import INGEST, OTHERS
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import CURRENT
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.config import Settings
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
 
 DAY_S = 24 * 3600
 WEEK_S = 7 * DAY_S
@@ -40,7 +36,7 @@ _TAKE = (
 )
 
 
-class Week(Value):
+class Week(NamedTuple):
     """Records that were noted and replaced in seven days, and candidates that wait now."""
 
     noted: int = 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-    from memory_fabric.clients.claude_code.transcript import ToolUse, Turn
+from memory_fabric.clients.claude_code.transcript import ToolUse, Turn
 
 CHANGING_TOOLS = {
     "Edit": "file_path",

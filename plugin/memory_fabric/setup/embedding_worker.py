@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 
 from memory_fabric import detached
+from memory_fabric.config import Settings, environment
 from memory_fabric.setup.packages import MARKER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.config import Settings
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 KIND = "semantic"
 # The lock of the process in home; its time is that of the last start.
@@ -68,7 +64,7 @@ def start(settings: Settings) -> int:
     return detached.start(
         "semantic.worker",
         {
-            **os.environ,
+            **environment(),
             "MEMORY_FABRIC_HOME": settings.home,
             "CLAUDE_PROJECT_DIR": settings.project_dir,
             "CLAUDE_PLUGIN_DATA": settings.data_dir,

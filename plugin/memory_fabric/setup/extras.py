@@ -10,15 +10,12 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 from memory_fabric.errors import FabricError
 from memory_fabric.setup import packages as installation
 from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.files import Locked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Longer than another process needs to download the same packages.
 WAIT_S = 900.0

@@ -19,14 +19,11 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import BinaryIO
 
 from memory_fabric.setup import packages
 from memory_fabric.setup.packages import MARKER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import BinaryIO
 
 TOOL_TIMEOUT_S = 900
 # Variables that would select another Python.

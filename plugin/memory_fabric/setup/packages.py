@@ -21,10 +21,7 @@ from __future__ import annotations
 
 import os
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
 # Long enough to spare a machine without network, short enough to succeed soon after it is back.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 
+from memory_fabric.models import Progress
 from memory_fabric.store import files
-from memory_fabric.store.sqlite import sqlite3
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.values import Progress
 
 KEPT = 5
 SUFFIX = ".db"

@@ -6,25 +6,22 @@ processes wait shortly for the lock and an undo step stays small.
 
 from __future__ import annotations
 
-from memory_fabric.models import Entity, Relation
-from memory_fabric.values import Value
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-TYPE_CHECKING = False
+from memory_fabric.models import Entity, Provenance, Relation
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
     from memory_fabric.store.protocols import Memory
 
-    Item = Entity | Relation
-    Report = Callable[[int], object]
+Item = Entity | Relation
+Report = Callable[[int], object]
 
 # The limits of one operation.
 BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
 
 
-class Loaded(Value):
+class Loaded(NamedTuple):
     """The numbers of new rows; `ends` counts entities created as the end of a relation.
 
     `variants` are new names next to existing ones that differ only in case, `-`, `_` or spaces;

@@ -10,16 +10,11 @@ own project. Domains are not filtered here: see store.domains.views.
 
 from __future__ import annotations
 
-from memory_fabric.models import HAS_OTHERS, OTHERS
-from memory_fabric.values import Value
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.models import Filters
-    from memory_fabric.store.database import Database
+from memory_fabric.models import HAS_OTHERS, OTHERS, Filters
+from memory_fabric.store.database import Database
 
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
@@ -35,7 +30,7 @@ _CATEGORY_OF_RECORD = (
 )
 
 
-class Condition(Value):
+class Condition(NamedTuple):
     """A part of a WHERE clause that begins with AND, and its bound values."""
 
     sql: str = ""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from memory_fabric import deadline
 from memory_fabric.errors import (
@@ -14,15 +17,9 @@ from memory_fabric.errors import (
     StoreRefuses,
     StoreUnavailable,
 )
+from memory_fabric.models import Graph
 from memory_fabric.store import files, launch_marks, migrations
-from memory_fabric.store.sqlite import as_address, sqlite3
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.models import Graph
+from memory_fabric.store.files import as_address
 
 # How long to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
@@ -65,15 +62,17 @@ class Database:
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # True if the write lock is polled instead of waiting as SQLite does (`prioritize_writes`).
         self.prioritized = False
-        # Limits of the event that opened it; time spent waiting for locks counts against them.
-        self.deadline = deadline.current()
         self.busy_ms = -1
+        # True if the changes of an event are committed together at its end (`commit_held`), of
+        # which `held_parts` were made, and some must survive a power failure.
+        self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
     def wait_within_limits(self) -> None:
         """Set SQLite's busy timeout to the time that the event has left."""
-        if self.deadline.is_limited:
-            busy_ms = int(self.deadline.wait_s(BUSY_MS / 1000) * 1000)
+        limit = deadline.current()
+        if limit.is_limited:
+            busy_ms = int(limit.wait_s(BUSY_MS / 1000) * 1000)
             if busy_ms != self.busy_ms:
                 self.connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
                 self.busy_ms = busy_ms
@@ -138,9 +137,35 @@ class Database:
         with self.transaction(durable=False) as connection:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
+    def commit_held(self, mark: str, value: str) -> None:
+        """Commit the changes that are held, with this row in `meta`. Raises StoreUnavailable."""
+        parts, durable = self.held_parts, self.held_durable
+        self.held_parts, self.held_durable = 0, False
+        if not parts:
+            return
+        connection = self.connection
+        if not connection.in_transaction:  # SQLite gave them all up at an error
+            raise StoreUnavailable(self.path, "The changes of this event were undone.")
+        try:
+            if mark:
+                connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (mark, value))
+            launch_marks.update(connection, self.path)
+            connection.execute("COMMIT")
+            if durable:
+                files.sync(self.path + "-wal")
+        except (sqlite3.Error, OSError) as error:
+            raise translated(self.path, error) from error
+
     def data_version(self) -> int:
         """Return a number that changes when another connection has committed."""
         return int(self.rows("PRAGMA data_version")[0][0])
+
+    def check_point(self) -> None:
+        """Move what others do not need of the write-ahead log into the database. Never raises."""
+        try:
+            self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        except sqlite3.Error:
+            return  # the next one does it
 
     def close(self) -> None:
         """Close the connection; the last one of a file check-points the write-ahead log."""
@@ -152,6 +177,7 @@ class Transaction:
 
     def __init__(self, database: Database, durable: bool) -> None:
         self.database, self.durable = database, durable and not database.waits_for_last
+        self.is_part = False
 
     def __enter__(self) -> sqlite3.Connection:
         if not self.database.is_current():
@@ -169,6 +195,11 @@ class Transaction:
             )
         connection = self.database.connection
         try:
+            self.is_part = self.database.held and connection.in_transaction
+            if self.is_part:
+                deadline.current().check("a change")
+                connection.execute("SAVEPOINT part")
+                return connection
             self._synchronise()
             self._begin(connection)
             # Another process may have migrated it to a newer schema while this one was running.
@@ -187,6 +218,11 @@ class Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
         connection = self.database.connection
+        if self.database.held and (self.is_part or not kind):
+            self._keep(connection, undone=bool(kind))
+            if isinstance(error, sqlite3.Error):
+                raise translated(self.database.path, error) from error
+            return
         if not kind:
             launch_marks.update(connection, self.database.path)
         try:
@@ -198,6 +234,16 @@ class Transaction:
                 raise translated(self.database.path, failure) from failure
         if isinstance(error, sqlite3.Error):
             raise translated(self.database.path, error) from error
+
+    def _keep(self, connection: sqlite3.Connection, *, undone: bool) -> None:
+        """End a part of the changes that are held; undo it alone, if it failed."""
+        if undone and connection.in_transaction:
+            connection.execute("ROLLBACK TO part")
+        if self.is_part and connection.in_transaction:
+            connection.execute("RELEASE part")
+        if not undone:
+            self.database.held_parts += 1
+            self.database.held_durable |= self.durable and self.database.synchronous != "FULL"
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         if not self.database.prioritized:
@@ -212,7 +258,7 @@ class Transaction:
             connection.execute(f"PRAGMA busy_timeout = {before}")
 
     def _begin_within_limits(self, connection: sqlite3.Connection) -> None:
-        limit = self.database.deadline
+        limit = deadline.current()
         limit.check("a change")
         self.database.wait_within_limits()
         began = time.monotonic()
@@ -307,11 +353,11 @@ def _is_refused(error: StoreUnavailable) -> bool:
 
 
 def _prepared(database: Database) -> Database:
-    limit = database.deadline
+    limit = deadline.current()
     try:
         _prepare(database, in_a_hurry=limit.hurried)
         if limit.is_limited:
-            database.connection.set_progress_handler(limit.is_over, STEPS_PER_CHECK)
+            database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
         database.close()
         raise translated(database.path, error) from error

@@ -6,21 +6,17 @@ found here, too. The graph is never read as a whole.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
-from memory_fabric import jsontext
 from memory_fabric.store import fts_query, graph
+from memory_fabric.store.database import Database
 from memory_fabric.store.substring import names_with, texts_with
 from memory_fabric.text import mask_reader, stem, terms
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from memory_fabric.store.database import Database
-
-    Rank = tuple[bool, float, bool, float, int]
+Rank = tuple[bool, float, bool, float, int]
 
 # Matches of each kind that are ranked; the rest follows in creation order.
 POOL_ROWS = 200
@@ -34,7 +30,7 @@ COMPARED = 30
 ALL_WORDS = -1.0
 
 
-class Found(Value):
+class Found(NamedTuple):
     """The best matches in order; `is_cut` if there are more.
 
     A match is (rank, name). Ranks sort best first, by: being named by the query; the share of its
@@ -46,7 +42,7 @@ class Found(Value):
     is_cut: bool
 
 
-class WordMatches(Value):
+class WordMatches(NamedTuple):
     """Word matches of a query, by the entities' ids.
 
     Names and scores of the likeliest entities, the share of the query's words that each holds, and
@@ -186,19 +182,24 @@ _ALL_WORDS_IN_ONE = (
 
 def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> None:
     """Set the shares from the entities that hold each word, in any of their texts."""
-    expressions = filter(None, (fts_query.match_expression([term]) for term in asked))
-    holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in expressions]
-    if not holders:
+    expressions = list(filter(None, (fts_query.match_expression([term]) for term in asked)))
+    if not expressions:
         return
+    holders: list[set[int]] = [set() for _ in expressions]
+    wanted = json.dumps(expressions)
+    for place, number in db.rows(_HOLDERS, (wanted, wanted)):
+        holders[place].add(number)
     every = sorted(set.intersection(*holders))
-    matches.whole.extend(db.rows(_NAMES_OF, (jsontext.dumps(every),)) if every else ())
+    matches.whole.extend(db.rows(_NAMES_OF, (json.dumps(every),)) if every else ())
     for number in matches.names:
         matches.shares[number] = sum(number in there for there in holders) / len(asked)
 
 
 _HOLDERS = (
-    "SELECT o.entity FROM observations_fts AS f CROSS JOIN observations AS o ON o.id = f.rowid "
-    "WHERE observations_fts MATCH ? UNION SELECT rowid FROM entities_fts WHERE entities_fts MATCH ?"
+    "SELECT j.key, o.entity FROM json_each(?) AS j CROSS JOIN observations_fts AS f "
+    "CROSS JOIN observations AS o ON o.id = f.rowid WHERE observations_fts MATCH j.value UNION ALL "
+    "SELECT j.key, f.rowid FROM json_each(?) AS j CROSS JOIN entities_fts AS f "
+    "WHERE entities_fts MATCH j.value"
 )
 _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e ON e.id = j.value"
 
@@ -210,7 +211,7 @@ def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int
         return {}
     bits = {one: 1 << i for i, one in enumerate(dict.fromkeys(map(stem, asked)))}
     mask_of = mask_reader(bits)
-    wanted = jsontext.dumps(list(held))
+    wanted = json.dumps(list(held))
     for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
         held[number] |= mask_of(text)
     return {number: mask.bit_count() / max(1, len(bits)) for number, mask in held.items()}

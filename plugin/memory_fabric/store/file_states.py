@@ -8,20 +8,18 @@ where a record is told (`changed`). No file outside the worktree is read, and no
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory_fabric import deadline, jsontext
+from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store import files
+from memory_fabric.store.database import Database
 from memory_fabric.store.projects import identity
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 # The files of a record, and the words of it that are looked up as paths.
@@ -40,7 +38,7 @@ _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；
 _ENDS = ".:!?…"
 
 
-class FileState(Value):
+class FileState(NamedTuple):
     """One version of a file: path from the top of the worktree, git's blob id, bytes, time."""
 
     path: str
@@ -186,12 +184,12 @@ def _rows(database: Database, ids: Sequence[str]) -> list[tuple[Any, ...]]:
     return database.rows(
         "SELECT f.record, f.path, f.blob_id, f.size, f.mtime_ns FROM json_each(?) AS j "
         "CROSS JOIN file_states AS f ON f.record = j.value ORDER BY j.key, f.path",
-        (jsontext.dumps(list(ids)),),
+        (json.dumps(list(ids)),),
     )
 
 
 def _texts(what: str, why: str, body: str) -> list[str]:
-    evidence: Mapping[str, Any] = jsontext.loads(body).get("evidence") or {}
+    evidence: Mapping[str, Any] = json.loads(body).get("evidence") or {}
     fixed = evidence.get(_FILES)
     paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
     return [what, why, str(evidence.get(_WHEN) or ""), *paths]
@@ -224,8 +222,6 @@ def _may_be_path(word: str) -> bool:
 
 def _state(root: str, path: str) -> FileState | None:
     """Return the state of a regular file inside the worktree; None for anything else."""
-    from memory_fabric.digests import git_blob_id  # late: hooks seldom compare contents
-
     try:
         real = os.path.realpath(path)
         inside = _inside(root, real)
@@ -237,8 +233,16 @@ def _state(root: str, path: str) -> FileState | None:
     except (OSError, ValueError):
         return None
     whole = content is not None and len(content) == known.st_size
-    blob_id = git_blob_id(content) if content is not None and whole else ""
+    blob_id = _git_blob_id(content) if content is not None and whole else ""
     return FileState(inside, blob_id, known.st_size, known.st_mtime_ns)
+
+
+def _git_blob_id(content: bytes) -> str:
+    """Return the id that git gives a file with this content (`git hash-object --no-filters`)."""
+    import hashlib  # late: it loads OpenSSL, and few hooks need it
+
+    blob = b"blob %d\0%b" % (len(content), content)
+    return hashlib.sha1(blob, usedforsecurity=False).hexdigest()
 
 
 def _inside(root: str, real: str) -> str:

@@ -7,17 +7,16 @@ by the same calls that the filelock package makes, so hooks and server exclude e
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from _thread import _local
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from errno import ENOENT
+from typing import Any, BinaryIO
 
-from memory_fabric import deadline, jsontext
+from memory_fabric import deadline
 from memory_fabric.ids import checksum
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any, BinaryIO
 
 LOCK_POLL_S = 0.005
 # A link in a cloned repository must not redirect writes to another file of the user's.
@@ -35,9 +34,9 @@ DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
 # Only this much of a longer line is read; the part is not valid JSON.
 MAX_LINE_BYTES = 4 << 20
 CHUNK_BYTES = 256 << 10
-# Files that `read_json` refused in this process, and why; code that can notify the user empties it.
+# Files that `read_json` refused in this thread, and why, until `take_refused_files`.
 MAX_REFUSED = 20
-refused_files: dict[str, str] = {}
+_of_thread = _local()
 
 
 class Refused(OSError):
@@ -111,15 +110,15 @@ def lock_path(home: str, path: str) -> str:
     return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
-def make_folder(path: str) -> None:
-    """Make the folder and its missing parents, for the owner only."""
+def make_folder(path: str, mode: int = 0o700) -> None:
+    """Make the folder and its missing parents, by default for the owner only."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
     if above != path:
-        make_folder(above)
+        make_folder(above, mode)
     try:
-        os.mkdir(path, 0o700)
+        os.mkdir(path, mode)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
@@ -212,7 +211,7 @@ def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
     """Return the JSON object in a file; empty if it cannot be read or holds anything else.
 
-    A file that is refused for its kind or size is added to `refused_files`.
+    A file that is refused for its kind or size is noted for `take_refused_files`.
     """
     try:
         text = read_text(path, max_bytes)
@@ -225,16 +224,15 @@ def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
 
 
 def note_refused(error: Refused) -> None:
-    """Add a refused file to `refused_files`, for code that can notify the user."""
-    if len(refused_files) < MAX_REFUSED:
-        refused_files[error.path] = str(error)
+    """Note a refused file for code that can notify the user."""
+    refused: dict[str, str] = _of_thread.__dict__.setdefault("refused", {})
+    if len(refused) < MAX_REFUSED:
+        refused[error.path] = str(error)
 
 
 def take_refused_files() -> list[str]:
-    """Return the reasons in `refused_files`, which is empty then."""
-    reasons = list(refused_files.values())
-    refused_files.clear()
-    return reasons
+    """Return why files were refused in this thread since this was called last."""
+    return list(_of_thread.__dict__.pop("refused", {}).values())
 
 
 def lines_in(
@@ -253,7 +251,7 @@ def lines_in(
             raise TooLarge(path, max_bytes)
         while line := stream.readline(max_line_bytes):
             if len(line) == max_line_bytes and not line.endswith(b"\n"):
-                _skip_line(stream)
+                skip_line(stream)
             yield line.removesuffix(b"\n")
 
 
@@ -295,7 +293,7 @@ def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any]
 def parsed(text: str) -> dict[str, Any] | None:
     """Parse a JSON object; None if the text is anything else."""
     try:
-        value = jsontext.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -308,8 +306,6 @@ def text_list(value: object) -> tuple[str, ...]:
 
 def pretty_json(value: Mapping[str, Any]) -> bytes:
     """Format a JSON object for people, one field per line."""
-    import json  # few hooks change such a file
-
     return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -348,10 +344,30 @@ def write_atomic(
             _replace(beside, target, 1 if os.name == "posix" else REPLACE_TRIES)
             return True
     except BaseException:
-        _remove(beside)
+        remove(beside)
         raise
-    _remove(beside)
+    remove(beside)
     return False
+
+
+def sync(path: str) -> None:
+    """Sync a file, so that a power failure cannot lose what it holds. Raises OSError."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: str) -> None:
+    """Sync a folder's entries, so that a power failure cannot lose a new file's name."""
+    if os.name != "posix":
+        return  # Windows opens no folders
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
@@ -368,7 +384,7 @@ def _replace(beside: str, target: str, tries: int) -> None:
 
 def json_line(value: Mapping[str, Any]) -> str:
     """Return the object as one line of JSON."""
-    return jsontext.dumps(value, ensure_ascii=False) + "\n"
+    return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 def expect_regular(*paths: str) -> None:
@@ -442,7 +458,8 @@ def _kind(path: str) -> int | None:
         return None
 
 
-def _skip_line(stream: BinaryIO) -> None:
+def skip_line(stream: BinaryIO) -> None:
+    """Read to the end of the line, a part at a time."""
     while (part := stream.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
         continue
 
@@ -465,7 +482,8 @@ def _replaceable(path: str) -> tuple[str, int | None]:
     return target, found.st_mode & 0o7777
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
+    """Delete a file, if it is there. Raises OSError."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -477,3 +495,10 @@ def write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
+
+
+def as_address(path: str, separator: str = os.sep) -> str:
+    """Escape the path for a `file:` URI of SQLite; `separator` is `os.sep`."""
+    if separator == "\\":  # SQLite wants /C:/Users
+        path = "/" + path.replace("\\", "/").lstrip("/")
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

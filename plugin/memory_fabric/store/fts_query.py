@@ -6,16 +6,13 @@ most of the query are matched.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Iterable, Sequence
+
+from memory_fabric.store.database import Database
 from memory_fabric.text import encodable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory_fabric.store.database import Database
-
-    Group = Sequence[str]
+Group = Sequence[str]
 
 # Terms in a query; with more, the longest match would still be first.
 MAX_TERMS = 48
@@ -76,6 +73,18 @@ def selective_query(
     return _most(db, index, known, limit)
 
 
+def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
+    """Return the row number behind which half of RANKED_ROWS hold one of the words, where more than
+    RANKED_ROWS do; else 0.
+    """
+    newest = db.row(_ROWS[index]) if words else None
+    rows = int(newest[0] or 0) if newest else 0
+    if rows <= RANKED_ROWS:
+        return 0
+    holding = sum(_rows_with(db, index, match_expression([word]), rows) for word in words)
+    return rows - rows * RANKED_ROWS // (2 * holding) if holding > RANKED_ROWS else 0
+
+
 def _known(
     db: Database, index: str, groups: Sequence[Group], rows: int
 ) -> list[tuple[int, list[str]]]:
@@ -112,7 +121,7 @@ def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dic
     found = db.rows(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value LIMIT ?))"
         " FROM json_each(?) AS j ORDER BY j.key",
-        (int(rows * COMMON_SHARE) + 1, jsontext.dumps([match_expression([w]) for w in words])),
+        (int(rows * COMMON_SHARE) + 1, json.dumps([match_expression([w]) for w in words])),
     )
     return {word: int(count) for word, (count,) in zip(words, found, strict=True)}
 

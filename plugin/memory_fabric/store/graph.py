@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from memory_fabric.models import OTHERS, Entity, Graph, Relation
 from memory_fabric.store.conditions import Condition, marks
+from memory_fabric.store.database import Database
 from memory_fabric.text import name_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 # The oldest builds of SQLite allow 999 bound values.
 CHUNK = 500
@@ -211,7 +208,7 @@ def _combined(first: Entity, second: Entity) -> Entity:
 
 def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
     """Return the entity (id, name, type) that each of the name keys means, if there is one."""
-    wanted = jsontext.dumps(list(dict.fromkeys(map(name_key, keys))))
+    wanted = json.dumps(list(dict.fromkeys(map(name_key, keys))))
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 
 

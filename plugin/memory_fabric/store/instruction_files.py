@@ -6,18 +6,15 @@ those below the user's home (`~/…`): names, sizes, times and ids of records, n
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory_fabric import jsontext
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.values import Value
+from memory_fabric.store.database import Database
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 KEY = "instructions"
@@ -26,7 +23,7 @@ GONE = -1
 EARLIER_FIELDS = 4
 
 
-class Followed(Value):
+class Followed(NamedTuple):
     """A file as it was read last: bytes, time (ns), its records, and the files that import it.
 
     `domain` is that of its records; '' if none was stated yet. `closed` are the records that were
@@ -49,7 +46,7 @@ def load(database: Database) -> dict[str, Followed]:
     return {
         str(name): Followed(int(size), int(mtime_ns), tuple(ids), tuple(via), domain, tuple(closed))
         for name, (size, mtime_ns, ids, via, domain, closed) in map(
-            _complete, jsontext.loads(row[0]).items()
+            _complete, json.loads(row[0]).items()
         )
     }
 
@@ -59,7 +56,7 @@ def save(database: Database, followed: Mapping[str, Followed]) -> None:
     with database.transaction() as c:
         c.execute("DELETE FROM meta WHERE key = ?", (KEY,))
         if followed:
-            value = jsontext.dumps(dict(followed), ensure_ascii=False)
+            value = json.dumps(dict(followed), ensure_ascii=False)
             c.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (KEY, value))
 
 

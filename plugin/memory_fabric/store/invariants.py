@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping, Sequence
+from json import loads
+from typing import Any
+
 from memory_fabric.errors import StoreUnavailable
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations import rows
 from memory_fabric.text import name_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 
 def verify(
@@ -51,6 +49,34 @@ def orphans(db: Database, limit: int = 100) -> list[str]:
         (limit,),
     )
     return [row[0] for row in found]
+
+
+def left_alone(db: Database, deletions: int = 100) -> list[str]:
+    """Return entities with observations that lost their last relation in the last deletions."""
+    ends: dict[str, None] = {}
+    for (inverse,) in db.rows(
+        "SELECT inverse FROM operations WHERE kind IN ('delete_entities', 'delete_relations', "
+        "'forget') ORDER BY seq DESC LIMIT ?",
+        (deletions,),
+    ):
+        for step in loads(inverse):
+            for row in step["payload"].get("relations", ()):
+                ends |= dict.fromkeys((row["from"], row["to"]))
+    return [
+        name
+        for name in ends
+        if db.row(
+            "SELECT 1 FROM entities AS e WHERE e.name = ?1 "
+            "AND EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
+            "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE e.id IN (r.source, r.target))",
+            (name,),
+        )
+    ]
+
+
+def shown(name: str) -> str:
+    """Return an entity's name for people; the reference server allows the empty one."""
+    return name if name.strip() else f"{name!r} (a blank name)"
 
 
 def variants(db: Database) -> list[list[str]]:

@@ -1,31 +1,34 @@
-"""Tier 2: decisions.jsonl and graph-queue.jsonl in the project, operations.jsonl in home.
+"""Tier 2: decisions.jsonl and the queue in the project, operations.jsonl in home.
 
-All are append-only JSON lines; every line has an id, so reading one twice changes nothing.
+The journals are append-only JSON lines. The queue has one file for each operation, written beside
+and renamed: adding to it needs no lock, so however many processes write at once, all of them can.
+Everything has an id, so reading it twice changes nothing.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from memory_fabric import deadline, jsontext
+from memory_fabric import deadline
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import OTHERS
+from memory_fabric.models import AGREED, BEFORE, OTHERS, PROMPT, QUOTATION, Operation, Record
 from memory_fabric.store import files, records, signing, write
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations import inverses
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Operation, Record
-    from memory_fabric.store.database import Database
-
 DECISIONS = "decisions.jsonl"
-QUEUE = "graph-queue.jsonl"
-# Lines that a process has taken from the queue to apply; after a crash the next process continues.
-CLAIMED = "graph-queue.claimed.jsonl"
+# Keys of a record's evidence that hold what was said in a session, in its own words.
+WORDS = frozenset((QUOTATION, AGREED, PROMPT, BEFORE))
+# An operation that waits: `graph-queue.<order>-<id>.jsonl`.
+WAITING, _ENDING, _ORDER = "graph-queue.", ".jsonl", frozenset("0123456789abcdef-")
+# Queues of earlier releases had many lines, and a name for those that a process was applying.
+QUEUE, CLAIMED = "graph-queue.jsonl", "graph-queue.claimed.jsonl"
+DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
 # A whole queue that this home did not write, or that is larger than it can be.
 REFUSED = "graph-queue.refused.jsonl"
@@ -34,9 +37,6 @@ MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
 # A larger queue is only read if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
-# Longest wait for the queue's lock; others hold it only while they append a line or claim the
-# queue.
-QUEUE_S = 5.0
 BATCH = 500
 # A journal in home has only been written by this package, and grows with the memory: one of a
 # million observations has 130 MB.
@@ -50,32 +50,34 @@ def prepare_folder(folder: str) -> None:
     """Make the local folder if it is missing, with a `.gitignore` that keeps it out of commits."""
     client_folder = os.path.dirname(folder)
     if os.path.basename(client_folder) == ".claude":
-        # shared with the team, so with default permissions
-        os.makedirs(client_folder, exist_ok=True)
+        # shared with the team, so others may read it, whatever the umask
+        files.make_folder(client_folder, 0o755)
     files.make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
     if not os.path.lexists(ignore):
         files.write_atomic(ignore, b"*\n")
 
 
-def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.0) -> None:
-    """Append an operation that the graph cannot take now, signed, durable on return.
+def enqueue(folder: str, operation: Operation, key: bytes) -> None:
+    """Add an operation that the graph cannot take now, signed, durable on return; waits for nobody.
 
-    Raises OSError, TimeoutError, and TooLarge for a line or queue beyond the readers' limits. Other
-    processes lock the queue only while they append to it or claim it.
+    Raises OSError, and TooLarge for an operation or queue beyond the readers' limits.
     """
     prepare_folder(folder)
-    path = os.path.join(folder, QUEUE)
     line = write.as_object(operation)
     line |= {"signature": signing.signature(line, key)}
-    size = len(files.json_line(line).encode("utf-8", "replace"))
-    if size > MAX_LINE_BYTES:
-        raise files.TooLarge(f"{operation.kind} for {path}", MAX_LINE_BYTES)
-    with files.Locked(path + ".lock", timeout_s):
-        _refuse_foreign(path, key)
-        if files.size_of(path) + size > MAX_QUEUE_BYTES:
-            raise files.TooLarge(path, MAX_QUEUE_BYTES)
-        files.append_lines(path, [line])
+    data = files.json_line(line).encode("utf-8", "replace")
+    if len(data) > MAX_LINE_BYTES:
+        raise files.TooLarge(f"{operation.kind} for {folder}", MAX_LINE_BYTES)
+    there = waiting_files(folder)
+    if len(data) + sum(map(files.size_of, there)) > MAX_QUEUE_BYTES:
+        raise files.TooLarge(f"The queue in {folder}", MAX_QUEUE_BYTES)
+    # After all that waits, also if the clock was set back or stands still.
+    last = os.path.basename(there[-1])[len(WAITING) :].partition("-")[0] if there else ""
+    order = max(time.time_ns(), int(last, 16) + 1 if _ORDER.issuperset(last) and last else 0)
+    name = f"{WAITING}{order:016x}-{operation.id[-12:]}{_ENDING}"
+    files.write_atomic(os.path.join(folder, name), data)
+    files.sync_folder(folder)
 
 
 def enqueue_in_first(
@@ -84,13 +86,13 @@ def enqueue_in_first(
     home: str,
     fail: Callable[[str], None],
 ) -> bool:
-    """Append an operation to the queue of the first folder that takes it, signed by this home.
+    """Add an operation to the queue of the first folder that takes it, signed by this home.
 
     Calls `fail` with the problem of each folder before it. Returns False if none takes it.
     """
     for folder in dict.fromkeys(folders):
         try:
-            enqueue(folder, operation, signing.key_of(home), QUEUE_S)
+            enqueue(folder, operation, signing.key_of(home))
             return True
         except (OSError, TimeoutError) as problem:
             fail(f"queue {folder}: {problem}")
@@ -101,39 +103,61 @@ def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the waiting operations, oldest first, and the numbers of invalid lines."""
     waiting: list[dict[str, Any]] = []
     bad: list[int] = []
-    for name in (CLAIMED, QUEUE):
-        path = os.path.join(folder, name)
-        if files.is_own_file(path):
-            lines, numbers = files.read_lines(path)
-            waiting, bad = waiting + lines, bad + numbers
+    for path in waiting_files(folder):
+        lines, numbers = files.read_lines(path)
+        waiting, bad = waiting + lines, bad + numbers
     return waiting, bad
+
+
+def waiting_files(folder: str) -> list[str]:
+    """Return the files of the queue, in the order in which they are applied."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    ours = sorted(filter(is_waiting_name, names))
+    paths = (os.path.join(folder, name) for name in (CLAIMED, QUEUE, *ours))
+    return [path for path in paths if files.is_own_file(path)]
+
+
+def is_waiting_name(name: str) -> bool:
+    """True for the name of a file with one operation of the queue."""
+    if not (name.startswith(WAITING) and name.endswith(_ENDING)):
+        return False
+    order = name[len(WAITING) : -len(_ENDING)]
+    return "-" in order and _ORDER.issuperset(order)
+
+
+def is_ours(name: str) -> bool:
+    """True for the name of a file with operations or records, one a line."""
+    return name in (OPERATIONS, DECISIONS, QUEUE, CLAIMED, BAD) or is_waiting_name(name)
 
 
 def is_waiting(folder: str) -> bool:
     """True if the queue has anything to apply."""
-    return any(files.is_own_file(os.path.join(folder, name)) for name in (CLAIMED, QUEUE))
+    return bool(waiting_files(folder))
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations and return how many; a line is removed only after its commit.
+    """Apply the queued operations and return how many; each leaves only after its commit.
 
     The folder is in a repository, where anyone may have put a queue, so only lines with this home's
     signature count. Others, and lines that cannot be read or applied, move to
     `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole, unread.
-    Raises what `apply` raises while the graph cannot be written; lines not yet applied then stay.
-    Does nothing while another process is draining.
+    Raises what `apply` raises while the graph cannot be written; what is not yet applied then
+    stays. Does nothing while another process is draining.
     """
     if not is_waiting(folder):
         return 0
-    claimed = os.path.join(folder, CLAIMED)
+    done = 0
     try:
-        with files.Locked(claimed + ".lock", timeout_s=0):
-            done = _apply_claimed(claimed, key, apply)
-            if _claim(folder):
-                done += _apply_claimed(claimed, key, apply)
-            return done
+        with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
+            for path in waiting_files(folder):
+                mine = _claimed(folder) if os.path.basename(path) == QUEUE else path
+                done += _apply_file(mine, key, apply)
     except TimeoutError:
-        return 0
+        return done
+    return done
 
 
 def has_unexported(db: Database) -> bool:
@@ -146,8 +170,12 @@ def export(
     operations_path: str,
     decisions_folder: str,
     on_decisions: Callable[[list[dict[str, Any]]], object] | None = None,
+    *,
+    words: bool = True,
 ) -> int:
     """Append every operation that is not in the journal yet; return how many.
+
+    Without `words`, decisions.jsonl gets no words of the user's behind a note: git shows the file.
 
     The current state of their records is appended to decisions.jsonl in `decisions_folder`, and
     passed to `on_decisions`. A crash between appending and marking writes a line twice; readers
@@ -157,7 +185,7 @@ def export(
     if db.newer or db.read_only:
         return 0
     total = 0
-    while done := _export_some(db, operations_path, decisions_folder, on_decisions):
+    while done := _export_some(db, operations_path, decisions_folder, on_decisions, words):
         total += done
     return total
 
@@ -175,8 +203,21 @@ def rescue(db: Database, operations_path: str) -> int:
     return len(rows)
 
 
+def without_words(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's line without the user's words in its evidence, which may name people."""
+    evidence = line.get("evidence")
+    if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
+        return dict(line)
+    return {**line, "evidence": {k: v for k, v in evidence.items() if k not in WORDS}}
+
+
 def restore(
-    db: Database, operations_path: str, decisions_folder: str, journals: Sequence[str]
+    db: Database,
+    operations_path: str,
+    decisions_folder: str,
+    journals: Sequence[str],
+    *,
+    words: bool = True,
 ) -> int:
     """Write lines that the journals have lost again, from the graph; return how many.
 
@@ -187,6 +228,7 @@ def restore(
     if missing:
         prepare_folder(decisions_folder)
         lines = [records.as_object(record) for record in missing]
+        lines = lines if words else list(map(without_words, lines))
         files.append_lines(os.path.join(decisions_folder, DECISIONS), lines)
     operations = _journalled(db) if not files.size_of(operations_path) else []
     files.append_lines(operations_path, [_line(db.kind, row) for row in operations])
@@ -227,6 +269,7 @@ def _export_some(
     operations_path: str,
     decisions_folder: str,
     on_decisions: Callable[[list[dict[str, Any]]], object] | None,
+    words: bool,
 ) -> int:
     if not has_unexported(db):
         return 0
@@ -238,10 +281,16 @@ def _export_some(
         ).fetchall()
         lines = [_line(db.kind, row) for row in rows]
         files.append_lines(operations_path, lines)
-        decisions = [
-            d for row, line in zip(rows, lines, strict=True) for d in _decisions(c, row, line)
-        ]
+        # Readers fold lines by id: of several changes to a record the last line is enough.
+        decisions = list(
+            {
+                d["id"]: d
+                for row, line in zip(rows, lines, strict=True)
+                for d in _decisions(c, row, line)
+            }.values()
+        )
         if decisions:
+            decisions = decisions if words else list(map(without_words, decisions))
             prepare_folder(decisions_folder)
             files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
             if on_decisions is not None:
@@ -258,8 +307,8 @@ def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
         "id": id_,
         "kind": kind,
         "store": store,
-        "payload": jsontext.loads(payload),
-        "provenance": jsontext.loads(provenance),
+        "payload": json.loads(payload),
+        "provenance": json.loads(provenance),
     }
 
 
@@ -314,17 +363,15 @@ def _is_put_record(operation: Mapping[str, Any]) -> bool:
     return operation.get("kind") == "put_record"
 
 
-def _claim(folder: str) -> bool:
-    """Take the whole queue so that others can go on appending; False if there is none."""
-    path = os.path.join(folder, QUEUE)
+def _claimed(folder: str) -> str:
+    """Take the queue of an earlier release, to which a process of it may still append."""
+    path, claimed = os.path.join(folder, QUEUE), os.path.join(folder, CLAIMED)
     with files.Locked(path + ".lock"):
-        if not files.is_own_file(path):
-            return False
-        os.replace(path, os.path.join(folder, CLAIMED))
-        return True
+        os.replace(path, claimed)
+    return claimed
 
 
-def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
+def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     _refuse_foreign(path, key)
     if not files.is_own_file(path):
         return 0

@@ -12,16 +12,13 @@ missing is made by the next change of the database, at the latest at a session's
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Mapping
 
 from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
 from memory_fabric.store.record_state import ACTIVE_CURRENT
-from memory_fabric.store.sqlite import sqlite3
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Container, Iterable, Sequence
 
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
 
 MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000

@@ -7,10 +7,13 @@ tier that fails is named in `failures`, and the others go on.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from memory_fabric import deadline, ids
+from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import CANDIDATE_FROM, Operation, Record, Trust
+from memory_fabric.models import CANDIDATE_FROM, Operation, Project, Provenance, Record, Trust
 from memory_fabric.store import files, switches
 from memory_fabric.store.database import (
     Database,
@@ -21,16 +24,10 @@ from memory_fabric.store.database import (
     open_database,
 )
 from memory_fabric.store.projects import identity
+from memory_fabric.store.settings_file import Stamp
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.config import Settings
-    from memory_fabric.models import Project, Provenance
     from memory_fabric.store.protocols import Mirror, Reader
-    from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
 USER_SCOPES = frozenset(("user", "global"))
@@ -143,10 +140,6 @@ class Memory:
         if kind == "project" and self.project:
             return self.project.local
         return os.path.join(self.settings.home, "local")
-
-    def queue_path(self, kind: str) -> str:
-        """Return the file in which these operations wait."""
-        return os.path.join(self.queue_folder(kind), "graph-queue.jsonl")
 
     def memory_md_lock(self, path: str) -> str:
         """Return the lock file for a MEMORY.md, in home: nothing may be added to the client's
@@ -403,7 +396,8 @@ class Memory:
         known.close()
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
-        expect_file(path)  # a pipe or device can be neither opened nor rebuilt
+        if os.path.lexists(path):
+            expect_file(path)  # a pipe or device can be neither opened nor rebuilt
         if self._repair and is_suspect(path):
             return self._rebuilt(path, kind)
         if is_lost(path, self.journal_of(kind)):

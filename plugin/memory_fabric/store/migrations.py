@@ -399,5 +399,9 @@ V8 = (
     "WHERE instr(body, '\"contradicts\"') > 0",
 )
 
-MIGRATIONS = (V1, V2, V3, V4, V5, V6, V7, V8)
+# The origin of each prompt (store.conversations.prompts). What earlier releases kept counts as they
+# took it.
+V9 = ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",)
+
+MIGRATIONS = (V1, V2, V3, V4, V5, V6, V7, V8, V9)
 LATEST = len(MIGRATIONS)

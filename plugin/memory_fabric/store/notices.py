@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
+from typing import Any
 
-from memory_fabric import jsontext
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 NOTICES = "notices.jsonl"
 LOCK_S = 0.2
@@ -50,7 +47,7 @@ def _take_out(home: str, fits: Callable[[dict[str, Any]], bool]) -> list[dict[st
             if len(rest) == len(lines):
                 return []
             if rest:
-                kept = "".join(jsontext.dumps(o, ensure_ascii=False) + "\n" for o in rest)
+                kept = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in rest)
                 files.write_atomic(path, kept.encode("utf-8", "replace"))
             else:
                 os.unlink(path)

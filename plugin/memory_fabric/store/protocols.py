@@ -1,7 +1,7 @@
 """Protocols of a memory and its mirrored graph file, for modules that `store.memory` itself loads.
 
-They receive the memory as an argument and never import it, to avoid import cycles. Only type
-checkers read this module; no process imports it.
+They receive the memory as an argument and never import it, to avoid import cycles. No hook imports
+this module.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Reader(Protocol):
         """Return matching observations of the graph, best first."""
 
     def observations_with(
-        self, names: Iterable[str], limit: int, filters: Filters
+        self, names: Sequence[str], limit: int, filters: Filters
     ) -> list[Candidate]:
         """Return observations that hold one of these names, best first."""
 

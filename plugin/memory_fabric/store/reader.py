@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.store import conditions, graph, search
-from memory_fabric.store.fts_query import match_expression, selective_query
+from memory_fabric.store.database import Database
+from memory_fabric.store.fts_query import match_expression, ranked_after, selective_query
+from memory_fabric.store.search import Candidate
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from memory_fabric.models import Entity, Filters, Relation
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.search import Candidate
-
-    Groups = Sequence[Sequence[str]]
+Groups = Sequence[Sequence[str]]
 
 # Names that are compared with a word.
 MAX_COMPARED = 1000
@@ -56,10 +53,13 @@ class DatabaseReader:
         return search.observations(self._database, match, limit, filters)
 
     def observations_with(
-        self, names: Iterable[str], limit: int, filters: Filters
+        self, names: Sequence[str], limit: int, filters: Filters
     ) -> list[Candidate]:
-        """Return observations that hold one of these names, best first."""
-        return search.observations(self._database, match_expression(names), limit, filters)
+        """Return observations that hold one of these names, best first; where very many hold one,
+        only the newest.
+        """
+        after = ranked_after(self._database, "observations_fts", names)
+        return search.observations(self._database, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
         """Return the newest observations without a record of the entities that the keys mean."""
@@ -152,11 +152,11 @@ class DatabaseReader:
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
         """Return the names that these words mean by an alias."""
-        return dict(self._pairs(_ALIASES, (jsontext.dumps(list(terms)),))) if terms else {}
+        return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def unknown(self, terms: Sequence[str]) -> list[str]:
         """Return the words that no text holds."""
-        quoted = jsontext.dumps([f'"{term}"' for term in terms])
+        quoted = json.dumps([f'"{term}"' for term in terms])
         return [row[0] for row in self._pairs(_UNKNOWN, (quoted,))]
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.cache import Memo
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
 from memory_fabric.ids import checksum
 from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
-from memory_fabric.store.database import translated
+from memory_fabric.store.database import Database, translated
 from memory_fabric.store.record_state import CURRENT
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.text import index_extra, loose_stem, same_form, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 # Fields with a column of their own, because queries use them; the others are in `body`.
 COLUMNS = (
@@ -86,19 +82,15 @@ def key_of(record: Record) -> str:
     The key is the stemmed words of `what`, cut with a checksum if long. Records with other texts
     may have it, too; `have_same_text` decides.
     """
-    key: str = _KEYS[record.what]
-    return key
+    return _key(record.what)
 
 
+@lru_cache(1000)  # the key of one record is asked for several times while it is stored
 def _key(text: str) -> str:
     key = " ".join(loose_stem(w) for w in words(text))
     if len(key) <= MAX_KEY_CHARS:
         return key
     return f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
-
-
-# The key of one record is asked for several times while it is stored.
-_KEYS = Memo(_key, 1000)
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
@@ -119,7 +111,7 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
             key_of(record),
             about,
             extra,
-            jsontext.dumps(body, ensure_ascii=False),
+            json.dumps(body, ensure_ascii=False),
             max(1, len(sessions)),
         ],
     )
@@ -178,7 +170,7 @@ def about(
 
 
 def _of_row(row: tuple[Any, ...]) -> tuple[Record, list[str]]:
-    body = jsontext.loads(row[len(COLUMNS)])
+    body = json.loads(row[len(COLUMNS)])
     value = dict(zip(COLUMNS, row, strict=False)) | body
     value["pinned"] = bool(value["pinned"])
     return from_object(value), [str(s) for s in body.get("seen_in", [])]

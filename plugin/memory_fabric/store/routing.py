@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from memory_fabric.errors import DeadlinePassed, NotFound, StoreUnavailable
 from memory_fabric.store.graph import existing
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from memory_fabric.store.protocols import Memory
 
 

@@ -7,31 +7,28 @@ memory limited to some domains shows no others (store.domains.views).
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
 from memory_fabric.models import (
     CONFIRMED,
     CONTRADICTS,
     IMPORTED,
     INGEST,
     OTHERS,
+    QUOTATION,
     SHARED_LOG,
     Filters,
 )
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 EVERYTHING = Filters()
 
 
-class Candidate(Value):
+class Candidate(NamedTuple):
     """A row that matched. `id` is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`.
 
     `before` and `after` are texts of a turn's neighbours; one only added as such has a `bm25` of 0.
@@ -52,13 +49,13 @@ class Candidate(Value):
 
 
 def observations(
-    db: Database, match: str, limit: int, filters: Filters = EVERYTHING
+    db: Database, match: str, limit: int, filters: Filters = EVERYTHING, after: int = 0
 ) -> list[Candidate]:
-    """Return matching observations of the graph, best first."""
+    """Return matching observations of the graph, best first; only rows `after` a number."""
     if not match:
         return []
     wanted = conditions.of_observations(db, filters)
-    rows = _ranked_in_shares(db, _OBSERVATIONS, match, wanted, limit, "o")
+    rows = _ranked_in_shares(db, _OBSERVATIONS, match, wanted, limit, "o", after)
     return [_observation_candidate(db, row) for row in rows]
 
 
@@ -183,7 +180,7 @@ def _turns(db: Database, ids: set[int]) -> dict[int, tuple[str, str]]:
     rows = db.rows(
         "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q "
         "ON q.id = j.value",
-        (jsontext.dumps(list(ids)),),
+        (json.dumps(list(ids)),),
     )
     return {id_: (uuid, text) for id_, uuid, text in rows}
 
@@ -285,7 +282,7 @@ _RECORD_NAMES = (
 ).split()
 
 
-class _Source(Value):
+class _Source(NamedTuple):
     """A full-text index, its column weights, the join to its rows, their fields and values."""
 
     table: str
@@ -304,7 +301,10 @@ _OBSERVATIONS = _Source(
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
-    "(SELECT x.scope FROM records AS x WHERE x.id = o.record)",
+    # Its scope, and the user's words behind it.
+    "(SELECT x.scope || ' ' || coalesce(CASE WHEN x.trust = 'user' THEN "
+    f"json_extract(x.body, '$.evidence.{QUOTATION}') END, '') FROM records AS x "
+    "WHERE x.id = o.record)",
 )
 _RECORDS = _Source(
     "records_fts",
@@ -328,33 +328,45 @@ _ENTITIES = _Source(
 
 
 def _ranked(
-    db: Database, source: _Source, match: str, wanted: conditions.Condition, limit: int
+    db: Database,
+    source: _Source,
+    match: str,
+    wanted: conditions.Condition,
+    limit: int,
+    after: int = 0,
 ) -> list[tuple[Any, ...]]:
-    """Return rows that match and meet the condition, best first, with the score as the last field.
+    """Return rows `after` a number that match and meet the condition, best first, with the score as
+    the last field.
 
     The condition is first tried on a few times as many best matches as are wanted, and on all only
     if these do not suffice: reading the row of every match costs more than the search itself.
     """
     table, weights, join = source.table, source.weights, source.join
     scored = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
-    chosen = f"WHERE {table} MATCH ? "
+    chosen = f"WHERE {table} MATCH ? AND t.rowid > ? "
     best = "ORDER BY score LIMIT ?"
     enough = 4 * limit + 100 if wanted.sql or db.is_scoped else limit
-    found = db.rows(scored + chosen + best, (match, enough))
+    found = db.rows(scored + chosen + best, (match, after, enough))
     rows = _fetched(db, found, source, wanted, limit)
     if len(rows) < limit and len(found) == enough:
         whole = scored + join.format(id="t.rowid") + " " + chosen + wanted.sql + " " + best
-        found = db.rows(whole, (match, *wanted.values, limit))
+        found = db.rows(whole, (match, after, *wanted.values, limit))
         rows = _fetched(db, found, source, conditions.Condition(), limit)
     return rows
 
 
 def _ranked_in_shares(
-    db: Database, source: _Source, match: str, wanted: conditions.Condition, limit: int, alias: str
+    db: Database,
+    source: _Source,
+    match: str,
+    wanted: conditions.Condition,
+    limit: int,
+    alias: str,
+    after: int = 0,
 ) -> list[tuple[Any, ...]]:
     """Return rows as `_ranked`, this user's first; `alias` is that of the table."""
     parts = conditions.shares(db, wanted, limit, alias)
-    return [row for part, most in parts for row in _ranked(db, source, match, part, most)]
+    return [row for part, most in parts for row in _ranked(db, source, match, part, most, after)]
 
 
 def _fetched(
@@ -369,16 +381,17 @@ def _fetched(
     rows = db.rows(
         f"SELECT {source.fields}, j.key FROM json_each(?) AS j "
         f"CROSS {source.join.format(id='j.value')} WHERE 1 {wanted.sql} ORDER BY j.key LIMIT ?",
-        (*source.values, jsontext.dumps([row[0] for row in found]), *wanted.values, limit),
+        (*source.values, json.dumps([row[0] for row in found]), *wanted.values, limit),
     )
     return [(*row[:-1], found[row[-1]][1]) for row in rows]
 
 
 def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candidate:
     value = dict(zip(_RECORD_NAMES, row, strict=False))
-    body = jsontext.loads(row[-1])
+    body = json.loads(row[-1])
     evidence = body.get("evidence") or {}
-    kept = {key: evidence[key] for key in (CONFIRMED, CONTRADICTS, IMPORTED) if evidence.get(key)}
+    shown = (CONFIRMED, CONTRADICTS, IMPORTED, QUOTATION)
+    kept = {key: evidence[key] for key in shown if evidence.get(key)}
     return Candidate(
         id=f"record:{value['id']}",
         source="records",
@@ -415,10 +428,9 @@ def _recent_observations(db: Database, limit: int, filters: Filters) -> list[Can
 
 
 def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
-    id_, name, kind, text, record, trust, source, session, agent, domain, at, link, scope, score = (
-        row
-    )
+    id_, name, kind, text, record, trust, source, session, agent, domain, at, link, own, score = row
     superseded_by, _, valid_to = (link or "").partition(" ")
+    scope, _, words = (own or "").partition(" ")
     metadata = {
         "entityType": kind,
         "trust": trust,
@@ -431,6 +443,8 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
         "superseded_by": superseded_by,
         "valid_to": valid_to,
     }
+    if words:
+        metadata |= {"trust": "user", QUOTATION: words}
     if source == OTHERS:
         metadata |= {"author": agent, "is_member": True}
     name_of = f"record:{record}" if record else f"graph:{name}#{id_}"

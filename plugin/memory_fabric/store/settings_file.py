@@ -7,9 +7,12 @@ everything is off, since it is not known for whom.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.config import (
     PARTS,
+    Settings,
     home_path,
     may_isolate,
     read_settings,
@@ -17,21 +20,13 @@ from memory_fabric.config import (
     with_changes,
 )
 from memory_fabric.store.files import read_text, read_toml
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.config import Settings
 
 NAME = "config.toml"
 Stamp = tuple[int, int, int]
 MISSING: Stamp = (0, 0, 0)
 
 
-class ConfigFile(Value):
+class ConfigFile(NamedTuple):
     """The tables that apply, and `error` if the file is invalid.
 
     `closed`: the file may isolate domains, so memory is off until it is corrected.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
+from typing import Any
 
-from memory_fabric import jsontext
+from memory_fabric import deadline
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 KEY = "queue.key"
 KEY_BYTES, MAX_BYTES = 32, 4096
@@ -22,7 +20,8 @@ def key_of(home: str) -> bytes:
     found = _read(path)
     if found:
         return found
-    with files.Locked(path + ".lock", timeout_s=1.0):
+    # Made once, and nothing can be queued without it: it is worth more than an event's time.
+    with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         found = _read(path)
         if not found:
             found = os.urandom(KEY_BYTES)
@@ -40,24 +39,24 @@ def known_key(home: str) -> bytes:
 
 def signature(line: Mapping[str, Any], key: bytes) -> str:
     """Return the signature of a line, which only a holder of the key can make."""
-    from memory_fabric import digests  # only needed for a queue
+    import hmac  # late: it loads OpenSSL, and few hooks need it
 
     plain = {name: part for name, part in line.items() if name != "signature"}
-    return digests.signature(key, jsontext.dumps(plain, sort_keys=True).encode())
+    return hmac.new(key, json.dumps(plain, sort_keys=True).encode(), "sha256").hexdigest()
 
 
 class ListSignature:
     """The signature of `{NAME: [items]}`, as `signature` makes it, for a list that is not held."""
 
     def __init__(self, name: str, key: bytes) -> None:
-        from memory_fabric import digests  # only needed for a page
+        import hmac  # late: as above
 
-        self._signing, self._before = digests.Signing(key), ""
-        self._signing.update(f"{{{jsontext.dumps(name)}: [".encode())
+        self._signing = hmac.new(key, f"{{{json.dumps(name)}: [".encode(), "sha256")
+        self._before = ""
 
     def add(self, item: Mapping[str, Any]) -> None:
         """Add the next item of the list."""
-        self._signing.update((self._before + jsontext.dumps(item, sort_keys=True)).encode())
+        self._signing.update((self._before + json.dumps(item, sort_keys=True)).encode())
         self._before = ", "
 
     def close(self) -> str:
@@ -68,10 +67,10 @@ class ListSignature:
 
 def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
     """True if the line has a signature made with this key."""
-    from _operator import _compare_digest  # `hmac` uses the same function but loads OpenSSL
+    import hmac  # late: as above
 
     stated = line.get("signature")
-    return isinstance(stated, str) and _compare_digest(
+    return isinstance(stated, str) and hmac.compare_digest(
         stated.encode("utf-8", "replace"), signature(line, key).encode()
     )
 

@@ -6,15 +6,12 @@ for one or two letters the graph itself is read, until enough is found.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from memory_fabric.store.database import Database
 from memory_fabric.text import composed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 # Rows fetched at once.
 PORTION = 200
@@ -66,7 +63,7 @@ def _rows_with_part(
     if parts:
         sql, values = by_parts, [" AND ".join(parts)]
     else:
-        sql, values = by_letters, [jsontext.dumps(_spellings(needle))]
+        sql, values = by_letters, [json.dumps(_spellings(needle))]
     after = 0
     while rows := db.rows(sql, (*values, after, PORTION)):
         yield from rows

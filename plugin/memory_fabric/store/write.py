@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.redaction.prefilter import object_without_secrets, without_secrets
 from memory_fabric.store import invariants
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations import inverses, shapes
 from memory_fabric.store.operations.effects import EFFECTS
 from memory_fabric.text import encodable, unfenced
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 # Turns are in the client's transcript and expire; others' records are in their journal. No
 # operation keeps a second copy of their text.
@@ -78,9 +75,9 @@ def apply_within(
             (
                 operation.id,
                 operation.kind,
-                jsontext.dumps(operation.payload, ensure_ascii=False),
+                json.dumps(operation.payload, ensure_ascii=False),
                 inverses.stored(operation.kind, operation.payload, inverse),
-                jsontext.dumps(operation.provenance._asdict(), ensure_ascii=False),
+                json.dumps(operation.provenance._asdict(), ensure_ascii=False),
                 operation.provenance.session,
                 operation.provenance.at,
             ),

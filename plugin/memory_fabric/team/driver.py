@@ -5,17 +5,12 @@ They are where any package is (`pip install memory-fabric[team]`), or in the fol
 without the packages of its interpreter, so a tie notes the folder in which they were.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
+from memory_fabric.config import Settings
 from memory_fabric.setup import extras
 from memory_fabric.team.errors import TeamError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.config import Settings
 
 KIND = "team"
 PACKAGES = ("psycopg", "cryptography", "mnemonic")

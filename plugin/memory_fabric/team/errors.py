@@ -17,8 +17,6 @@ TeamError
 └── UnknownRole         no role of this name exists on the server
 """
 
-from __future__ import annotations
-
 from memory_fabric.errors import FabricError
 
 

@@ -29,7 +29,7 @@ from memory_fabric.team.server.log import SharedLog, SpaceState
 from memory_fabric.team.ties import USER, Tie
 
 if TYPE_CHECKING:
-    from memory_fabric.values import Progress
+    from memory_fabric.models import Progress
 
 # Operations in one batch. What is read is merged in one transaction, for which hooks that write
 # wait; a machine that reads the whole log at first is seldom in a session.

@@ -1,15 +1,14 @@
 """Ties made and ended: a space is created, joined and left, and its members are changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import again
+from memory_fabric.store.team import outbox
 from memory_fabric.store.team import space as tied
 from memory_fabric.store.team.wire import Position, TeamOperation
 from memory_fabric.team import driver, exchange, keys, state, ties
@@ -21,7 +20,6 @@ from memory_fabric.team.server.log import SharedLog, SpaceState
 from memory_fabric.team.server.members import Member
 from memory_fabric.team.server.translate import translated
 from memory_fabric.team.ties import USER, Tie
-from memory_fabric.values import Value
 
 # The space of a member's own machines, where only sealed operations are.
 OWN = "~"
@@ -32,7 +30,7 @@ SPACES = "SELECT space FROM memory_fabric.spaces ORDER BY space"
 Words = Callable[[], str]
 
 
-class Joined(Value):
+class Joined(NamedTuple):
     """A tie that was made: `known` if it was there already, and with `--me` the user's key.
 
     `is_new_key`: this is the user's first machine, whose words the others need.
@@ -53,12 +51,18 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[Spa
     """
     key, default = _project(memory)
     space = space or default
-    _expect_space(space)
+    if space.startswith(OWN):
+        raise BadInput(
+            "--space",
+            f"The space {space} would be for one member's own machines.",
+            remedy="Use another name; team join DSN --me uses that one.",
+        )
     with _connection(memory, dsn, insecure) as connection:
         found = migrate.init(connection, space)
     before = ties.of(memory.settings.home, key)
     if before is None or before.space != space:
-        _expect_free(before, space)
+        if before is not None and before.member:
+            _expect_same(before, space)
         before = Tie(key, space=space, insecure=insecure)
     ties.save(memory.settings.home, before._replace(owner=dsn))
     return found, space
@@ -100,7 +104,7 @@ def join(
     if known and made.me and before is not None and not before.me:
         database = memory.database(made.kind, create=True)
         assert database is not None
-        again.say_again(database)
+        outbox.say_again(database)
     return Joined(made, found.members, known, own, key, is_new)
 
 
@@ -191,20 +195,6 @@ def _only_space(connection: Connection, default: str) -> str:
         f"{connection.info.user} is a member of {len(found)} spaces: {', '.join(found)}.",
         remedy="Choose one with --space NAME.",
     )
-
-
-def _expect_space(space: str) -> None:
-    if space.startswith(OWN):
-        raise BadInput(
-            "--space",
-            f"The space {space} would be for one member's own machines.",
-            remedy="Use another name; team join DSN --me uses that one.",
-        )
-
-
-def _expect_free(before: Tie | None, space: str) -> None:
-    if before is not None and before.member:
-        _expect_same(before, space)
 
 
 def _expect_same(before: Tie, space: str) -> None:

@@ -8,8 +8,6 @@ Both bind the value to its place: form, id, space, origin, kind, key, base and c
 author are set by the server and not bound.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

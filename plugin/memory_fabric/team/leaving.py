@@ -1,7 +1,5 @@
 """The end of a tie: what stays here, and what is deleted."""
 
-from __future__ import annotations
-
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.team import space

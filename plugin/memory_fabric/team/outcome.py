@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
+from typing import NamedTuple
 
 
-class Outcome(Value):
+class Outcome(NamedTuple):
     """The numbers of one exchange.
 
     `sent` operations were appended, `refused` ones never will be; `read` ones came, of which

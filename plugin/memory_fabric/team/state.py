@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.store import files
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
 MAX_WAIT_S = 24 * 3600
 
 
-class State(Value):
+class State(NamedTuple):
     """The state of one tie. Times are ISO 8601, empty for never; `next_at`, `ran_at` and `asked_at`
     are seconds since 1970.
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
@@ -19,14 +19,13 @@ from memory_fabric.store import files, log, notices, switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.team import driver, keys, state, ties
 from memory_fabric.team.errors import NoAnswer
+from memory_fabric.team.outcome import Outcome
 from memory_fabric.team.ties import Tie
 from memory_fabric.text import many
-from memory_fabric.values import Value
 
 if TYPE_CHECKING:
+    from memory_fabric.models import Progress
     from memory_fabric.team.exchange import Exchange
-    from memory_fabric.team.outcome import Outcome
-    from memory_fabric.values import Progress
 
 BUSY = "Another process exchanges this tie now."
 # How long a failure that may pass by itself is not told: no answer (a laptop away from its
@@ -38,7 +37,7 @@ SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
 MAX_ROUNDS = 20
 
 
-class Result(Value):
+class Result(NamedTuple):
     """The result for one tie: an outcome, a failure, or neither if another process is at work."""
 
     tie: Tie

@@ -9,10 +9,10 @@ It holds no passwords: these are in the places of libpq. Hooks read it, and use 
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from memory_fabric.config import TIES
 from memory_fabric.store import files
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 USER = "user"
 
 
-class Tie(Value):
+class Tie(NamedTuple):
     """A tie of one database to one space of a shared log.
 
     `key` is a project's id or USER. `me`: operations are proved to be this user's own with the key

@@ -7,10 +7,10 @@ This module never uses the network and imports nothing of the extra; the detache
 
 from __future__ import annotations
 
-import os
 import time
 
 from memory_fabric import detached
+from memory_fabric.config import environment
 from memory_fabric.team import state, ties
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def start(settings: Settings) -> int:
     return detached.start(
         "team.worker",
         {
-            **os.environ,
+            **environment(),
             "MEMORY_FABRIC_HOME": settings.home,
             "CLAUDE_PROJECT_DIR": settings.project_dir,
             "CLAUDE_PLUGIN_DATA": settings.data_dir,

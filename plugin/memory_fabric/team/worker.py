@@ -1,15 +1,13 @@
 """The detached process that exchanges operations; see team.trigger for its start."""
 
-from __future__ import annotations
-
 import os
+import sqlite3
 
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.team import sync
 from memory_fabric.timeout import time_limit
 

@@ -4,8 +4,6 @@ In a quoted label a quote and a backslash need a backslash before them, and an a
 an entity of HTML (Graphviz: the DOT language; attribute type escString).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

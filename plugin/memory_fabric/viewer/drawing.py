@@ -1,7 +1,5 @@
 """Select the part of a picture to draw as text: all of it, or the surroundings of an entity."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The entity of a picture that a person means by a name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any

@@ -5,8 +5,6 @@ to escape characters). All but letters, digits and what joins them in names is w
 label can end its quotes, or be taken for HTML, for Markdown or for a word of the language.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ Entities of one name in both databases are one. What is over a limit is left out
 most connected entities stay, and the newest of the rest.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One HTML that holds the page, its library and the memory it shows; nothing is fetched for it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

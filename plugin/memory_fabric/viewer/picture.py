@@ -4,24 +4,30 @@ Lists refer to entities by their number in `entities`. Every text passes today's
 on its way out: a row may be older than a rule.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric import __version__
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
 from memory_fabric.language.time_hints import days_between, parsed
-from memory_fabric.models import TRUST_ORDER, Record
+from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
+from memory_fabric.recall.review import CANDIDATE, KINDS, due
 from memory_fabric.recall.staleness import is_stale
 from memory_fabric.redaction import prefilter
 from memory_fabric.store import file_states
 from memory_fabric.store.health import status
-from memory_fabric.store.history import describe
+from memory_fabric.store.history import candidates, describe
+from memory_fabric.store.history.record_json import version_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import neutralised
 from memory_fabric.viewer.overview import Edge, Node, Overview, Remark, Step, overview
-from memory_fabric.viewer.review import change_fields, review
+
+# Of each kind; the totals count all.
+MAX_DUE = 200
+# Newest records among which near duplicates are looked for: comparing takes time, and the page is
+# read again after each change.
+MAX_COMPARED = 500
 
 SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
@@ -38,8 +44,7 @@ def graph(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
         "records": [],
         "left_out": dict(seen.left_out),
     }
-    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(parts, {}))
-    return cleaned
+    return presentable(parts)
 
 
 def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
@@ -66,7 +71,12 @@ def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
         "tiers": [status.as_json(tier) for tier in status.tiers(memory, _seconds(now))],
         "left_out": dict(seen.left_out),
     }
-    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(whole, {}))
+    return presentable(whole)
+
+
+def presentable(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts without secrets, and every text in them as it may be shown."""
+    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(parts, {}))
     return cleaned
 
 
@@ -127,6 +137,7 @@ def _record(record: Record, seen: Overview, now: str) -> dict[str, Any]:
         "short_id": short_id(record.id),
         "type": record.type,
         "what": record.what,
+        "worded": worded(record),
         "why": record.why,
         "alternatives": list(record.alternatives),
         "outcome": record.outcome,
@@ -175,3 +186,53 @@ def _age(kind: str, at: str, now: str) -> dict[str, Any]:
 def _seconds(now: str) -> float:
     moment = parsed(now)
     return moment.timestamp() if moment else 0.0
+
+
+def review(memory: Memory, now: str) -> dict[str, Any]:
+    """Return what is due at `now`, in the order of the command `review`, and how much of each kind.
+
+    Raises StoreUnavailable and DeadlinePassed.
+    """
+    found = due(memory, now, MAX_COMPARED)
+    total = {kind: sum(one.kind == kind for one in found) for kind in KINDS}
+    shown = [one for kind in KINDS for one in [o for o in found if o.kind == kind][:MAX_DUE]]
+    return {
+        "total": total,
+        "due": [
+            {
+                "kind": one.kind,
+                "record": one.record.id,
+                "others": [other.id for other in one.others],
+                "days": one.days,
+            }
+            for one in shown
+        ],
+        "candidates": [candidate(one.record) for one in shown if one.kind == CANDIDATE],
+    }
+
+
+def candidate(record: Record) -> dict[str, Any]:
+    """Return a candidate with the words around it and what a change of it must name."""
+    return {
+        "id": record.id,
+        "short_id": short_id(record.id),
+        "type": record.type,
+        "what": record.what,
+        "why": record.why,
+        "scope": record.scope,
+        "domain": record.domain,
+        "trust": record.trust,
+        "source": record.source,
+        "session": record.session,
+        "confidence": record.confidence,
+        "at": record.created_at,
+        "again": candidates.said_again(record),
+        "prompt": str(record.evidence.get(PROMPT) or ""),
+        "before": str(record.evidence.get(BEFORE) or ""),
+        **change_fields(record),
+    }
+
+
+def change_fields(record: Record) -> Mapping[str, str]:
+    """Return the fields of a record that only its changes need."""
+    return {"when": str(record.evidence.get(WHEN) or ""), "version": version_of(record)}

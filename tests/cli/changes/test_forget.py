@@ -152,3 +152,22 @@ def test_the_answer_says_what_a_purge_by_an_id_could_not_seek(filled: Shell) -> 
         "except for texts too short to search for, which a purge of their own words erases: 1."
         in done.out
     )
+
+
+def test_forgetting_a_name_forgets_what_is_about_it_alone(shell: Shell) -> None:
+    alone = shell.run("remember", "We decided to use Kafka because it scales.", "--json").json
+    both = shell.run("remember", "Kafka feeds PostgreSQL every night.", "--json").json
+
+    preview = shell.run("forget", "Kafka", "--json").json
+    shown = shell.run("forget", "Kafka").out
+    gone = shell.run("forget", "Kafka", "--yes", "--json").json
+    found = shell.run("recall", "Kafka", "--json").json["results"]
+    shell.run("undo", "--last")
+    back = shell.run("recall", "Kafka", "--json").json["results"]
+
+    assert [record["id"] for record in preview["records"]] == [alone["id"]]
+    assert [record["id"] for record in preview["kept"]] == [both["id"]]
+    assert "stays" in shown and "also about PostgreSQL" in " ".join(shown.split())
+    assert gone["forgotten"] == 2
+    assert f"record:{alone['id']}" not in [hit["id"] for hit in found]
+    assert f"record:{alone['id']}" in [hit["id"] for hit in back]

@@ -277,3 +277,26 @@ def test_the_release_of_the_client_is_read_from_its_newest_transcript(
     check = look(enabled)["client version"]
 
     assert check["state"] == state and check["told"].startswith(version)
+
+
+def test_hooks_without_a_server_are_slow_and_named(shell: Shell) -> None:
+    configure(shell, USER, hooks=hooks_for("Stop"))
+    found = look(shell)["servers"]
+    assert found["state"] == "warning" and "memory-fabric setup" in found["remedy"]
+
+    shell.run("setup", "--yes")
+
+    assert look(shell)["servers"]["state"] == "ok"
+
+
+@pytest.mark.parametrize(("ways", "state"), [("", "ok"), ("W" * 30, "ok"), ("N" * 30, "warning")])
+def test_hooks_that_no_server_answers_are_named_with_the_reason(
+    shell: Shell, ways: str, state: str
+) -> None:
+    (shell.memory / "live").mkdir(parents=True)
+    (shell.memory / "live" / "ways").write_text(ways)
+
+    found = look(shell)["hooks answered"]
+
+    assert found["state"] == state
+    assert ("no server listened: 30" in found["told"]) is (state == "warning")

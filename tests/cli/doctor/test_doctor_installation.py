@@ -13,8 +13,9 @@ from cli.doctor.doctoring import (
     look,
 )
 from cli.shell import ROOT, Shell
-from launchers.support import PYTHON, make_root, old_python, python_without_fts5, until
+from launchers.support import PYTHON, make_root, old_python, python_without_fts5
 from memory_fabric.setup import packages
+from waiting import until
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -74,8 +75,61 @@ def test_a_second_setup_has_nothing_to_do(shell: Shell, client: str) -> None:
 
     done = shell.run("setup", "--client", client)
 
-    assert (done.status, done.out) == (0, f"Nothing to do: {path}\n")
+    assert done.status == 0 and done.out.startswith(f"Nothing to do: {path}")
     assert path.read_bytes() == before
+
+
+TOML = b'model = "x"  # mine\n\n[mcp_servers.other]\ncommand = "y"\n'
+
+
+@pytest.mark.parametrize("before", [None, b"", TOML, TOML.rstrip()])
+@pytest.mark.parametrize("edited", [False, True])
+def test_codex_has_the_server_and_gives_its_file_back(
+    shell: Shell, before: bytes | None, edited: bool
+) -> None:
+    path = shell.user_home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    if before is not None:
+        path.write_bytes(before)
+
+    shell.run("setup", "--client", "codex", "--yes")
+    found = tomllib.loads(path.read_text("utf-8"))["mcp_servers"]["memory"]
+    added = b'\n[projects."/x"]\ntrust_level = "trusted"\n' if edited else b""
+    path.write_bytes(path.read_bytes() + added)
+    shell.run("setup", "--client", "codex", "--remove", "--yes")
+
+    assert (found["command"], found["args"]) == (str(ROOT / "bin" / "memory-fabric"), ["mcp"])
+    assert "MEMORY_FABRIC_HOME" in found["env_vars"]
+    left = path.read_bytes() if path.exists() else None
+    if edited:
+        assert tomllib.loads((left or b"").decode()) == tomllib.loads(
+            ((before or b"") + added).decode()
+        )
+    else:
+        assert left == before
+
+
+@pytest.mark.parametrize("client", ["codex", "qwen"])
+def test_a_strangers_server_named_memory_is_not_replaced(shell: Shell, client: str) -> None:
+    name = "config.toml" if client == "codex" else "settings.json"
+    path = shell.user_home / f".{client}" / name
+    path.parent.mkdir()
+    toml, text = '[mcp_servers.memory]\ncommand = "npx"\n', '{"mcpServers": {"memory": {}}}'
+    path.write_text(toml if client == "codex" else text, "utf-8")
+
+    refused = shell.run("setup", "--client", client, "--yes")
+    alone = shell.run("setup", "--client", client, "--no-mcp", "--yes")
+
+    assert refused.status == 2 and "--no-mcp" in refused.err
+    assert alone.status == 0 and commands_in(shell.user_home / PLACES[client])
+
+
+def test_qwen_has_the_server_beside_its_hooks(shell: Shell) -> None:
+    shell.run("setup", "--client", "qwen", "--yes")
+
+    found = json.loads((shell.user_home / PLACES["qwen"]).read_bytes())
+    program = str(ROOT / "bin" / "memory-fabric")
+    assert found["mcpServers"] == {"memory": {"command": program, "args": ["mcp"]}}
 
 
 @pytest.mark.parametrize("before", [None, b"", b"{}", USERS, FLAT])
@@ -160,7 +214,7 @@ def test_another_file_of_the_client_can_be_named(shell: Shell, tmp_path: Path) -
     assert not (shell.user_home / ".codex").exists()
 
 
-@pytest.mark.parametrize("more", [("--mcp",), ("--settings", "project"), ("--shell",)])
+@pytest.mark.parametrize("more", [("--settings", "project"), ("--shell",)])
 def test_it_excludes_what_belongs_to_claude_code(shell: Shell, more: tuple[str, ...]) -> None:
     done = shell.run("setup", "--client", "codex", *more, "--yes")
 

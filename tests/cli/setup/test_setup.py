@@ -65,7 +65,10 @@ def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
 
     done = shell.run("setup")
 
-    assert (done.status, done.out) == (0, f"Nothing to do: {settings}\n")
+    assert (done.status, done.out) == (
+        0,
+        f"Nothing to do: {settings}, {shell.user_home}/.claude.json\n",
+    )
     assert settings.read_bytes() == before
 
 
@@ -127,7 +130,7 @@ def test_hooks_set_up_by_hand_are_found_and_taken_out_again(shell: Shell, settin
     again = shell.run("setup")
     done = shell.run("setup", "--remove", "--yes")
 
-    assert "Nothing to do" in again.out
+    assert str(settings) not in again.out
     assert done.status == 0, done.err
     assert settings.read_text("utf-8") == '{"model": "x"}'
 
@@ -218,10 +221,49 @@ def test_a_strangers_server_named_memory_stays_and_nothing_else_is_written(shell
     assert not (shell.project / ".claude").exists()
 
 
-def test_for_the_user_the_clients_own_command_is_shown(shell: Shell, settings: Path) -> None:
-    done = shell.run("setup", "--mcp", "--yes")
+def test_for_the_user_the_server_goes_into_the_clients_own_file(
+    shell: Shell, settings: Path
+) -> None:
+    own = shell.user_home / ".claude.json"
+    own.write_text('{"numStartups": 3}\n', "utf-8")
 
-    assert f"  claude mcp add --scope user memory -- {ROOT}/bin/memory-fabric mcp\n" in done.out
+    shell.run("setup", "--yes")
+    inside = json.loads(own.read_text("utf-8"))
+    # The client writes its file anew all the time.
+    own.write_text(json.dumps({**inside, "numStartups": 4}, indent=2), "utf-8")
+    shell.run("setup", "--remove", "--yes")
+
+    program = str(ROOT / "bin" / "memory-fabric")
+    assert inside["mcpServers"] == {"memory": {"command": program, "args": ["mcp"]}}
+    assert json.loads(own.read_text("utf-8")) == {"numStartups": 4}
+
+
+def test_with_a_folder_of_its_own_the_clients_file_lies_there(shell: Shell) -> None:
+    shell.run("setup", "--yes", CLAUDE_CONFIG_DIR=str(shell.user_home / "own"))
+
+    assert (shell.user_home / "own" / ".claude.json").exists()
+    assert not (shell.user_home / ".claude.json").exists()
+
+
+def test_where_the_servers_file_is_not_known_the_clients_own_command_is_shown(
+    shell: Shell,
+) -> None:
+    done = shell.run("setup", "--settings", "local", "--yes")
+
+    assert f"  claude mcp add --scope local memory -- {ROOT}/bin/memory-fabric mcp\n" in done.out
+
+
+def test_hooks_alone_are_set_up_if_asked_or_if_a_strangers_server_has_the_name(
+    shell: Shell, settings: Path
+) -> None:
+    own = shell.user_home / ".claude.json"
+    shell.run("setup", "--no-mcp", "--yes")
+    assert hooks_in(settings) == expected_hooks() and not own.exists()
+    own.write_text('{"mcpServers": {"memory": {"command": "npx"}}}', "utf-8")
+
+    done = shell.run("setup", "--yes")
+
+    assert done.status == 0 and "npx" in own.read_text("utf-8")
 
 
 def test_json_previews_and_writes_only_with_yes(shell: Shell, settings: Path) -> None:

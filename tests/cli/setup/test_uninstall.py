@@ -75,8 +75,14 @@ def test_after_setup_hooks_and_uninstall_every_byte_is_as_before(shell: Shell) -
     before = everything(shell.user_home.parent)
     for words in (["setup"], ["setup", "--settings", "project", "--mcp"], ["setup", "--shell"]):
         shell.run(*words, *([] if "--shell" in words else ["--yes"]))
+    transcript = shell.user_home / ".claude" / "projects" / "-p" / "s.jsonl"
+    transcript.parent.mkdir(parents=True)
     ring(shell, "UserPromptSubmit", prompt=DECISION)
-    ring(shell, "Stop", stop_hook_active=False)
+    message = {"role": "user", "content": DECISION}
+    transcript.write_text(json.dumps({"type": "user", "message": message}) + "\n", "utf-8")
+    ring(shell, "Stop", stop_hook_active=False, transcript_path=str(transcript))
+    transcript.unlink()
+    transcript.parent.rmdir()
     shell.remember("Use cursor-based pagination for all list endpoints, because it scales")
     shared = shell.run("share", "on")
     between = everything(shell.user_home.parent)
@@ -144,7 +150,10 @@ def test_json_without_a_yes_only_tells(filled: Shell) -> None:
 
     assert told["done"] is False
     assert str(filled.memory) in told["deleted"]
-    assert told["restored"] == [str(filled.user_home / ".claude" / "settings.json")]
+    assert told["restored"] == [
+        str(filled.user_home / ".claude" / "settings.json"),
+        str(filled.user_home / ".claude.json"),
+    ]
     assert filled.database.exists()
     assert (filled.user_home / ".claude" / "settings.json").exists()
 

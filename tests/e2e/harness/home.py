@@ -17,6 +17,7 @@ from e2e.harness.result import Result
 from e2e.harness.script import Script
 from e2e.harness.session import PATIENCE_S, Session
 from e2e.harness.stub import StubAPI
+from memory_fabric.dispatcher import PATIENCE
 from memory_fabric.store.log import OUT_OF_TIME
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -41,6 +42,7 @@ QUIET = {
     "DISABLE_BUG_COMMAND": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "IS_SANDBOX": "1",
+    PATIENCE: "20",
 }
 
 

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 from e2e.harness.home import ATTENDED, REPOSITORY, passed_on, path_without_our_own_venv
 from e2e.harness.loopback import Handler, Loopback
+from memory_fabric.clients.codex.server import BEGIN
+from memory_fabric.dispatcher import PATIENCE
 
 PACKAGES = REPOSITORY / "tests/e2e/other-clients/node_modules"
 CODEX = PACKAGES / "@openai/codex/bin/codex.js"
@@ -99,6 +101,7 @@ class Machine:
             "PATH": path_without_our_own_venv(),
             "MEMORY_FABRIC_PYTHON": sys.executable,
             "MEMORY_FABRIC_NOTES": "on",
+            PATIENCE: "20",
         }
         return {**kept, **own, **NO_NETWORK}
 
@@ -117,8 +120,12 @@ class Machine:
         with Stub(_responses_events, turns) as stub:
             folder = self.home / ".codex"
             folder.mkdir(exist_ok=True)
+            path = folder / "config.toml"
+            known = path.read_text(encoding="utf-8") if path.exists() else ""
             config = CODEX_CONFIG.format(model=CODEX_MODEL, url=stub.url)
-            (folder / "config.toml").write_text(config, encoding="utf-8")
+            # What setup has added to it stays at its end.
+            added = known[known.index(BEGIN) :] if BEGIN in known else ""
+            path.write_text(config + added, encoding="utf-8")
             command = [
                 *(_node(), str(CODEX), "exec", "--skip-git-repo-check"),
                 "--dangerously-bypass-approvals-and-sandbox",

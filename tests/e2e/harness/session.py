@@ -51,10 +51,15 @@ class Session:
         before = len(self._stub.requests)
         self.queue(*turns)
         self.send(prompt)
+        self.wait_for_turn()
+        return self._stub.requests[before:]
+
+    def wait_for_turn(self) -> None:
+        """Wait for the end of the next turn, also of one that the client begins by itself."""
         for line in _open(self._process.stdout):
             if self._take(line).get("type") == "result":
-                return self._stub.requests[before:]
-        raise AssertionError(f"the client ended during {prompt!r}: {''.join(self._errors)}")
+                return
+        raise AssertionError(f"the client ended during a turn: {''.join(self._errors)}")
 
     def send(self, prompt: str) -> None:
         """Send one prompt and wait for nothing."""

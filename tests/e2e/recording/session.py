@@ -43,7 +43,7 @@ NOTED_DECISION = (
 )
 QUESTION = "Which database does analytics use, and why?"
 # The line of a memory in what the model is given.
-GIVEN = re.compile(r"- \[(decision)[^\]]*?([0-9a-f]{8})\] (The analytics DB.*)")
+GIVEN = re.compile(r"- \[(decision)[^\]]*?([0-9a-f]{8})\] “.*?” \(noted as: (.*?)\)")
 TASK = "Show me the orders page."
 
 

@@ -22,7 +22,7 @@ from memory_fabric.store.queues import ingest_queue as queue
 from memory_fabric.store.queues.ingest_queue import Accepted, IdempotencyConflict
 from servers.mcp_clients import settings
 
-WAIT_S = 20
+WAIT_S = 60
 
 
 def told(

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
+from drawn import token
 from memory_fabric.config import read_settings
 from memory_fabric.models import CONTRADICTS, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
 from servers.http.http_server import Reply, Serving, serving
 from servers.http.test_http_projects import Home
-from store.support import token
 
 CHANGES = "/api/changes"
 WORDS = "Use cursor-pagination for the orders-api"
@@ -138,6 +138,25 @@ def test_a_candidate_is_kept_or_dropped_or_reworded(shell: Shell, server: Servin
     assert "Ship on Fridays" not in whats(server)
     done(server, "undo", **dropped["undo"])
     assert [c["what"] for c in picture(server)["review"]["candidates"]] == ["Ship on Fridays"]
+
+
+def test_a_contradiction_is_settled_by_replace_and_taken_back_by_keep(
+    shell: Shell, server: Serving
+) -> None:
+    old = shell.remember("The order archive is in MongoDB")["id"]
+    contradict(shell, old, "The order archive is in Postgres")
+
+    answer = done(server, "replace", record=shown(server, "in Postgres"))
+
+    assert answer["said"].endswith(f"in Postgres; it replaces {old[-8:]}.")
+    assert "The order archive is in MongoDB" not in whats(server)
+    assert picture(server)["review"]["total"]["contradiction"] == 0
+    (gone,) = [r for r in picture(server)["records"] if r["id"] == old]
+    back = done(server, "keep", record={"id": old, "version": gone["version"]})
+    assert back["done"] == "taken back"
+    assert {"The order archive is in MongoDB", "The order archive is in Postgres"} <= set(
+        whats(server)
+    )
 
 
 def test_a_memory_is_pinned_and_unpinned(shell: Shell, server: Serving) -> None:
@@ -320,7 +339,8 @@ def test_what_cannot_be_done_names_the_field_and_what_helps(shell: Shell, server
         ("edit", {"record": seen}, "Nothing to change"),
         ("edit", {"record": seen, "scope": "local"}, "Use user, team, global."),
         ("edit", {"record": seen, "text": WORDS}, "says this already"),
-        ("keep", {"record": seen}, "is no candidate"),
+        ("drop", {"record": seen}, "is no candidate"),
+        ("replace", {"record": seen}, "contradicts nothing"),
         ("merge", {"into": "orders-api", "names": ["orders-api"]}, "nothing to merge"),
     )
     for action, given, words in refused:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 from cli.shell import Shell
-from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
+from servers.http.http_server import INGEST, Serving, serving
+from waiting import until
 
 MISSING = "The folder of the served project is missing."
 
@@ -19,9 +19,7 @@ def is_ready(server: Serving) -> bool:
 
 def until_done(server: Serving, id_: str) -> None:
     """Return once the text was worked off."""
-    give_up = time.monotonic() + GIVE_UP_S
-    while server.get(f"{INGEST}/{id_}").json["state"] != "done":
-        assert time.monotonic() < give_up
+    until(lambda: server.get(f"{INGEST}/{id_}").json["state"] == "done")
 
 
 def projects(shell: Shell) -> list[str]:
@@ -46,16 +44,13 @@ def test_nothing_is_taken_or_told_while_the_folder_that_was_served_is_missing(
             server.get(path)
             for path in (f"{INGEST}/{before.json['id']}", "/v1/memory/recall?q=x", "/api/status")
         ]
-        time_to_look = time.monotonic() + GIVE_UP_S
-        while is_ready(server):
-            assert time.monotonic() < time_to_look
+        until(lambda: not is_ready(server))
         reasons = server.get("/readyz", key="none").json["reasons"]
         meanwhile = projects(shell)
         elsewhere.rename(shell.project)
         after = server.send("After")
         until_done(server, after.json["id"])
-        while not is_ready(server):
-            assert time.monotonic() < time_to_look
+        until(lambda: is_ready(server))
 
     assert (before.status, after.status) == (202, 202)
     assert [one.status for one in (*away, *read)] == [503] * 6

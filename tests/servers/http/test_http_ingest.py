@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
+from drawn import token
 from servers.http.http_server import INGEST, Serving, serving
-from store.support import token
 
 LARGEST = 1 << 20
 

@@ -13,7 +13,7 @@ import pytest
 from memory_fabric.servers.http import ingest_process as module
 from memory_fabric.servers.http.ingest_process import WorkerChild
 
-WAIT_S = 20
+WAIT_S = 60
 # Says its number and that of its parent, and stays; or ends at once.
 STAYS = (
     "import os, sys, time\n"

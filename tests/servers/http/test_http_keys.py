@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,7 +19,8 @@ from memory_fabric.servers.http.allowed_hosts import Names
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
 from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from servers.http.http_server import GIVE_UP_S, INGEST, Reply, Serving, serving
+from servers.http.http_server import INGEST, Reply, Serving, serving
+from waiting import until
 
 LEGACY = "2025-06-18"
 BOTH = "application/json, text/event-stream"
@@ -312,9 +312,7 @@ def listening(server: Serving, key: str) -> Iterator[IO[bytes]]:
 
 def until_refused(server: Serving, key: str) -> None:
     """Return once the server follows that this key was dropped."""
-    give_up = time.monotonic() + GIVE_UP_S
-    while server.get("/api/status", key=key).status != 401:
-        assert time.monotonic() < give_up
+    until(lambda: server.get("/api/status", key=key).status == 401)
 
 
 def test_an_address_of_others_is_listened_on_with_a_kept_key_and_told_to_be_readable(

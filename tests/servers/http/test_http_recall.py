@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.shell import Shell
+from drawn import token
 from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from servers.http.http_server import Serving, serving
-from store.support import token
 
 RECALL = "/v1/memory/recall"
 SAID = (

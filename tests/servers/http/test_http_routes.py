@@ -31,7 +31,7 @@ from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import settings
 
-WAIT_S = 20
+WAIT_S = 60
 STAYS = (sys.executable, "-c", "import time\ntime.sleep(99)")
 
 

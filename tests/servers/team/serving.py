@@ -12,19 +12,18 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from command_line import Done, shell, written
 from memory_fabric.cli.main import main
 from memory_fabric.servers.team import keys
 from memory_fabric.team.server.connect import connect
-from memory_fabric.values import Value
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVE = (sys.executable, "-m", "memory_fabric.cli", "serve")
 
 
-class Answer(Value):
+class Answer(NamedTuple):
     """The status of a response, its JSON or text, and its headers."""
 
     status: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from memory_fabric.team.server.members import add, remove
 from servers.team.serving import Served, command, new_key, serving
 from team.conftest import SPACE
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
-
-PATIENCE_S = 20.0
+from waiting import until
 
 
 class Team:
@@ -43,13 +41,6 @@ def team(postgres: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def server(team: Team) -> Iterator[Served]:
     with serving(team.home, team.dsn, team.ann) as served:
         yield served
-
-
-def eventually(is_so: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < end_s
-        time.sleep(0.05)
 
 
 def test_a_key_is_shown_once_and_kept_as_a_digest(team: Team) -> None:
@@ -200,7 +191,7 @@ def test_an_ingested_text_becomes_records_of_its_sender(server: Served, team: Te
     other = server.post("v1/memory/ingest", text | {"session_summary": "Another text."})
     place = f"v1/memory/ingest/{first.body['id']}"
 
-    eventually(lambda: server.get(place).body["state"] == "done")
+    until(lambda: server.get(place).body["state"] == "done")
 
     assert (first.status, again.body["id"], other.status) == (202, first.body["id"], 409)
     assert server.get(place, team.bob).status == 404
@@ -215,12 +206,12 @@ def test_a_text_that_a_member_inserts_himself_stops_no_others(server: Served, te
             (SPACE,),
         )
         waits = "SELECT 1 FROM memory_fabric.ingested WHERE attempts = 0"
-        eventually(lambda: connection.execute(waits.encode()).fetchone() is None)
+        until(lambda: connection.execute(waits.encode()).fetchone() is None)
 
     text = {"session_summary": "We talked.", "key_decisions": ["Use Ceph for the backups"]}
     sent = server.post("v1/memory/ingest", text)
 
-    eventually(lambda: server.get(f"v1/memory/ingest/{sent.body['id']}").body["state"] == "done")
+    until(lambda: server.get(f"v1/memory/ingest/{sent.body['id']}").body["state"] == "done")
 
 
 def test_the_page_shows_the_whole_team(server: Served) -> None:
@@ -321,7 +312,7 @@ def test_it_answers_again_when_the_database_is_back(
 
 def test_several_processes_share_requests_and_texts(team: Team) -> None:
     with serving(team.home, team.dsn, team.ann, "--workers", "2") as server:
-        eventually(lambda: server.get("readyz", "").status == 200)
+        until(lambda: server.get("readyz", "").status == 200)
         sent = [
             server.post(
                 "v1/memory/ingest",
@@ -330,7 +321,7 @@ def test_several_processes_share_requests_and_texts(team: Team) -> None:
             for n in range(12)
         ]
         places = [f"v1/memory/ingest/{one.body['id']}" for one in sent]
-        eventually(lambda: all(server.get(one).body["state"] == "done" for one in places))
+        until(lambda: all(server.get(one).body["state"] == "done" for one in places))
         states = [server.get(one).body for one in places]
 
     assert [one["attempts"] for one in states] == [1] * 12

@@ -5,18 +5,18 @@ from __future__ import annotations
 import base64
 import io
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drawn import chance, token
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Relation
 from memory_fabric.store import bulk_load, graph
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.memory import Memory
-from store.support import USER, World, create, entity, names, token
+from store.support import USER, World, create, entity, names
 
 SAID_THERE = Provenance("import", trust="tool")
 # As the reference server writes it: JSON.stringify, joined by line feeds, none at the end.
@@ -112,7 +112,7 @@ def test_bad_lines_are_set_aside_and_the_rest_is_imported(world: World) -> None:
 def private_key() -> list[str]:
     """The lines of a private key, made when it is needed."""
     kind = "RSA PRIVATE" + " KEY"
-    body = [base64.b64encode(secrets.token_bytes(48)).decode() for _ in range(12)]
+    body = [base64.b64encode(chance.randbytes(48)).decode() for _ in range(12)]
     return [f"-----BEGIN {kind}-----", *body, "", f"-----END {kind}-----"]
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from drawn import token
 from memory_fabric.models import Entity
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.line_edits import MAX_OPERATIONS
 from store.serving import Served, edge, line, say, whole
-from store.support import TOOL, database, entity, names, relation, token
+from store.support import TOOL, database, entity, names, relation
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from drawn import token
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
 from memory_fabric.store.conversations import sessions
@@ -23,7 +24,6 @@ from store.support import (
     entity,
     pagination,
     relation,
-    token,
 )
 
 BY = Provenance("cli", trust="user", author="ann")

@@ -13,7 +13,7 @@ from store.support import TOOL, World, database, entity, names
 
 
 def queue(world: World, waiting: Operation) -> None:
-    journal.enqueue(str(world.local), waiting, signing.key_of(str(world.home)), timeout_s=0)
+    journal.enqueue(str(world.local), waiting, signing.key_of(str(world.home)))
 
 
 def signed(world: World, line: dict[str, object]) -> dict[str, object]:

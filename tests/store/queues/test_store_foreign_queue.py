@@ -81,15 +81,15 @@ def test_a_large_queue_that_a_repository_brought_is_set_aside_as_a_whole_and_tol
     world.local.mkdir(parents=True)
     (world.local / name).write_bytes(content)
     memory = world.memory()
-    files.refused_files.clear()
+    files.take_refused_files()
     memory.flush()
     assert not journal.is_waiting(str(world.local)) and not (world.local / journal.BAD).exists()
     assert (world.local / journal.REFUSED).read_bytes() == content
-    (told,) = files.refused_files.values()
+    (told,) = files.take_refused_files()
     assert "was not written by this home" in told
-    files.refused_files.clear()
+    files.take_refused_files()
     memory.flush()
-    assert not files.refused_files
+    assert not files.take_refused_files()
 
 
 def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
@@ -109,7 +109,7 @@ def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
     assert sync.drain(world.memory()) == 0
     assert (world.local / journal.REFUSED).stat().st_size == 500_000_000
     assert not [path for path in read if "queue" in path]
-    files.refused_files.clear()
+    files.take_refused_files()
 
 
 def test_what_we_queue_beside_a_large_foreign_queue_is_not_lost(world: World) -> None:
@@ -121,4 +121,4 @@ def test_what_we_queue_beside_a_large_foreign_queue_is_not_lost(world: World) ->
     other.execute("ROLLBACK")
     assert sync.drain(memory) == 1
     assert entities(memory) == ["api"]
-    files.refused_files.clear()
+    files.take_refused_files()

@@ -10,7 +10,7 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import timestamp
-from memory_fabric.ingest.process import try_once
+from memory_fabric.ingest.worker import try_once
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import backup, write

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+from drawn import token
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation
 from memory_fabric.store import files, graph, journal, migrations, signing, write
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.tiers import sync
 from store.queues.operations import entities, hurried, locked, operation, queue, signed
-from store.support import TOOL, USER, World, create, database, decision, entity, token
+from store.support import TOOL, USER, World, create, database, decision, entity
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_a_line_whose_commit_is_there_already_is_applied_no_second_time(world: W
 
 def test_what_a_dead_process_had_claimed_is_applied_first(world: World) -> None:
     memory = world.memory()
-    for name in ("one", "two"):
-        queue(world, operation(name))
-    os.replace(world.local / journal.QUEUE, world.local / journal.CLAIMED)
+    lines = [signed(world, write.as_object(operation(name))) for name in ("one", "two")]
+    files.append_lines(str(world.local / journal.CLAIMED), lines[:1])
+    files.append_lines(str(world.local / journal.QUEUE), lines[1:])
     queue(world, operation("three"))
     assert [o["payload"]["entities"][0]["name"] for o in journal.queued(str(world.local))[0]] == [
         "one",
@@ -337,7 +337,7 @@ def test_a_byte_order_mark_loses_no_line_of_the_queue(world: World) -> None:
     world.home.joinpath(path).write_bytes(b"x" * 5000)
     broken = world.memory()
     assert create(broken, entity("waits"))["queued"]
-    queue = Path(broken.queue_path("project"))
+    [queue] = map(Path, journal.waiting_files(broken.queue_folder("project")))
     queue.write_bytes(b"\xef\xbb\xbf" + queue.read_bytes())
 
     mending = world.memory(repair=True)
@@ -355,8 +355,9 @@ def test_queues_of_the_users_own_operations_lie_in_home(world: World) -> None:
 
 
 def test_a_long_queue_of_ours_is_read_behind_a_torn_line(world: World) -> None:
-    queue(world, operation("one")._replace(payload={"entities": [entity("one", "x" * 300_000)]}))
+    large = operation("one")._replace(payload={"entities": [entity("one", "x" * 300_000)]})
     path = world.local / journal.QUEUE
+    files.append_lines(str(path), [signed(world, write.as_object(large))])
     path.write_bytes(b'{"torn":\n' + path.read_bytes())
     memory = world.memory()
     assert sync.drain(memory) == 1

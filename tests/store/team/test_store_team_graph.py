@@ -52,7 +52,7 @@ def test_statements_of_a_member_are_in_the_graph_with_the_name(ann: Home, bob: H
     relate(ann, "api", "uses", "Redis")
     synced(ann, bob)
     assert said(bob) == [("api", "answers within 50 ms", "journal", "ann")]
-    assert names(bob) == {"api": ("service", "ann"), "Redis": ("unknown", "ann")}
+    assert names(bob) == {"api": ("service", "ann"), "Redis": ("technology", "ann")}
     assert bob.database.rows("SELECT type, said_by FROM relations") == [("uses", "ann")]
     assert bob.push() == 0
 

@@ -5,20 +5,17 @@ A sentence is weighed by general cues, with weights set by hand (`standing_cues`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from memory_fabric.capture.prompts import standing_cues, standing_cues_by_language
 from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.prompts.standing_cues import Cue
 from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
 from memory_fabric.patterns import pattern
 from memory_fabric.redaction.prefilter import REDACTED, without_secrets
 from memory_fabric.text import cut, one_line, stem, terms
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.capture.prompts.standing_cues import Cue
 
 MAX_SENTENCE_CHARS = 320
 ENOUGH = 2.0
@@ -32,7 +29,7 @@ _QUESTION_COSTS = 2.0
 _CUES = (*standing_cues.CUES, *standing_cues_by_language.CUES)
 
 
-class Heard(Value):
+class Heard(NamedTuple):
     """A sentence that may settle something, and the kind of thing it sounds like."""
 
     kind: str  # "rule", "correction", "choice", "change", "person"

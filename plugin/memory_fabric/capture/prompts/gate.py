@@ -146,6 +146,9 @@ PLAIN = (
     "wir brauchen kein", "wir entscheiden", "wir haben nur", "wir nehmen", "wir nutzen",
     "wir setzen", "wir verwenden", "wir wollen kein", "without asking", "ya no ", "yo lo ",
     "yo mismo",
+    "years old", "and work as", "and i work", "and live in", "and i live", "my manager", "my boss",
+    "my wife", "my husband", "my partner", "my mentor", "my team lead", "mein chef",
+    "meine chefin", "mi jef", "mon chef", "ma cheffe",
 )  # fmt: skip
 ACCENTED = (
     ", não ", "anders überlegt", "ao invés de", "après chaque", "arrête de", "arrêtez de",

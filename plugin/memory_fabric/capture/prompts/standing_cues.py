@@ -8,11 +8,9 @@ sentence is heard when the weights of its cues reach `detector.ENOUGH`.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
-    Cue = tuple[str, float, str, str]
+Cue = tuple[str, float, str, str]
 
 # What opens a clause: an imperative after it is said to the assistant.
 _OPENS = r"(?:^|[,;:.(—–-] ?|\b(?:and|but|so|please|also|then|just|now|ok|okay|anyway|again)[,:]? )"

@@ -7,9 +7,7 @@ Accents are as written; where users often leave them out, both forms are given.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.capture.prompts.standing_cues import Cue
+from memory_fabric.capture.prompts.standing_cues import Cue
 
 _DE_OPENS = r"(?:^|[,;:.] ?|\b(?:und|aber|also|bitte|dann|jetzt) )"
 _ES_OPENS = r"(?:^|[,;:.] ?|\b(?:y|pero|por favor|entonces|ahora|tambien|también|que) )"

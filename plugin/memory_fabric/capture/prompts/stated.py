@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
 from memory_fabric.capture.prompts.gate import may_hear
-from memory_fabric.capture.prompts.stated_forms import FORMS
+from memory_fabric.capture.prompts.stated_forms import FORMS, Form
 from memory_fabric.capture.prompts.typed import is_specification, typed_ends
 from memory_fabric.capture.segments import segments
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, terms, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.capture.prompts.stated_forms import Form
 
 MAX_CHARS = 400
 _SHORTEST_CLAUSE = 8
@@ -34,25 +31,14 @@ _WITH_NOUN = frozenset(
     """project repo repository codebase app application team company proyecto repositorio equipo
     projeto repositório equipe projet projekt""".split()
 )
-_DEICTIC = (
-    "这样",
-    "那样",
-    "それ",
-    "これ",
-    "このよう",
-    "そのよう",
-    "이렇게",
-    "그렇게",
-    "그것",
-    "이것",
-)
+_DEICTIC = tuple("这样 那样 それ これ このよう そのよう 이렇게 그렇게 그것 이것".split())
 _RULE = (
     r"\b(?:always|never|must|don't|do not|should|immer|nie|niemals|muss|nicht|siempre|nunca|debe|"
     r"no|toujours|jamais|doit|ne|sempre|deve|não)\b|不要|必须|始终|总是|禁止|必ず|常に|しない|항상|반드시|마"
 )
 
 
-class Statement(Value):
+class Statement(NamedTuple):
     """A record in the user's own words."""
 
     type: str  # "decision", "constraint", "preference", "note"
@@ -61,6 +47,7 @@ class Statement(Value):
     instead_of: tuple[str, ...] = ()
     scope: str = "team"  # "user" for what is about the person, in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
+    form: str = ""  # the words in which it is stated, with "from now on" and the like
 
 
 def stated(text: str) -> list[Statement]:
@@ -97,7 +84,8 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
         match = pattern(expression).match(sentence)
         if match:
             said = match.groupdict().get("said") or ""
-            return _made(form, said, match.group())
+            made = _made(form, said, match.group())
+            return made and made._replace(form=match.group())
     return None
 
 

@@ -8,10 +8,10 @@ one the whole sentence is. To drop a form, delete its row.
 
 from __future__ import annotations
 
-from memory_fabric.values import Value
+from typing import NamedTuple
 
 
-class Form(Value):
+class Form(NamedTuple):
     """One form: its name, the words of the gate, its expressions, and the record it makes."""
 
     name: str
@@ -34,7 +34,7 @@ _ROLE_ES = r"(?:desarrollador|ingenier|diseñador|programador|científic|estudia
 _ROLE_FR = r"(?:développeu|ingénieur|designer|programmeu|scientifique|étudiant|professeur|architecte|chercheu|analyste|consultant|administrateur)\w*\b"
 _ROLE_PT = r"(?:desenvolvedor|engenheir|designer|programador|cientista|estudante|professor|arquitet|pesquisador|analista|consultor|administrador)\w*\b"
 _EVERYWHERE = (
-    "in all my projects|in all of my projects|across all my projects|in every project of mine|"
+    "prefer|in all my projects|in all of my projects|across all my projects|in every project of mine|"
     "in allen meinen projekten|in all meinen projekten|en todos mis proyectos|"
     "dans tous mes projets|em todos os meus projetos|所有项目|すべてのプロジェクト|"
     "全てのプロジェクト|모든 프로젝트"
@@ -49,6 +49,7 @@ FORMS: tuple[Form, ...] = (
     Form("everywhere", _EVERYWHERE, (
         r"(?:in|across) all (?:of )?my projects,? (?:i |please )?(?:always|never|use|prefer|want|like|don't|do not|write|keep|call|run)\b.+",
         r"(?:i |please )?(?:always|never|use|prefer|want|like|don't|do not|write|keep)\b.{3,200}\b(?:in|across) all (?:of )?my projects\b.*",
+        r"i (?:always |generally |usually |strongly |much )?prefer (?!the\b|this\b|that\b|it\b)[^?]{3,200} everywhere[.!]?$",
         r"in all?en? meinen projekten .+|(?:ich |bitte )?(?:immer|nie|verwende|nutze|bevorzuge)\b.{3,200} in all?en? meinen projekten\b.*",
         r"en todos mis proyectos,? .+|(?:siempre|nunca|us[aáo]|prefiero|quiero)\b.{3,200} en todos mis proyectos\b.*",
         r"dans tous mes projets,? .+|(?:toujours|jamais|j'utilise|utilise|je préfère|je veux)\b.{3,200} dans tous mes projets\b.*",
@@ -68,6 +69,14 @@ FORMS: tuple[Form, ...] = (
         r"私の名前は[\w・]{1,20}です[。!！]?$|[\w・]{1,20}と呼んで(?:ください)?[。!！]?$",
         r"(?:저를|나를)? ?\w{1,12}(?:이)?라고 불러.{0,6}$|(?:제|내) 이름은 \w{1,12}.{0,6}$",
     ), "note", "user", "identity"),
+    Form("age", "years old|and work as|and i work|and live in|and i live", (
+        r"i(?:'m| am) \d{1,3}(?: years old)?(?:,? and (?:i )?(?:work|live)\b[^?]*)?$",
+    ), "note", "user", "identity"),
+    Form("close", "my manager|my boss|my wife|my husband|my partner|my mentor|my team lead|mein chef|meine chefin|mi jef|mon chef|ma cheffe", (
+        rf"my (?:manager|boss|wife|husband|partner|mentor|team lead)(?:'s name)? is (?:called |named )?{_NAME}(?: {_NAME})?[.!]?$",
+        rf"(?:meine? chef(?:in)?|mein manager) (?:ist|heißt) {_NAME}(?: {_NAME})?[.!]?$|mi jef[ea] (?:es|se llama) {_NAME}(?: {_NAME})?[.!]?$",
+        rf"m(?:on|a) cheff?e? (?:est|s'appelle) {_NAME}(?: {_NAME})?[.!]?$",
+    ), "note", "user", "relationship"),
     Form("role", "i am a|i'm a|ich bin |soy |je suis |sou |我是|私は|僕は|저는|나는", (
         rf"i(?:'m| am) an? {_ROLE}(?! (?:for|of) (?:this|today))[^,;]*",
         rf"ich bin (?:ein |eine )?{_ROLE_DE}[^,;]*",

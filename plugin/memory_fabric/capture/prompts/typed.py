@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from memory_fabric.events import is_machine_text
+
+if TYPE_CHECKING:
     from memory_fabric.capture.segments import Sentence
 
 # What is typed in a long prompt stands before or after what was pasted.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
 _SPECIFICATION_SENTENCES = 25
 _MACHINE = (
-    "<task-notification", "<command-", "<local-command", "<bash-", "caveat:",
-    "[request interrupted", "/", "@agent", "base directory for this skill",
+    "caveat:", "[request interrupted", "/", "@agent", "base directory for this skill",
     "this session is being continued", "implement the following plan",
     "implement the plan as specified",
 )  # fmt: skip
@@ -21,7 +22,7 @@ _MACHINE = (
 
 def is_from_machine(lowered: str) -> bool:
     """Return True for a prompt, in lower case, that the client wrote, or a typed command."""
-    return lowered.lstrip().startswith(_MACHINE)
+    return is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE)
 
 
 def typed_ends(prompt: str) -> str:

@@ -1,12 +1,11 @@
 """candidates, review: confirm or drop what is no memory yet, and list what is due for review."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
+from memory_fabric.capture.identifying_names import for_everybody
 from memory_fabric.cli import environment, formatting, review_report, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
@@ -96,7 +95,7 @@ def _wanted(keep: Sequence[str], drop: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _settled(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
     """Return the change that keeps or drops a candidate. Raises NotFound, BadInput."""
-    from memory_fabric.capture.candidate_decisions import decision  # not needed to list
+    from memory_fabric.capture.decisions import decision  # not needed to list
 
     return decision(memory, name, environment.provenance(), keep=keep)
 
@@ -130,8 +129,6 @@ def _settled_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[]
 
 def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
     """Return the text without names, or the reason why it cannot be kept for every project."""
-    from memory_fabric.capture.identifying_names import for_everybody
-
     try:
         kept = for_everybody(record, memory)
     except BadInput as error:
@@ -192,6 +189,23 @@ def review(
             "repeat it; can be repeated.",
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="ID",
+            help="Keep a candidate as your own, a memory beside what contradicts it, or open one "
+            "again that a note replaced or dropped; can be repeated.",
+        ),
+    ] = None,
+    replace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--replace",
+            metavar="ID",
+            help="Let a memory replace what it contradicts; can be repeated.",
+        ),
+    ] = None,
     limit: Annotated[
         int, typer.Option(min=1, max=100, metavar="N", help="The number of things to show.")
     ] = 3,
@@ -201,22 +215,26 @@ def review(
         typer.Option(
             "--json",
             help="Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a "
-            "new `step`; with --holds as `candidates --keep` does.",
+            "new `step`; with a decision as `candidates --keep` does.",
         ),
     ] = False,
 ) -> int:
     """List what waits for your decision.
 
     These are candidates, contradictions, stale memories and near duplicates. Decide with
-    `candidates --keep` or `--drop`, `edit --text`, `edit --instead-of` (which makes two one),
-    `forget` or `review --holds`, and give each the step that is shown, so that one undo takes
+    `--keep`, `--replace` or `--holds`, `candidates --drop`, `edit --text`, `edit --instead-of`
+    (which makes two one) or `forget`, and give each the step that is shown, so that one undo takes
     all of it back. What was confirmed or edited is due again when it is stale.
     """
     from memory_fabric.recall.review import due  # not needed for --help
 
     with environment.open_memory(step=step) as memory:
-        if holds:
-            return _confirmed(memory, holds, step or new_id(), as_json)
+        if holds or keep or replace:
+            memory.batch = step or new_id()
+            done = _reviewed(memory, holds or (), keep or (), replace or ())
+            memory.flush()
+            _tell(done, as_json)
+            return 0
         found = due(memory, timestamp())
         shown = [one.record for one in found[:limit] if one.record.status == "candidate"]
         store.note_shown(memory, shown, timestamp())
@@ -231,11 +249,12 @@ def review(
     return 0
 
 
-def _confirmed(memory: Memory, names: Sequence[str], step: str, as_json: bool) -> int:
-    from memory_fabric.capture import edit  # not needed to list
+def _reviewed(
+    memory: Memory, holds: Sequence[str], keep: Sequence[str], replace: Sequence[str]
+) -> list[Done]:
+    from memory_fabric.capture import decisions, edit  # not needed to list
 
-    memory.batch = step
-    done = edit.confirm_all(memory, names, environment.provenance())
-    memory.flush()
-    _tell([("confirmed", record) for record in done], as_json)
-    return 0
+    by = environment.provenance()
+    done: list[Done] = [("confirmed", record) for record in edit.confirm_all(memory, holds, by)]
+    done += [decisions.keep(memory, name, by) for name in keep]
+    return [*done, *(("replaced", decisions.replace(memory, name, by)[0]) for name in replace)]

@@ -1,7 +1,5 @@
 """domains: count memories by domain, list what one holds, find relations between domains."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

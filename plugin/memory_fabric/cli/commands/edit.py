@@ -1,7 +1,5 @@
 """edit: change the words, type, scope or reason of a memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """forget: forget or purge memories after a preview."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -11,6 +9,8 @@ import typer
 from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
+from memory_fabric.models import Record
+from memory_fabric.store import invariants
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.plan import Found
@@ -77,8 +77,9 @@ def forget(
 ) -> int:
     """Show what would be forgotten; with `--yes` forget it.
 
-    Matches the memory or turn with this id, else the entity with exactly this name or alias, else
-    the memories and single observations that contain all of these words. Nothing is changed
+    Matches the memory or turn with this id, else the entity with exactly this name or alias and
+    the memories about it alone (those that are also about others stay, and are shown), else the
+    memories and single observations that contain all of these words. Nothing is changed
     without `--yes`, or `--confirm` with the code of the preview. A forgotten memory is restored by
     `memory-fabric undo`, or if it is stated again, but not by an import or an old journal. A turn
     cannot be restored. The conversation turn in which a memory was stated can still be found.
@@ -106,18 +107,24 @@ def forget(
         preview = purging.preview(memory, found) if purge else None
         if confirm:
             _check_code(found, confirm)
-        elif yes and len(found) > 1 and not everything:
+        elif yes and (len(found.entities) or len(found)) > 1 and not everything:
             raise BadInput(
                 "--yes",
                 f"{len(found)} memories match; nothing was forgotten.",
                 remedy="Use the id of one, --all, or --confirm with the code of the preview.",
             )
         gone, purged = _forget(memory, found, purge) if yes or confirm else (0, None)
+        left = [n for db in memory.databases() if gone for n in invariants.left_alone(db, 1)]
     if as_json:
         show.json_out(_as_json(found, gone, preview, purged))
     else:
         _show(found)
         _say(found, gone if yes or confirm else None, preview, purged)
+        if left and found.entities:
+            names = ", ".join(map(invariants.shown, left))
+            show.warn(
+                f"left without relations: {names}; memory-fabric repair --orphans lists them."
+            )
     return 1 if purged and purged.ours else 0
 
 
@@ -182,6 +189,10 @@ def _show(found: Found) -> None:
         (short_id(t.id), f"turn ({t.role})", t.at[:10], cut(one_line(t.text), MAX_TEXT_CHARS))
         for t in found.turns
     ]
+    rows += [
+        (short_id(r.id), f"{r.type}, stays", r.created_at[:10], _also_about(r, found))
+        for r in found.kept
+    ]
     if rows:
         # The output does not repeat the words that are to be erased.
         hidden = words_of(found)
@@ -189,6 +200,12 @@ def _show(found: Found) -> None:
             ("id", "kind", "date", "memory"),
             [tuple(map(hidden.without, row)) for row in rows],
         )
+
+
+def _also_about(record: Record, found: Found) -> str:
+    names = {entity.name for entity in found.entities}
+    others = [name for name in plan.named_in(record) if name not in names]
+    return f"{cut(one_line(record.what), MAX_TEXT_CHARS)} (also about {', '.join(others)})"
 
 
 def words_of(found: Found) -> Sought:

@@ -1,14 +1,12 @@
 """import, export: memories of other programs, and the graph in the reference server's format."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +14,7 @@ from memory_fabric.cli import environment, import_sources, pages, progress, show
 from memory_fabric.cli.output import STREAM, write
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.importing.page_restore import is_page
-from memory_fabric.importing.recognise import recognise
+from memory_fabric.importing.recognise import expect_graph, recognise
 from memory_fabric.models import Provenance
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.exchange import Imported
@@ -128,11 +126,15 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
     bar = progress.bar("Importing", quiet=as_json)
     with _readable(source) as path, environment.open_memory() as memory, bar as tell:
         called = "standard input" if source == STREAM else ""
+        expect_graph(path, called or source)
         imported = exchange.import_file(memory, path, PROVENANCE, tell, called=called)
         memory.flush()
         failures = list(memory.failures)
     if as_json:
-        show.json_out(_as_json(imported, failures))
+        bad = [{"line": line.number, "because": line.because} for line in imported.bad]
+        counted = imported._asdict()
+        counted |= counted.pop("loaded")._asdict()
+        show.json_out({**counted, "bad": bad, "failures": failures})
     else:
         _show(imported)
         for failure in failures:
@@ -150,13 +152,6 @@ def _readable(source: str) -> Iterator[str]:
             yield copy.name
         return
     yield source
-
-
-def _as_json(imported: Imported, failures: list[str]) -> dict[str, Any]:
-    bad = [{"line": line.number, "because": line.because} for line in imported.bad]
-    counted = imported._asdict()
-    counted |= counted.pop("loaded")._asdict()
-    return {**counted, "bad": bad, "failures": failures}
 
 
 def _show(imported: Imported) -> None:

@@ -1,7 +1,5 @@
 """learn: read in the past sessions that clients still have, after a preview."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

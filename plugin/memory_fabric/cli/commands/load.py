@@ -1,8 +1,9 @@
 """load: show what a session is given at its start."""
 
-from __future__ import annotations
-
 from memory_fabric.cli import environment, show
+from memory_fabric.recall import session_block
+from memory_fabric.recall.agent_domains import visible_to_process
+from memory_fabric.recall.file_marks import mark_contents
 from memory_fabric.redaction.prefilter import without_secrets
 
 
@@ -13,9 +14,6 @@ def load(as_json: show.AsJson = False) -> int:
     newest three open questions and blockers. What MEMORY.md shows is not left out. If
     MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only memories of this domain.
     """
-    from memory_fabric.recall import session_block
-    from memory_fabric.recall.agent_domains import visible_to_process
-    from memory_fabric.recall.file_marks import mark_contents
     from memory_fabric.session.standing import Standing
 
     with environment.open_memory() as whole:

@@ -1,7 +1,5 @@
 """merge, alias: several names of one entity."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """off, on: switch recall and capture, everywhere or for one project."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,13 +1,12 @@
 """pin: give a memory to every session at its start."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.ids import short_id
+from memory_fabric.models import worded
 from memory_fabric.store.history import pin as pinning
 from memory_fabric.text import one_line
 
@@ -25,5 +24,5 @@ def pin(
             show.json_out(formatting.as_json(record))
         else:
             done = "Not pinned" if off else "Pinned"
-            show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(record.what)}")
+            show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(worded(record))}")
     return 0

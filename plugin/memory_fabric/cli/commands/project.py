@@ -11,11 +11,12 @@ from memory_fabric.cli import environment, option_values, progress, show
 from memory_fabric.cli.option_values import PROJECT_ACTIONS
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import link
+from memory_fabric.store.projects.link import KnownProject, Plan
 from memory_fabric.text import cut
 
 if TYPE_CHECKING:
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.store.projects.link import KnownProject, Plan
     from memory_fabric.store.sharing.adoption import Missing
 
 
@@ -77,7 +78,6 @@ def project(
 
 
 def _show_current(memory: Memory, as_json: bool) -> int:
-    from memory_fabric.store.projects import link
     from memory_fabric.store.sharing import adoption
 
     found = memory.project
@@ -111,8 +111,6 @@ def _show_current(memory: Memory, as_json: bool) -> int:
 
 
 def _list(memory: Memory, as_json: bool) -> int:
-    from memory_fabric.store.projects import link
-
     known = link.list_projects(memory.settings.home)
     own = memory.project.id if memory.project else ""
     if as_json:
@@ -132,8 +130,6 @@ def _list(memory: Memory, as_json: bool) -> int:
 
 
 def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
-    from memory_fabric.store.projects import link
-
     plan = link.plan(memory, action, wanted)
     if not as_json:
         _show(plan)

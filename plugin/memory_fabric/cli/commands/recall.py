@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,12 +10,11 @@ import typer
 from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Answer, Filters, Hit, as_reason
+from memory_fabric.models import Answer, Filters, Hit, as_reason, words_first
+from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.text import Text
 
     from memory_fabric.recall.pipeline import Fabric
@@ -107,8 +107,9 @@ def recall(
         bool,
         typer.Option(
             "--json",
-            help="Answer in JSON: query, total_results, sources, results with id, text, score, "
-            "relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
+            help="Answer in JSON: query, intent, total_results, sources, results with id, text, "
+            "score, relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
+            "`also_observed`, an entity's other observations that were found; "
             "`relation_timestamps` in the order of graph_relations); paths; failures; notes. With "
             "`--explain` also the words searched for, `parts` and `score_parts` in the metadata, "
             "`prompt` for each result, `silence`.",
@@ -136,7 +137,6 @@ def recall(
         memory-fabric recall "type:antipattern pagination" --limit 3
         memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
-    from memory_fabric.recall.agent_domains import visible_to_process
     from memory_fabric.recall.pipeline import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
@@ -246,6 +246,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
         changed_files,
         low_trust,
         replaced_by,
+        words_of,
     )
 
     known = hit.metadata
@@ -258,7 +259,9 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     text = show.styled("", "")
     for mark in marks:
         text.append(f"[{mark}] ", style="yellow")
-    text.append(show.printable(cut(one_line(hit.text), MAX_TEXT_CHARS)))
+    words = words_of(hit)
+    said = cut(one_line("; ".join((hit.text, *known.get("also_observed", ())))), MAX_TEXT_CHARS)
+    text.append(show.printable(words_first(words, said) if words else said))
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))

@@ -1,7 +1,5 @@
 """remember: store a statement of the user."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -23,6 +21,7 @@ from memory_fabric.models import (
     record_type,
 )
 from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
+from memory_fabric.store.history.resolve import record_by_id
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line, without_controls
 
@@ -264,8 +263,6 @@ def _evidence(when: str, also: str) -> dict[str, str]:
 
 def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
     """Return the ids of the records that are named to be replaced; each must be of one kind."""
-    from memory_fabric.store.history.resolve import record_by_id
-
     found = [record_by_id(memory, name)[0] for name in names]
     for old in found:
         if (old.scope, old.domain) != (stated.scope, stated.domain):

@@ -1,9 +1,7 @@
 """rules: list bound rules, try a call against them, and set what they do."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,26 +10,18 @@ from memory_fabric.cli.option_values import RULE_ACTIONS
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
-from memory_fabric.models import CONFIRMED, EFFECT, LIFTED, WHEN, Record
+from memory_fabric.models import LIFTED, WHEN, Record, users_words, worded
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import bound, effects, matching
 from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.rules.bound import BoundRule
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
-if TYPE_CHECKING:
-    from memory_fabric.rules.bound import BoundRule
-    from memory_fabric.store.memory import Memory
-
 COLUMNS = ("id", "does", "told", "bound to", "rule")
 MAX_SHOWN_CHARS = 160
-CHANGES = (*effects.EFFECTS, "lift")
-DOES = {
-    effects.TELL: "holds the first such call of a session back",
-    effects.ASK: "asks before each such call",
-    effects.DENY: "refuses each such call",
-    effects.CONTEXT: "is only told with the result",
-}
+CHANGES = (*effects.EFFECTS, effects.LIFT)
 
 
 def rules(
@@ -61,7 +51,8 @@ def rules(
 
     A rule, decision or preference binds by its field `When:` (`remember --when`, `edit --when`, a
     note). By itself it holds the first such call of a session back and says why; if your own words
-    forbid the thing, it asks. Only you can change that: in a shell that Claude Code started, tell,
+    forbid the thing, it asks, once a session or before each call that pushes, deploys, publishes or
+    deletes. Only you can change that: in a shell that Claude Code started, tell,
     ask, deny and lift change nothing. `memory-fabric undo` takes each of them back. docs/rules.md
     says what cannot be noticed.
 
@@ -119,7 +110,7 @@ def _row(rule: BoundRule, told: int) -> tuple[str, ...]:
         ", ".join(kinds),
         str(told),
         cut(shown, 60),
-        cut(one_line(record.what), MAX_SHOWN_CHARS),
+        one_line(worded(record)) if users_words(record) else cut(record.what, MAX_SHOWN_CHARS),
     )
 
 
@@ -129,6 +120,7 @@ def _as_json(rule: BoundRule) -> dict[str, Any]:
         "id": record.id,
         "type": record.type,
         "what": record.what,
+        "words": users_words(record),
         "trust": record.trust,
         "scope": record.scope,
         "when": record.evidence.get(WHEN, ""),
@@ -186,7 +178,10 @@ def _test(command: str, path: str, as_json: bool) -> int:
         )
         return 0 if applied else 3
     for one, effect in results:
-        show.line(f"{short_id(one.record.id)} {DOES[effect]}: {one_line(one.record.what)}", "bold")
+        show.line(
+            f"{short_id(one.record.id)} {effects.DOES[effect]}: {one_line(worded(one.record))}",
+            "bold",
+        )
         show.line(f"  bound to {one.binding.text}, here: {cut(one.part, MAX_SHOWN_CHARS)}")
     if not applied:
         show.line("No rule is about this.", "dim")
@@ -220,11 +215,9 @@ def _change(action: str, name: str, as_json: bool) -> int:
         memory, by = visible_to_process(whole), environment.provenance()
         memory.batch = whole.batch = new_id()
         old = editing.editable(memory, name)
-        new = _changed(old.record, action)
-        is_same = new.evidence == old.record.evidence
+        new = effects.set_by_user(old.record, action, by.at or timestamp())
+        is_same = new == old.record
         if not is_same:
-            now = by.at or timestamp()
-            new = new._replace(evidence={**new.evidence, CONFIRMED: now})
             editing.save(memory, old, new, by)
             whole.flush()
         failures = list(whole.failures)
@@ -233,40 +226,11 @@ def _change(action: str, name: str, as_json: bool) -> int:
         show.json_out(_as_json(rule) | {"changed": not is_same, "failures": failures})
         return 0
     id_ = short_id(new.id)
-    if action == "lift":
-        show.line(f"{'Already' if is_same else 'Now'} lifted: {id_}, {one_line(new.what)}")
+    if action == effects.LIFT:
+        show.line(f"{'Already' if is_same else 'Now'} lifted: {id_}, {one_line(worded(new))}")
     else:
         shown = ", ".join(binding.text for binding in rule.bindings)
-        show.line(f"{id_} {DOES[action]} ({many(len(rule.bindings), 'binding')}: {shown}).")
+        show.line(f"{id_} {effects.DOES[action]} ({many(len(rule.bindings), 'binding')}: {shown}).")
     for failure in failures:
         show.warn(failure)
     return 0
-
-
-def _changed(record: Record, action: str) -> Record:
-    """Return the record with another effect, or unbound. Raises BadInput if it binds nothing."""
-    evidence = dict(record.evidence)
-    if action == "lift":
-        when = evidence.pop(WHEN, "")
-        evidence.pop(EFFECT, "")
-        if when:
-            evidence[LIFTED] = when
-        elif not evidence.get(LIFTED):
-            raise _binds_nothing(record)
-        return record._replace(evidence=evidence)
-    evidence[WHEN] = evidence.get(WHEN) or evidence.pop(LIFTED, "")
-    if not bindings_of(str(evidence[WHEN] or "")):
-        raise _binds_nothing(record)
-    evidence[EFFECT] = action
-    return record._replace(evidence=evidence)
-
-
-def _binds_nothing(record: Record) -> BadInput:
-    id_, when = short_id(record.id), record.evidence.get(WHEN)
-    stated = f"its When: {when!r} names no command, path or activity" if when else "it has no When:"
-    return BadInput(
-        "rules",
-        f"{id_} is bound to nothing: {stated}.",
-        remedy=f"memory-fabric edit {id_} --when '`npm run dev`' binds it: a command in code "
-        "marks, a path, or commit, push, deploy, test, migration.",
-    )

@@ -96,7 +96,12 @@ def _update(settings: Settings) -> int:
 
 
 def _remove(settings: Settings) -> None:
-    _delete_vectors()
+    # Delete the vectors of all projects and of the user.
+    from memory_fabric.store.forget import vectors
+    from memory_fabric.store.tiers.file_locations import locations
+
+    with environment.open_memory() as memory:
+        vectors.delete_all(memory, locations(memory, everywhere=True))
     if extras.remove(place.KIND, settings.data_dir):
         return
     if not place.missing():
@@ -104,12 +109,3 @@ def _remove(settings: Settings) -> None:
             "Its vectors are deleted, but it was installed with pip, not by this command.",
             remedy="Set semantic = false in config.toml, or remove it with pip uninstall.",
         )
-
-
-def _delete_vectors() -> None:
-    """Delete the vectors of all projects and of the user."""
-    from memory_fabric.store.forget import vectors
-    from memory_fabric.store.tiers.file_locations import locations
-
-    with environment.open_memory() as memory:
-        vectors.delete_all(memory, locations(memory, everywhere=True))

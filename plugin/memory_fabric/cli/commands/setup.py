@@ -1,7 +1,5 @@
 """setup: install hooks without the plugin, the MCP server, and the command on the PATH."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import shlex
@@ -15,6 +13,7 @@ from memory_fabric.cli import environment, show
 from memory_fabric.clients import hook_files
 from memory_fabric.clients.claude_code import manifest, path_link, set_up
 from memory_fabric.clients.claude_code.set_up import Change
+from memory_fabric.clients.codex import server
 from memory_fabric.clients.hook_files import NEW_SESSIONS
 from memory_fabric.config import Settings, search_path
 from memory_fabric.errors import BadInput
@@ -28,6 +27,7 @@ TAKES = {
     manifest.HOOKS: set_up.without_hooks,
     manifest.SERVER: set_up.without_server,
     manifest.FILE: set_up.without_file,
+    manifest.CODEX: server.without_server,
 }
 Place = Literal["user", "project", "local"]
 Client = Literal["codex", "qwen", "gemini", "cursor", "factory", "codebuddy", "opencode"]
@@ -55,14 +55,15 @@ def setup(
         ),
     ] = None,
     mcp: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--mcp",
-            help="Also add the MCP server: with `--settings project` to `.mcp.json`; otherwise "
-            "show "
-            "the command that adds it, since that file belongs to the client.",
+            "--mcp/--no-mcp",
+            help="The MCP server, too, which also answers the hooks: into `.claude.json`, with "
+            "`--settings project` into `.mcp.json`, with `--client` into Codex's and Qwen Code's "
+            "file. By default unless another server is named `memory`; for other files the "
+            "command that adds it is shown.",
         ),
-    ] = False,
+    ] = None,
     statusline: Annotated[
         bool,
         typer.Option(
@@ -107,7 +108,7 @@ def setup(
         ),
     ] = False,
 ) -> int:
-    """Add the hooks to a settings file, for clients without plugins.
+    """Add hooks and MCP server to the client's files, for clients without plugins.
 
     These are the hooks of the plugin, with the absolute path of their launcher. It shows the
     difference, asks, and writes the file atomically; everything else in it stays byte for byte. A
@@ -119,7 +120,7 @@ def setup(
     in the client's copy of the plugin, since an update replaces it.
 
         bin/memory-fabric setup
-        bin/memory-fabric setup --settings project --mcp
+        bin/memory-fabric setup --settings project
         bin/memory-fabric setup --shell
         bin/memory-fabric setup --statusline
         bin/memory-fabric setup --client codex
@@ -140,12 +141,14 @@ def setup(
             raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
         return _link(settings, root, folder, remove, as_json)
     if client:
-        if place or mcp:
+        if place:
             raise BadInput("--client", "--client has its own file.", remedy="Use --file at most.")
         path = os.path.abspath(file) if file else ""
         path = path or hook_files.path_of(client, os.environ, settings.user_home)
-        make = hook_files.removal if remove else hook_files.change
-        changes = [make(client, settings.home, path, root)]
+        if remove:
+            changes = hook_files.removals(client, settings.home, path, root)
+        else:
+            changes = hook_files.changes(client, settings.home, path, root, mcp=mcp is not False)
         steps = [] if remove else _steps(settings, root, client)
         return _apply(settings, changes, [], steps, remove=remove, yes=yes, as_json=as_json)
     if statusline:
@@ -153,10 +156,12 @@ def setup(
         steps = _status_steps(settings, root)
         return _apply(settings, [change], [], steps, remove=remove, yes=yes, as_json=as_json)
     if remove:
-        changes = _removals(settings, root, place, file, mcp)
+        changes = _removals(settings, root, place, file)
     else:
-        changes = _additions(settings, root, place, file, mcp, force)
-    commands = _remaining_commands(root, place, file, mcp and not remove)
+        changes = _additions(settings, root, place, file, force)
+        if mcp is not False:
+            changes += _server(settings, root, place, file, insist=mcp is True)
+    commands = [] if remove or mcp is False else _remaining_commands(root, place, changes)
     return _apply(settings, changes, commands, (), remove=remove, yes=yes, as_json=as_json)
 
 
@@ -216,7 +221,7 @@ def show_difference(change: Change) -> None:
 
 
 def _additions(
-    settings: Settings, root: str, place: Place | None, file: str, mcp: bool, force: bool
+    settings: Settings, root: str, place: Place | None, file: str, force: bool
 ) -> list[Change]:
     path = os.path.abspath(file) if file else _settings_file(settings, place or "user")
     enabled = set_up.enabled_plugin(
@@ -234,10 +239,22 @@ def _additions(
             f"{root} is the client's own copy of the plugin, which an update replaces.",
             remedy="Run bin/memory-fabric setup in a checkout of your own, or use --force.",
         )
-    changes = [set_up.with_hooks(settings.home, path, root)]
-    if mcp and place == "project":
-        changes.append(set_up.with_server(settings.home, _server_file(settings), root))
-    return changes
+    return [set_up.with_hooks(settings.home, path, root)]
+
+
+def _server(
+    settings: Settings, root: str, place: Place | None, file: str, *, insist: bool
+) -> list[Change]:
+    """Return the change that adds the server; none if its file is not known, or, without
+    `insist`, if another server has its name.
+    """
+    path = _server_file(settings, place, file)
+    try:
+        return [set_up.with_server(settings.home, path, root)] if path else []
+    except BadInput:
+        if insist:
+            raise
+        return []
 
 
 def _is_clients_copy(settings: Settings, root: str) -> bool:
@@ -252,15 +269,14 @@ def _others(settings: Settings, path: str, place: Place | None) -> list[str]:
     return [path]
 
 
-def _removals(
-    settings: Settings, root: str, place: Place | None, file: str, mcp: bool
-) -> list[Change]:
+def _removals(settings: Settings, root: str, place: Place | None, file: str) -> list[Change]:
     if not (place or file):
         return removals(settings, root)
     path = os.path.abspath(file) if file else _settings_file(settings, place or "user")
     changes = [set_up.without_hooks(settings.home, path, root)]
-    if mcp and place == "project":
-        changes.append(set_up.without_server(settings.home, _server_file(settings), root))
+    servers = _server_file(settings, place, file)
+    if servers:
+        changes.append(set_up.without_server(settings.home, servers, root))
     return changes
 
 
@@ -271,17 +287,25 @@ def _settings_file(settings: Settings, place: Place) -> str:
     return os.path.join(_project(settings), ".claude", name)
 
 
-def _server_file(settings: Settings) -> str:
-    return os.path.join(_project(settings), ".mcp.json")
+def _server_file(settings: Settings, place: Place | None, file: str) -> str:
+    """Return the file of the servers that belong to these settings; '' where it is not known."""
+    if place == "project":
+        return os.path.join(_project(settings), ".mcp.json")
+    if file or place == "local":
+        return ""
+    # Without a folder of its own the client keeps it beside the usual one.
+    stated = os.environ.get("CLAUDE_CONFIG_DIR")
+    folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
+    return os.path.join(folder, ".claude.json")
 
 
 def _project(settings: Settings) -> str:
     return identity.worktree_of(os.path.abspath(settings.project_dir))
 
 
-def _remaining_commands(root: str, place: Place | None, file: str, mcp: bool) -> list[str]:
-    """Return the commands that are left to the user."""
-    if not mcp or place == "project":
+def _remaining_commands(root: str, place: Place | None, changes: list[Change]) -> list[str]:
+    """Return the commands that are left to the user, where the server's file is not known."""
+    if len(changes) > 1:
         return []
     scope = "local" if place == "local" else "user"
     program = shlex.join(set_up.program_words(root))

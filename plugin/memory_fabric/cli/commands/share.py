@@ -1,7 +1,5 @@
 """share: share the records of this project by git, or stop sharing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

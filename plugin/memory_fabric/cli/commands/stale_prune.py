@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memory_fabric.cli import environment, option_values, progress, show
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import CHANGED_FILES
+from memory_fabric.models import CHANGED_FILES, Record, worded
 from memory_fabric.recall.render import changed_files
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Record
     from memory_fabric.recall.retention import Pruned, Report, Stale
-    from memory_fabric.store.memory import Memory
 
 # Memories that are listed, and that are pruned, unless --limit says otherwise.
 LISTED, LIMIT = 20, 50
@@ -97,7 +95,7 @@ def _show_altered(altered: Sequence[Record], limit: int) -> None:
         (
             short_id(record.id),
             record.type,
-            f"{cut(one_line(record.what), MAX_TEXT_CHARS)} {changed_files(record.evidence)}",
+            f"{one_line(worded(record, MAX_TEXT_CHARS))} {changed_files(record.evidence)}",
         )
         for record in altered[:limit]
     ]

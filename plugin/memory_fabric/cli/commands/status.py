@@ -1,7 +1,5 @@
 """status: show the state of the memory."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Container
@@ -12,6 +10,7 @@ from memory_fabric import __version__
 from memory_fabric.cli import (
     environment,
     forwarding_report,
+    live_report,
     show,
     team_report,
     transcripts_report,
@@ -40,7 +39,8 @@ def status(as_json: show.AsJson = False) -> int:
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
     Below are the switches, the number of records by others, the unprocessed texts of other
     programs (memory-fabric queue), the state of forwarding and of the shared log of a team, up to
-    when memory has the clients' transcripts, and the number of sentences that could not be parsed.
+    when memory has the clients' transcripts, how the latest hook events were answered, and the
+    number of sentences that could not be parsed.
     Exit code 1 only if the graph is unavailable.
     """
     with environment.open_memory() as memory:
@@ -96,6 +96,9 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         show.line(line)
     for line in transcripts_report.lines(_transcripts(memory, now_s), now_s):
         show.line(line)
+    answered = live_report.line(memory.settings.home)
+    if answered:
+        show.line(answered)
     for line in _late_lines(memory):
         show.line(line, style="yellow")
     for complaint in memory.settings.complaints:
@@ -117,6 +120,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> di
         "forwarding": forwarding_report.as_json(memory.settings),
         "transcripts": transcripts_report.as_json(_transcripts(memory, now_s), now_s),
         "team": [team_report.as_json(memory, tie) for tie in team_report.ties_here(memory)],
+        "hooks": live_report.as_json(memory.settings.home),
         "out_of_time": _late(memory),
         "not_told": sum(_late(memory, TELLERS).values()),
         "complaints": list(memory.settings.complaints),

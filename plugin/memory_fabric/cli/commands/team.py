@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -16,7 +16,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.team import driver, ties
 from memory_fabric.team.ties import USER, Tie
 from memory_fabric.text import many
-from memory_fabric.values import Value
 
 if TYPE_CHECKING:
     from memory_fabric.team.sync import Result
@@ -30,7 +29,7 @@ FOR_THE_USER = ("init", "join", "add", "remove", "decline", "leave")
 WAIT_S = 30.0
 
 
-class Options(Value):
+class Options(NamedTuple):
     """The options of one call, as stated."""
 
     space: str = ""

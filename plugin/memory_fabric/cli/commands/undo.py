@@ -1,7 +1,5 @@
 """undo: take back a change, the last one, or all of a session."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

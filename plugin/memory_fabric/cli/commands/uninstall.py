@@ -1,7 +1,5 @@
 """uninstall: revert setup, and delete the memory on request."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from typing import Annotated

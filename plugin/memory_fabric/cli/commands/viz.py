@@ -1,7 +1,5 @@
 """viz: show the memory as a page, or its graph as text."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

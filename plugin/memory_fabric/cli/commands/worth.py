@@ -1,7 +1,5 @@
 """worth: what sessions were told, what it cost, and what of it was used."""
 
-from __future__ import annotations
-
 import time
 from typing import Annotated, Any
 

@@ -7,21 +7,18 @@ what it answered. Every scene ends with a claim that is checked; the exit code i
 or a hook fails. It needs the standard library only.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import statistics
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from memory_fabric.cli.demo import story
 from memory_fabric.cli.demo.sandbox import HookResult, Sandbox
-from memory_fabric.cli.demo.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Terminal
-from memory_fabric.cli.demo.transcript import write_transcript
 from memory_fabric.cli.formatting import origin_facts
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import short_id
@@ -31,6 +28,52 @@ from memory_fabric.store.health.maintenance import LOCK
 from memory_fabric.store.history import changes, trace, undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
+
+MIN_WIDTH, MAX_WIDTH = 40, 80
+LABEL_WIDTH = 8
+# Columns of one space before the label and one after it.
+MARGIN = LABEL_WIDTH + 2
+BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
+
+
+class Terminal:
+    """Standard output of at most 80 columns; colour only in a terminal and without NO_COLOR."""
+
+    def __init__(self) -> None:
+        columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
+        self.width = max(MIN_WIDTH, min(MAX_WIDTH, columns))
+        self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def heading(self, text: str) -> None:
+        """Print a blank line and a heading."""
+        self.say("")
+        self.say(text, BOLD)
+
+    def row(self, label: str, text: str, style: str = "") -> None:
+        """Print a label and a text, folded beside it."""
+        for number, piece in enumerate(self._folded(text, MARGIN)):
+            shown = self.ink(f" {'' if number else label:<{LABEL_WIDTH}} ", DIM)
+            sys.stdout.write(f"{shown}{self.ink(piece, style)}\n")
+        sys.stdout.flush()
+
+    def say(self, text: str, *styles: str) -> None:
+        """Print a paragraph, folded."""
+        for piece in self._folded(text, 0):
+            sys.stdout.write(self.ink(piece, *styles) + "\n")
+        sys.stdout.flush()
+
+    def command(self, text: str) -> None:
+        """Print a line to copy, unfolded."""
+        sys.stdout.write(f"  {text}\n")
+
+    def ink(self, text: str, *styles: str) -> str:
+        """Return the text in a style if colour is used."""
+        codes = ";".join(style for style in styles if style)
+        return f"\033[{codes}m{text}\033[0m" if self.colour and codes else text
+
+    def _folded(self, text: str, margin: int) -> list[str]:
+        return textwrap.wrap(text, self.width - margin) or [""]
+
 
 # A detached process makes the backup after a session's end.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
@@ -73,7 +116,7 @@ class Demo:
         self._prompt(session, story.TASK)
         self.terminal.row("Claude", f"runs {story.FAILING}: {story.FAILURE}")
         self.terminal.row("Claude", f"changes {story.CHANGED_FILE}, runs it again: {story.PASSING}")
-        write_transcript(self.sandbox, session)
+        write_calls(self.sandbox, session)
         self._answer(session, story.ANSWER)
         self._run_hook("SessionEnd", session, reason="prompt_input_exit")
         _wait_for_backup(self.sandbox)
@@ -106,7 +149,7 @@ class Demo:
         self.terminal.row("notice", done.notice, YELLOW)
         replaced = bool(old) and f"replaces {old}" in done.notice
         self._claim(replaced, "A correction replaces what was noted")
-        return done.notice.partition("(")[2].partition(")")[0]
+        return done.notice.partition("), replaces")[0].rpartition("(")[2]
 
     def _delegate(self) -> None:
         session = story.TUESDAY
@@ -257,6 +300,20 @@ def _wait_for_backup(sandbox: Sandbox) -> None:
         time.sleep(POLL_S)
     with files.Locked(os.path.join(sandbox.settings().home, LOCK), BACKUP_WAIT_S):
         return
+
+
+def write_calls(sandbox: Sandbox, session: str) -> None:
+    """Write what Claude does on Monday: a failing test, its repair, the test that passes."""
+    changed = {"file_path": os.path.join(sandbox.project, story.CHANGED_FILE)}
+    run = {"command": story.FAILING}
+    for number, (tool, arguments, output) in enumerate(
+        (("Bash", run, story.FAILURE), ("Edit", changed, "done"), ("Bash", run, story.PASSING))
+    ):
+        call = f"toolu_{number}"
+        asked = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
+        answer = {"type": "tool_result", "tool_use_id": call, "content": output}
+        sandbox.write(session, "assistant", [asked])
+        sandbox.write(session, "user", [{**answer, "is_error": output == story.FAILURE}])
 
 
 if __name__ == "__main__":

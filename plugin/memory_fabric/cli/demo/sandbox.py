@@ -4,13 +4,12 @@ The command is the one in hooks.json; home, project and runtime folder are in on
 It needs the standard library only.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,11 +17,15 @@ from typing import Any
 
 from memory_fabric import file_lock
 from memory_fabric.config import Settings, read_settings
+from memory_fabric.ids import timestamp
 
 # Longer than any hook may take; reached only when something hangs.
 GIVE_UP_S = 60
 # Variables of this shell that a session inherits: to find programs, and the memory switch.
-PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT", "MEMORY_FABRIC")
+PASSED_ON = (
+    *("PATH", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT"),
+    *("MEMORY_FABRIC", "MEMORY_FABRIC_PATIENCE"),
+)
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
 
@@ -85,7 +88,12 @@ class Sandbox:
         }
 
     def run_hook(self, event: Mapping[str, Any]) -> HookResult:
-        """Run the hook of this event and return its result. Raises OSError if it cannot start."""
+        """Run the hook of this event and return its result. Raises OSError if it cannot start.
+
+        Assistant's messages get their transcript entry before the hook, prompts behind it.
+        """
+        if message := event.get("last_assistant_message"):
+            self.write(event["session_id"], "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()
         done = subprocess.run(
             command(self.root, event["hook_event_name"]),
@@ -97,6 +105,9 @@ class Sandbox:
             check=False,
         )
         took_s = time.monotonic() - started
+        if prompt := event.get("prompt"):
+            typed = {"promptSource": "typed", "turnOrigin": "human"}
+            self.write(event["session_id"], "user", prompt, **typed)
         return HookResult(
             done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"), took_s
         )
@@ -122,6 +133,23 @@ class Sandbox:
         """Path of a session's transcript."""
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.project)
         return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
+
+    def write(self, session: str, role: str, content: Any, **marks: str) -> None:
+        """Append an entry to a session's transcript, as the client does."""
+        entry = {
+            "type": role,
+            "uuid": str(uuid.uuid4()),
+            "isSidechain": False,
+            "cwd": self.project,
+            "sessionId": session,
+            "timestamp": timestamp(),
+            "message": {"role": role, "content": content},
+            **marks,
+        }
+        path = self.transcript(session)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
 
     def settings(self) -> Settings:
         """Return the settings of the hooks in this sandbox."""

@@ -1,7 +1,5 @@
 """The texts of the demonstration: the messages of two sessions, and the expected memories."""
 
-from __future__ import annotations
-
 PROJECT = "orders-api"
 MONDAY, TUESDAY, WEDNESDAY = (f"5e551011-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 
@@ -25,7 +23,7 @@ ANSWER = "Fixed: the orders list is paged by cursors now."
 
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
-CORRECTION = "No, we use PostgreSQL for the analytics DB, not MongoDB: we need window functions."
+CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
 # It names what it replaces by the id that the cue told.
 NOTED_CORRECTION = (
     "Changed.\n\n"

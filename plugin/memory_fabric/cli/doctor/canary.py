@@ -1,7 +1,5 @@
 """doctor --prove: store, recall and forget a test record by the real hooks and server."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -9,14 +7,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
 from typing import Any
 
-from memory_fabric import ids
 from memory_fabric.cli.demo.sandbox import GIVE_UP_S, Sandbox
 from memory_fabric.cli.doctor.finding import FAULT, OK, Check
 from memory_fabric.setup import packages
-from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import filesystem
 from memory_fabric.store.history.resolve import tiers_holding
 from memory_fabric.store.memory import Memory
@@ -24,7 +19,6 @@ from memory_fabric.store.memory import Memory
 FIRST, SECOND, LAST = "prove-1", "prove-2", "prove-3"
 AGENT = "general-purpose"
 STATED = "Remember that the invoice archive must use {canary} because it never sleeps."
-ANSWERED = "Noted."
 ASKED = "What must the invoice archive use?"
 TIERS = ("graph", "decisions.jsonl", "MEMORY.md")
 PROTOCOL = "2025-11-25"
@@ -50,11 +44,10 @@ def _followed(sandbox: Sandbox, canary: str) -> list[Check]:
     )
     asked = sandbox.run_hook(sandbox.event("UserPromptSubmit", SECOND, prompt=ASKED))
     briefed = _briefed(sandbox)
-    turn = _record(sandbox, canary)
     sandbox.run_hook(
         sandbox.event("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done.")
     )
-    found, held, kept = _stored(sandbox, canary, turn)
+    found, held, kept = _stored(sandbox, canary)
     trace = "; ".join([*sandbox.log()[-3:], stated.errors, asked.errors]).strip("; ")
     checks = [
         _check("canary goes in", bool(found), f"stored in {stated.took_s * 1000:.0f} ms", trace),
@@ -83,39 +76,15 @@ def _briefed(sandbox: Sandbox) -> str:
     ).context
 
 
-def _record(sandbox: Sandbox, canary: str) -> str:
-    """Write the first session's transcript as the client does; return the id of the user's turn."""
-    said = (("user", STATED.format(canary=canary)), ("assistant", ANSWERED))
-    lines = [
-        {
-            "type": role,
-            "uuid": str(uuid.uuid4()),
-            "sessionId": FIRST,
-            "timestamp": ids.timestamp(),
-            "cwd": sandbox.project,
-            "isSidechain": False,
-            "message": {
-                "role": role,
-                "content": [{"type": "text", "text": text}],
-            },
-        }
-        for role, text in said
-    ]
-    path = sandbox.transcript(FIRST)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as transcript:
-        transcript.writelines(json.dumps(line) + "\n" for line in lines)
-    return str(lines[0]["uuid"])
-
-
-def _stored(sandbox: Sandbox, canary: str, turn: str) -> tuple[str, list[str], bool]:
+def _stored(sandbox: Sandbox, canary: str) -> tuple[str, list[str], bool]:
     """Return the test record's id, the tiers that hold it, and True if the turn is stored."""
     memory = Memory.open(sandbox.settings())
     try:
         found = [record.id for record in memory.find_records("1") if canary in record.what]
         held = tiers_holding(memory, found[0]) if found else []
-        known = [sessions.known_turns(db, [(turn, "", "")])[0] for db in memory.databases()]
-        return found[0] if found else "", held, any(known)
+        turn = "SELECT 1 FROM episodes WHERE role = 'user' AND instr(text, ?)"
+        kept = any(db.row(turn, (canary,)) for db in memory.databases())
+        return found[0] if found else "", held, kept
     finally:
         memory.close()
 

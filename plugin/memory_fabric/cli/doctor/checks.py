@@ -1,7 +1,5 @@
 """The table of all checks, in the order in which they are shown."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -9,16 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from memory_fabric.cli import environment
-from memory_fabric.cli.doctor import (
-    client,
-    delivery,
-    fix,
-    forwarding,
-    installation,
-    running,
-    storage,
-    team,
-)
+from memory_fabric.cli.doctor import client, delivery, fix, installation, running, storage
 from memory_fabric.cli.doctor.finding import FAULT, OK, Check, Sight
 from memory_fabric.clients.claude_code import settings
 from memory_fabric.errors import FabricError
@@ -58,10 +47,11 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
     (CLIENT, client.variables),
     (WORK, running.switched),
     (WORK, running.last_session),
+    (WORK, running.answers),
     (WORK, running.log),
-    (WORK, forwarding.receiver),
-    (WORK, forwarding.spooled),
-    (WORK, team.shared_log),
+    (WORK, running.receiver),
+    (WORK, running.spooled),
+    (WORK, running.shared_log),
     (STORAGE, storage.home),
     (STORAGE, storage.identity),
     (STORAGE, storage.permissions),

@@ -1,7 +1,5 @@
 """Checks of Claude Code's settings: hooks configured once each, plugin folder, MCP servers."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterable, Iterator
@@ -129,13 +127,17 @@ def servers(sight: Sight) -> Check:
         )
         return Check("servers", WARNING, told, remedy)
     ours = [s for s in known if s.ours and s.enabled]
-    if ours and _plugin_is_enabled(sight):
+    is_plugin = any(on for on, _ in settings.plugins(list(sight.layers)).values())
+    if ours and is_plugin:
         told = (
             f"the plugin's server, and by hand {', '.join(map(_server, ours))}: tools appear twice"
         )
         return Check("servers", WARNING, told, f"{_removal(ours[0])}.")
     if ours:
         return Check("servers", OK, f"by hand: {', '.join(map(_server, ours))}")
+    if settings.hooks_by_hand(list(sight.layers)) and not is_plugin:
+        told = "none of memory's, though hooks are set by hand: each starts a Python of its own"
+        return Check("servers", WARNING, told, "memory-fabric setup adds it.")
     return Check("servers", OK, "no other server is named memory")
 
 
@@ -189,10 +191,6 @@ def _turned_away(stated: dict[str, tuple[str, str]]) -> Iterator[str]:
     native, where = stated.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", ("", ""))
     if native.lower() in ("1", "true"):
         yield f"CLAUDE_CODE_DISABLE_AUTO_MEMORY ({where}): no session is shown MEMORY.md"
-
-
-def _plugin_is_enabled(sight: Sight) -> bool:
-    return any(on for on, _ in settings.plugins(list(sight.layers)).values())
 
 
 def _doubled(by_hand: Iterable[ByHand]) -> list[str]:

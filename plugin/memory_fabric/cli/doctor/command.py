@@ -117,7 +117,12 @@ def _show(found: Sequence[Check]) -> None:
             show.rows(
                 (_state(check.state), check.name.ljust(width), _told(check)) for check in checks
             )
-    show.line(_sum(found))
+    # `18 checks: 16 fine, 2 to look at`.
+    counts = {state: sum(check.state == state for check in found) for state in COUNTED}
+    parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
+    fixable = any(check.fixable and check.state != OK for check in found)
+    hint = " memory-fabric doctor --fix repairs some of it." if fixable else ""
+    show.line(f"{len(found)} checks: {', '.join(parts)}.{hint}")
 
 
 def _state(state: str) -> Text:
@@ -135,12 +140,3 @@ def _symbols() -> dict[str, str]:
 def _told(check: Check) -> str:
     head = f"{check.told}. {check.remedy}" if check.remedy else check.told
     return "\n".join([head, *check.details, *(f"repaired: {done}" for done in check.mended)])
-
-
-def _sum(found: Sequence[Check]) -> str:
-    """`18 checks: 16 fine, 2 to look at`."""
-    counts = {state: sum(check.state == state for check in found) for state in COUNTED}
-    parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
-    fixable = any(check.fixable and check.state != OK for check in found)
-    hint = " memory-fabric doctor --fix repairs some of it." if fixable else ""
-    return f"{len(found)} checks: {', '.join(parts)}.{hint}"

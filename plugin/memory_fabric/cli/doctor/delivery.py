@@ -1,7 +1,5 @@
 """Receipts: compare the ledger of injections with the client's transcripts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 
@@ -11,6 +9,7 @@ from memory_fabric.clients.claude_code import receipts
 from memory_fabric.clients.claude_code import settings as client_settings
 from memory_fabric.clients.claude_code.receipts import Dialogue, Entry, HookDelivery, Receipt
 from memory_fabric.ids import timestamp
+from memory_fabric.notes import protocol
 from memory_fabric.store.history import deliveries
 from memory_fabric.text import first_of, many
 
@@ -55,7 +54,8 @@ def checks(sight: Sight) -> list[Check]:
         told = f"no transcript of this project with a prompt in the last {DAYS} days"
         return [Check("receipts", OK, told)]
     rows = deliveries.ledger(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
-    ledger = [Entry(*row) for row in rows]
+    # The request for notes is no memory, and no line of a block.
+    ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
     return [
         _delivered(dialogues),
         _hooks_ran(sight, dialogues, known),

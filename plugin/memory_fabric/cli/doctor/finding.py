@@ -1,7 +1,5 @@
 """Input and result of a check."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

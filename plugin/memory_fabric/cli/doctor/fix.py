@@ -1,7 +1,5 @@
 """doctor --fix: repairs that are safe without asking; the client's files are never changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from memory_fabric.cli.doctor import storage

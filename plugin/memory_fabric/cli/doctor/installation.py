@@ -1,7 +1,5 @@
 """Checks of the interpreter, the packages and the plugin's own files."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

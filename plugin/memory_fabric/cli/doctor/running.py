@@ -1,17 +1,19 @@
-"""Checks of operation: switches, the last session, the hooks' log."""
-
-from __future__ import annotations
+"""Checks of operation: switches, the last session, the hooks' log, forwarding, shared logs."""
 
 import os
 import time
 
-from memory_fabric.cli import formatting
+from memory_fabric.cli import formatting, forwarding_report, live_report, team_report
 from memory_fabric.cli.doctor.finding import OK, WARNING, Check, Sight
+from memory_fabric.forwarding import trigger
 from memory_fabric.store.files import read_text
 from memory_fabric.store.history import deliveries
 from memory_fabric.store.log import LOG_NAME
+from memory_fabric.store.queues import spool
 
 LOG_LINES = 200
+# Fewer events, mostly of sessions' starts and ends, say nothing.
+MIN_EVENTS = 20
 
 
 def switched(sight: Sight) -> Check:
@@ -38,6 +40,17 @@ def last_session(sight: Sight) -> Check:
     return Check("last session", OK, f"a hook last ran on {formatting.when(last)}")
 
 
+def answers(sight: Sight) -> Check:
+    """Check that the session's server answers hooks, where it can."""
+    found = live_report.counts(sight.settings.home)
+    told = live_report.line(sight.settings.home) or "no server has listened for hooks yet"
+    others = sum(found.values()) - found.get(live_report.WARM, 0)
+    if others >= MIN_EVENTS and others > found.get(live_report.WARM, 0):
+        remedy = "Every event is answered, but slower: see docs/warm.md for each reason."
+        return Check("hooks answered", WARNING, told, remedy)
+    return Check("hooks answered", OK, told)
+
+
 def log(sight: Sight) -> Check:
     """Report today's lines of the hooks' log."""
     settings = sight.settings
@@ -49,3 +62,50 @@ def log(sight: Sight) -> Check:
     if lines:
         return Check("log", WARNING, f"{len(lines)} lines today, last: {lines[-1]}")
     return Check("log", OK, "nothing today")
+
+
+def receiver(sight: Sight) -> Check:
+    """Check the receiver's address, and that the connection is encrypted."""
+    url = sight.settings.forward_url
+    if not url:
+        return Check("forwarding", OK, "off: nothing leaves this machine")
+    if trigger.is_plain(url):
+        what = "the key and what is said" if sight.settings.forward_key else "what is said"
+        told = f"to {url}, not encrypted: anyone on the network can read {what}"
+        return Check("forwarding", WARNING, told, "Use an https address.")
+    return Check("forwarding", OK, f"to {url}")
+
+
+def spooled(sight: Sight) -> Check:
+    """Report texts that wait to be forwarded, and those that the receiver refused."""
+    settings, name = sight.settings, "forwarded"
+    found = spool.backlog(settings.home, settings.forward_url)
+    told = forwarding_report.troubles(settings, found, sight.now_s)
+    quiet = settings.forward_url and not (found.rejected or found.dropped or found.elsewhere)
+    if told and not (quiet and not forwarding_report.is_failing(found)):
+        remedies = dict.fromkeys(t.remedy for t in told if t.remedy)
+        return Check(name, WARNING, " ".join(t.text for t in told), " ".join(remedies))
+    if found.waiting:
+        return Check(name, OK, forwarding_report.describe_waiting(found, sight.now_s))
+    return Check(name, OK, "nothing waits")
+
+
+def shared_log(sight: Sight) -> Check:
+    """Report when the ties of this project and the user last worked, and what failed since."""
+    name = "shared log"
+    known = team_report.ties_here(sight.memory)
+    if not known:
+        return Check(name, OK, "none: nothing is exchanged with a team")
+    wrong = [tie for tie in known if team_report.is_bad(sight.memory, tie, sight.now_s)]
+    told = [
+        trouble for tie in wrong for trouble in team_report.troubles(sight.memory, tie, sight.now_s)
+    ]
+    if wrong:
+        texts = [trouble.text for trouble in told] or [
+            f"{tie.space} was not exchanged for a week." for tie in wrong
+        ]
+        remedies = dict.fromkeys(trouble.remedy for trouble in told if trouble.remedy)
+        remedy = " ".join(remedies) or "Run memory-fabric team sync."
+        return Check(name, WARNING, " ".join(texts), remedy)
+    lines = [team_report.headline(sight.memory, tie, sight.now_s) for tie in known]
+    return Check(name, OK, " ".join(lines))

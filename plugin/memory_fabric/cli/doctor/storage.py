@@ -1,7 +1,5 @@
 """Checks of storage: permissions, free space, file system, queues, backups, the three tiers."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 

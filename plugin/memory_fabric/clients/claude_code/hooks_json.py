@@ -104,9 +104,15 @@ def with_server(text: str, server: Mapping[str, Any], path: str) -> Edited:
             "--mcp",
             f"{path} has a server named {SERVER} already (line {_line(text, servers.start)} on); "
             "nothing was changed.",
-            remedy="Remove or rename it, or leave out --mcp.",
+            remedy="Remove or rename it, or add --no-mcp.",
         )
     return Edited(text).then(json_text.inserted(text, servers, dict(server), SERVER))
+
+
+def server_in(text: str, path: str) -> Any:
+    """Return the server named memory in the text; None if there is none."""
+    servers = read(text, path).value.get(SERVERS)
+    return servers.get(SERVER) if isinstance(servers, dict) else None
 
 
 def without_server(text: str, ours: Callable[[str], bool], path: str) -> Edited:

@@ -4,8 +4,6 @@ For an edited file it holds the edits and a checksum, but not the text, which ma
 link its path; for both the folders that were created.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +13,7 @@ from memory_fabric.clients.claude_code.json_text import Edit
 from memory_fabric.store import files
 
 NOTE = "setup.json"
-HOOKS, SERVER, LINK, FILE = "hooks", "server", "link", "file"
+HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
 @dataclass(frozen=True, slots=True)

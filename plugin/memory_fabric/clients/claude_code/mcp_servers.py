@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
+from memory_fabric.config import Settings
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from memory_fabric.config import Settings
 
 # Found in the command or an argument of memory-fabric's server, however it is started.
 OUR_MARKS = ("memory-fabric", "memory_fabric")

@@ -1,7 +1,5 @@
 """The symbolic link to the command in a folder of the user's PATH."""
 
-from __future__ import annotations
-
 import os
 
 from memory_fabric.clients.claude_code import manifest
@@ -91,5 +89,5 @@ def _made(folder: str) -> list[str]:
         missing.insert(0, folder)
         folder = os.path.dirname(folder)
     for one in missing:
-        os.mkdir(one)
+        os.mkdir(one, 0o755)
     return missing

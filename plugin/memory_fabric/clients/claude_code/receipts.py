@@ -4,8 +4,6 @@ The client records what a hook added to a request as an attachment in the order 
 (measured). Of long files only the end is read.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 for byte.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -83,12 +81,13 @@ def with_hooks(
     groups: Mapping[str, list[Any]] | None = None,
     *,
     has_version: bool = False,
+    has_server: bool = False,
 ) -> Change:
     """Return the change that adds the hooks to a settings file; hooks of another copy are removed.
 
     `groups` are the hooks for another client, if they are not Claude Code's; its file `has_version`
-    if it states the version of its form. Raises BadInput for a file that is not a settings file,
-    OSError.
+    if it states the version of its form, and `has_server` if the server belongs there as well.
+    Raises BadInput for a file that is not a settings file, OSError.
     """
     command = launcher(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -100,19 +99,20 @@ def with_hooks(
     def put(text: str) -> Edited:
         done = hooks_json.with_hooks(text, hooks, path)
         done = hooks_json.with_version(done, path) if has_version else done
+        if has_server:
+            more = hooks_json.with_server(done.text, server_of(root), path)
+            done = Edited(more.text, (*done.edits, *more.edits))
         if line is None:
             return done
         last = hooks_json.with_status_line(done.text, line, path)
         return Edited(last.text, (*done.edits, *last.edits))
 
-    if (
-        before
-        and before.strip()
-        and hooks_json.hooks_of(_text_of(before, path), ours, path) == hooks
-    ):
-        return Change(path, before, before)
-    taken = without_hooks(home, path, root)
-    return _added(taken, put, Mark(path, manifest.HOOKS, command))
+    if before and before.strip():
+        text = text_of(before, path)
+        has_all = not has_server or hooks_json.server_in(text, path) == server_of(root)
+        if has_all and hooks_json.hooks_of(text, ours, path) == hooks:
+            return Change(path, before, before)
+    return added(without_hooks(home, path, root), put, Mark(path, manifest.HOOKS, command))
 
 
 def with_file(home: str, path: str, content: str, root: str) -> Change:
@@ -153,12 +153,14 @@ def without_hooks(home: str, path: str, root: str) -> Change:
     """
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *_known_commands(home, path))
+    program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
 
     def take(text: str) -> Edited:
         done = hooks_json.without_hooks(text, ours, path)
+        done = hooks_json.without_server(done.text, program, path)
         return hooks_json.without_status_line(done.text, path)
 
-    return _taken(home, path, take)
+    return taken(home, path, take)
 
 
 def with_status_line(home: str, path: str, root: str) -> Change:
@@ -171,14 +173,14 @@ def with_status_line(home: str, path: str, root: str) -> Change:
     before = _bytes_of(path)
     if _own_status_line(before, path) == line:
         return Change(path, before, before)
-    text = _text_of(before, path) if before is not None else ""
+    text = text_of(before, path) if before is not None else ""
     start = () if text.strip() else (Edit(0, text, EMPTY),)
-    taken = hooks_json.without_status_line(start[0].applied(text) if start else text, path)
-    done = hooks_json.with_status_line(taken.text, line, path)
+    bare = hooks_json.without_status_line(start[0].applied(text) if start else text, path)
+    done = hooks_json.with_status_line(bare.text, line, path)
     after = done.text.encode("utf-8")
     known = _mark_that_fits(home, path, before) if before is not None else None
     mark = known or Mark(path, manifest.HOOKS, command, existed=before is not None)
-    edits = (*mark.edits, *start, *taken.edits, *done.edits)
+    edits = (*mark.edits, *start, *bare.edits, *done.edits)
     return Change(path, before, after, replace(mark, checksum=_checksum(after), edits=edits))
 
 
@@ -193,11 +195,11 @@ def without_status_line(home: str, path: str) -> Change:
         return Change(path, before, before)
     known = _mark_that_fits(home, path, before)
     if known is None or not (known.edits and hooks_json.is_status_edit(known.edits[-1])):
-        text = hooks_json.without_status_line(_text_of(before, path), path).text
+        text = hooks_json.without_status_line(text_of(before, path), path).text
         return Change(path, before, text.encode("utf-8"))
     *edits, last = known.edits
     if all(edit.new == EMPTY for edit in edits):
-        return _taken(home, path, Edited)
+        return taken(home, path, Edited)
     after = last.undone(before.decode("utf-8")).encode("utf-8")
     mark = replace(known, checksum=_checksum(after), edits=tuple(edits))
     return Change(path, before, after, mark)
@@ -223,20 +225,22 @@ def status_command(root: str, system: str = os.name) -> str:
     return f"{shlex.join(words)}{hooks_json.STATUS_COMMAND}"
 
 
+def server_of(root: str) -> dict[str, Any]:
+    """Return the entry of the server in a client's file."""
+    program, *arguments = program_words(root)
+    return {"command": program, "args": [*arguments, "mcp"]}
+
+
 def with_server(home: str, path: str, root: str) -> Change:
     """Return the change that adds the server to an .mcp.json. Raises BadInput, OSError."""
-    program, *arguments = program_words(root)
-    server = {"command": program, "args": [*arguments, "mcp"]}
+    server = server_of(root)
     before = _bytes_of(path)
-    if before and before.strip():
-        known = hooks_json.read(_text_of(before, path), path).value.get(hooks_json.SERVERS)
-        if isinstance(known, dict) and known.get(hooks_json.SERVER) == server:
-            return Change(path, before, before)
-    taken = without_server(home, path, root)
-    return _added(
-        taken,
+    if before and before.strip() and hooks_json.server_in(text_of(before, path), path) == server:
+        return Change(path, before, before)
+    return added(
+        without_server(home, path, root),
         lambda text: hooks_json.with_server(text, server, path),
-        Mark(path, manifest.SERVER, program),
+        Mark(path, manifest.SERVER, server["command"]),
     )
 
 
@@ -244,7 +248,7 @@ def without_server(home: str, path: str, root: str) -> Change:
     """Return the change that removes the server from an .mcp.json. Raises BadInput, OSError."""
     own = os.path.join(root, "bin", "memory-fabric") if root else ""
     ours = hooks_json.program_test(own, *_known_commands(home, path))
-    return _taken(home, path, lambda text: hooks_json.without_server(text, ours, path))
+    return taken(home, path, lambda text: hooks_json.without_server(text, ours, path))
 
 
 def apply(home: str, change: Change) -> None:
@@ -261,7 +265,8 @@ def apply(home: str, change: Change) -> None:
         else:
             if change.mark and not change.restores:
                 manifest.expect(home, _with_folders(home, change.mark, made))
-            _make(made)
+            for folder in made:
+                os.mkdir(folder, 0o755)  # a folder of the client; no others may write there
             whole = files.write_atomic(
                 change.path, change.after, still=lambda: _bytes_of(change.path) == change.before
             )
@@ -297,7 +302,7 @@ def _own_status_line(found: bytes | None, path: str) -> Any:
     """Return memory-fabric's status line in a settings file; None if it has none or another."""
     if not found or not found.strip():
         return None
-    line = hooks_json.read(_text_of(found, path), path).value.get(hooks_json.STATUS_LINE)
+    line = hooks_json.read(text_of(found, path), path).value.get(hooks_json.STATUS_LINE)
     return line if hooks_json.is_status_line(line) else None
 
 
@@ -305,7 +310,11 @@ def _known_commands(home: str, path: str) -> list[str]:
     return [known.command for known in manifest.marks_of(home, path)]
 
 
-def _taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
+def taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
+    """Return the change that restores a file, or removes by `take` if it was edited since.
+
+    Raises BadInput, OSError.
+    """
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
@@ -317,7 +326,7 @@ def _taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
     if not before.strip():
         return Change(path, before, before)
     # The file was edited since: remove only the own entries.
-    return Change(path, before, take(_text_of(before, path)).text.encode("utf-8"))
+    return Change(path, before, take(text_of(before, path)).text.encode("utf-8"))
 
 
 def _mark_that_fits(home: str, path: str, found: bytes) -> Mark | None:
@@ -330,19 +339,22 @@ def _mark_that_fits(home: str, path: str, found: bytes) -> Mark | None:
     return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
 
 
-def _added(taken: Change, put: Callable[[str], Edited], mark: Mark) -> Change:
-    """Return the change that adds to the result of `taken`; its mark leads back to that."""
-    base = taken.after
-    text = "" if base is None else _text_of(base, taken.path)
-    start = Edit(0, text, EMPTY) if not text.strip() else None
+def added(bare: Change, put: Callable[[str], Edited], mark: Mark, *, empty: str = EMPTY) -> Change:
+    """Return the change that adds to the result of `bare`; its mark leads back to that.
+
+    `empty` is the content of a file that holds nothing.
+    """
+    base = bare.after
+    text = "" if base is None else text_of(base, bare.path)
+    start = Edit(0, text, empty) if not text.strip() and text != empty else None
     done = put(start.applied(text) if start else text)
     after = done.text.encode("utf-8")
     edits = (start, *done.edits) if start else done.edits
-    folders = taken.mark.folders if taken.restores and taken.mark else ()
+    folders = bare.mark.folders if bare.restores and bare.mark else ()
     whole = Mark(
         mark.path, mark.kind, mark.command, _checksum(after), base is not None, edits, folders
     )
-    return Change(taken.path, taken.before, after, whole)
+    return Change(bare.path, bare.before, after, whole)
 
 
 def _note(home: str, change: Change, made: list[str]) -> None:
@@ -350,7 +362,8 @@ def _note(home: str, change: Change, made: list[str]) -> None:
     if mark is None or change.restores or change.after is None:
         manifest.forget(home, change.path)
         for folder in reversed(mark.folders if mark and change.after is None else ()):
-            _remove_if_empty(folder)
+            if os.path.isdir(folder) and not os.listdir(folder):
+                os.rmdir(folder)
         return
     manifest.remember(home, _with_folders(home, mark, made))
 
@@ -372,7 +385,8 @@ def _bytes_of(path: str) -> bytes | None:
     return files.read_bytes(path, MAX_BYTES)
 
 
-def _text_of(found: bytes, path: str) -> str:
+def text_of(found: bytes, path: str) -> str:
+    """Return the text of a file's bytes. Raises BadInput."""
     try:
         return found.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -402,13 +416,3 @@ def _missing_folders(path: str) -> list[str]:
         missing.insert(0, folder)
         folder = os.path.dirname(folder)
     return missing
-
-
-def _make(folders: list[str]) -> None:
-    for folder in folders:
-        os.mkdir(folder)  # a folder of the client, with the mode that it would use
-
-
-def _remove_if_empty(folder: str) -> None:
-    if os.path.isdir(folder) and not os.listdir(folder):
-        os.rmdir(folder)

@@ -4,20 +4,13 @@ Scopes, weakest first: user (`settings.json` of the client), project and local (
 project's `.claude`). For a plugin or server the strongest scope that names it decides.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.clients.claude_code import mcp_servers
+from memory_fabric.config import Settings
 from memory_fabric.store import files
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from memory_fabric.config import Settings
 
 PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
@@ -26,7 +19,7 @@ LAUNCHER = "hooks/launch"
 RULE_KINDS = ("allow", "ask", "deny")
 
 
-class Layer(Value):
+class Layer(NamedTuple):
     """A settings file: scope, path and values; `broken` if it exists and cannot be read."""
 
     scope: str
@@ -35,7 +28,7 @@ class Layer(Value):
     broken: bool = False
 
 
-class ByHand(Value):
+class ByHand(NamedTuple):
     """A memory-fabric hook in a settings file: event, command, and path of the file."""
 
     event: str
@@ -43,7 +36,7 @@ class ByHand(Value):
     path: str
 
 
-class Server(Value):
+class Server(NamedTuple):
     """An MCP server in the client's configuration; `ours` by its command."""
 
     name: str
@@ -53,7 +46,7 @@ class Server(Value):
     enabled: bool = True
 
 
-class Rule(Value):
+class Rule(NamedTuple):
     """A permission rule: allow, ask or deny, its text, and the path of its file."""
 
     kind: str

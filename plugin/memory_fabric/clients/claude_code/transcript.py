@@ -6,21 +6,19 @@ One JSON object per line; the client appends while the file is read.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple
 
 from memory_fabric import deadline
 from memory_fabric.errors import BadInput
-from memory_fabric.events import is_machine_text, load_object
+from memory_fabric.events import RUNNING, SCHEDULED, answers_in, is_machine_text, load_object
 from memory_fabric.store import files
-from memory_fabric.values import Value
+from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any, BinaryIO
+Parse = Callable[[Mapping[str, Any], int], "Turn | None"]
 
-    Parse = Callable[[Mapping[str, Any], int], "Turn | None"]
-
-MAX_BYTES = 8 << 20
+# The limit of one reading, and of a line; a longer one is passed over as bad.
+MAX_BYTES = MAX_LINE_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
 # Bytes read at a time from the end of a file.
 TAIL_BYTES = 128 << 10
@@ -31,10 +29,24 @@ MARK_BYTES = 64
 # Problems with a transcript as a whole.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
 # Flags of entries that are not part of the conversation, or repeat it.
-SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+# The marks of a prompt's author on its entry (measured in release 2.1.329), with their values for
+# a person or the program in a person's place; a new value counts as a machine's. Releases that
+# write no marks are believed.
+MARKS = {
+    "promptSource": ("typed", "queued", "sdk", "suggestion_accepted"),
+    "turnOrigin": ("human", "sdk", "unknown"),
+    "wakeupSource": (),
+}
+# Of a prompt that the model suggested and the user accepted.
+ACCEPTED = "suggestion_accepted"
+# The end of a transcript that shows how a prompt came about.
+BEFORE_PROMPT_BYTES = 128 << 10
+# The characters by which a fired schedule is known again.
+FIRED_CHARS = 100
 
 
-class ToolUse(Value):
+class ToolUse(NamedTuple):
     """A call of a tool by the assistant."""
 
     id: str
@@ -42,7 +54,7 @@ class ToolUse(Value):
     input: Mapping[str, Any] = {}
 
 
-class ToolResult(Value):
+class ToolResult(NamedTuple):
     """A tool's answer as text, joined to its call by `tool_use_id`."""
 
     tool_use_id: str
@@ -50,12 +62,14 @@ class ToolResult(Value):
     is_error: bool = False
 
 
-class Turn(Value):
+class Turn(NamedTuple):
     """One entry of a conversation; a message of the assistant may span several, with a block in
     each.
 
     `session` is the session of origin: a fork's transcript begins with copies of its parent's
-    entries, of which only the assistant's still name the parent.
+    entries, of which only the assistant's still name the parent. `origin` is that of a user's turn:
+    TYPED, CHOSEN or BY_MACHINE (store.conversations.prompts). `answers` are what the user typed
+    when the client asked a question for the assistant.
     """
 
     uuid: str
@@ -67,14 +81,17 @@ class Turn(Value):
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
     session: str = ""
+    origin: str = TYPED
+    answers: tuple[str, ...] = ()
 
 
-class Reading(Value):
+class Reading(NamedTuple):
     """The result of one reading: turns, the offset for the next one, and the number of bad lines.
 
-    `mark` identifies the bytes before the new offset. `ends` are the offsets before the first turn
-    and after each. `trouble` is MISSING or UNREADABLE (both: the offset stays), REPLACED (another
-    or a shorter file: it was read from its start), or ''.
+    `mark` identifies the bytes before the new offset. `more` says that a limit was reached before
+    the end. `trouble` is MISSING or UNREADABLE (both: the offset stays), REPLACED (another or a
+    shorter file: it was read from its start), or ''. `prompts` are the user's messages, and those
+    of machines, which are no turns.
     """
 
     turns: list[Turn]
@@ -82,7 +99,8 @@ class Reading(Value):
     bad: int = 0
     mark: str = ""
     trouble: str = ""
-    ends: tuple[int, ...] = ()
+    more: bool = False
+    prompts: tuple[Turn, ...] = ()
 
 
 def read_on(
@@ -97,11 +115,12 @@ def read_on(
 ) -> Reading:
     """Read the transcript from byte `offset` on, if it still is the file with that `mark`.
 
-    Reads about `max_bytes` of the file and `max_said` characters of text. There is more if the new
-    offset has moved and is below the file's size, also when the event's deadline has passed. An
-    incomplete last line is left for the next reading. A line longer than `max_bytes` is skipped as
-    bad, a part at a time. Side chains are kept only with `sidechain`, for transcripts of subagents.
-    `parse` returns the turn in an entry and the offset of its line, for other clients' transcripts.
+    Reads about `max_bytes` of the file and `max_said` characters of text, less when the event's
+    deadline has passed; before one of these limits it ends with an answer of the assistant, not
+    within it, if it has a whole one. An incomplete last line is left for the next reading. A line
+    longer than MAX_LINE_BYTES is skipped as bad, a part at a time. Side chains are kept only with
+    `sidechain`, for transcripts of subagents. `parse` returns the turn in an entry and the offset
+    of its line, for other clients' transcripts.
     """
     try:
         with files.open_regular(path) as file:
@@ -109,22 +128,17 @@ def read_on(
             same = 0 <= offset <= size and mark in ("", _mark(file, offset))
             start = offset if same else 0
             file.seek(start)
-            turn_at = parse or (lambda entry, _: turn_of(entry, sidechain))
-            turns, ends, end, bad = _read(file, start, max_bytes, max_said, turn_at)
-            return Reading(turns, end, bad, _mark(file, end), "" if same else REPLACED, ends)
+            turn_at = parse or (lambda entry, _: any_turn_of(entry, sidechain))
+            found, end, bad, more = _read(file, start, max_bytes, max_said, turn_at)
+            turns = [turn for turn in found if turn.origin != BY_MACHINE]
+            prompts = [turn for turn in found if turn.role == "user" and turn.text]
+            prompts += [Turn("", "user", text) for turn in found for text in turn.answers]
+            trouble = "" if same else REPLACED
+            return Reading(turns, end, bad, _mark(file, end), trouble, more, tuple(prompts))
     except FileNotFoundError:
         return Reading([], offset, mark=mark, trouble=MISSING)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return Reading([], offset, mark=mark, trouble=UNREADABLE)
-
-
-def mark_at(path: str, offset: int) -> str:
-    """Return the `Reading.mark` for this offset; '' if the transcript cannot be read any more."""
-    try:
-        with files.open_regular(path) as file:
-            return _mark(file, offset)
-    except OSError:
-        return ""
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
@@ -174,6 +188,41 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
     return [(uuid, text) for _, uuid, text in reversed(found)]
 
 
+def before_prompt(path: str, prompt: str) -> str:
+    """Return what the transcript's end shows at a prompt's event: SCHEDULED, if the client's
+    schedule fired with it; RUNNING, while a call of a tool has no result, since the event may come
+    from that command; else ''. An end that shows no message counts as RUNNING.
+    """
+    answered: set[str] = set()
+    is_shown = False
+    try:
+        for line in _lines_from_end(path, BEFORE_PROMPT_BYTES):
+            is_fire = b'"scheduled_task_fire"' in line
+            if not is_fire and b'"message"' not in line:
+                continue
+            try:
+                entry = load_object(line)
+            except BadInput:
+                continue
+            if is_fire and entry.get("subtype") == "scheduled_task_fire":
+                # It holds the beginning of the prompt; several that fire at once are joined.
+                if _string(entry, "prompt").strip()[:FIRED_CHARS] in prompt:
+                    return SCHEDULED
+                continue
+            turn = any_turn_of(entry)
+            if turn is None:
+                continue
+            is_shown = True
+            answered.update(result.tool_use_id for result in turn.results)
+            if any(tool.id not in answered for tool in turn.tools):
+                return RUNNING
+            if turn.role == "user" and turn.text:
+                break
+        return "" if is_shown or os.path.getsize(path) < BEFORE_PROMPT_BYTES else RUNNING
+    except (OSError, ValueError):  # before the first prompt there is none; ValueError: a NUL
+        return ""
+
+
 def _assistant_entry(line: bytes) -> dict[str, Any]:
     if b'"assistant"' not in line:
         return {}
@@ -216,17 +265,21 @@ def task_of_agent(path: str, agent: str) -> str:
 
 def _read(
     file: BinaryIO, offset: int, max_bytes: int, max_said: int, parse: Parse
-) -> tuple[list[Turn], tuple[int, ...], int, int]:
+) -> tuple[list[Turn], int, int, bool]:
     turns: list[Turn] = []
-    ends = [offset]
     bad, said, end, limit = 0, 0, offset + max_bytes, deadline.current()
-    while offset < end and said < max_said and not (limit.is_limited and limit.is_over()):
-        line = file.readline(max_bytes)
+    # The turns before the last prompt, its offset, and the bad lines before it.
+    whole = 0, 0, 0
+    while not (limit.is_limited and limit.is_over()):
+        if (offset >= end or said >= max_said) and file.read(1):
+            count, offset, bad = whole if whole[0] else (len(turns), offset, bad)
+            return turns[:count], offset, bad, True
+        line = file.readline(MAX_LINE_BYTES)
         if not line.endswith(b"\n"):
-            rest = _length_to_line_end(file) if len(line) == max_bytes else 0
+            rest = _length_to_line_end(file) if len(line) == MAX_LINE_BYTES else 0
             if rest:
                 offset, bad = offset + len(line) + rest, bad + 1
-            break
+            return turns, offset, bad, rest > 0
         at, offset = offset, offset + len(line)
         try:
             turn = parse(load_object(line), at) if line.strip() else None
@@ -234,10 +287,11 @@ def _read(
             bad += 1
             continue
         if turn is not None:
+            if turn.role == "user" and turn.text and turn.origin != BY_MACHINE:
+                whole = len(turns), at, bad
             turns.append(turn)
-            ends.append(offset)
             said += len(turn.text)
-    return turns, tuple(ends), offset, bad
+    return turns, offset, bad, True
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
@@ -254,8 +308,16 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in an entry of a transcript; None if it has none."""
+    """Return the turn in an entry of a transcript; None if it has none, or a machine's."""
+    turn = any_turn_of(entry, sidechain)
+    return turn if turn is not None and turn.origin != BY_MACHINE else None
+
+
+def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
+    """Return the turn in an entry of a transcript, also a machine's; None if it has none."""
     role, message = entry.get("type"), entry.get("message")
+    if role == "attachment":
+        role, message, entry = "user", *_sent_meanwhile(entry)
     if role not in ("user", "assistant") or not isinstance(message, dict):
         return None
     is_sidechain = entry.get("isSidechain") is True
@@ -263,7 +325,8 @@ def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
         return None
     content = message.get("content")
     text = _content_text(content)
-    if role == "user" and is_machine_text(text):
+    origin = _origin(entry, text) if role == "user" else TYPED
+    if entry.get("isMeta") is True and (role == "assistant" or not text):
         return None
     blocks = _blocks(content)
     turn = Turn(
@@ -276,8 +339,36 @@ def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
         tools=tuple(_tool_use(b) for b in blocks if b.get("type") == "tool_use"),
         results=tuple(_tool_result(b) for b in blocks if b.get("type") == "tool_result"),
         session=_string(entry, "requestSessionId") or _string(entry, "sessionId"),
+        origin=origin,
+        answers=tuple(answers_in(entry.get("toolUseResult"))[1]) if role == "user" else (),
     )
     return turn if turn.text or turn.tools or turn.results else None
+
+
+def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
+    """Return the message that was sent while the assistant worked, and its entry with its marks."""
+    given = entry.get("attachment")
+    if not isinstance(given, dict) or given.get("type") != "queued_command":
+        return None, entry
+    marks = {key: given.get(key) for key in ("origin", "isMeta", "textNotTyped")}
+    mode = given.get("commandMode", "prompt")
+    return {"content": given.get("prompt")}, {
+        **entry,
+        **marks,
+        "promptSource": "queued" if mode == "prompt" else mode,
+    }
+
+
+def _origin(entry: Mapping[str, Any], text: str) -> str:
+    """Return the origin of a user's message by the marks on its entry, and by its text."""
+    author = entry.get("origin")
+    kind = author.get("kind") if isinstance(author, dict) else author
+    flags = entry.get("isMeta"), entry.get("textNotTyped")
+    if True in flags or kind not in (None, "human") or is_machine_text(text):
+        return BY_MACHINE
+    if any(entry.get(key, None) not in (None, *known) for key, known in MARKS.items()):
+        return BY_MACHINE
+    return CHOSEN if entry.get("promptSource") == ACCEPTED else TYPED
 
 
 def _blocks(content: object) -> list[Mapping[str, Any]]:

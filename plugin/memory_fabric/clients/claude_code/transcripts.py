@@ -7,6 +7,8 @@ session's own transcript as the result of a tool, and what it was told is no per
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from memory_fabric.clients.claude_code.transcript import turn_of
 from memory_fabric.clients.head import Head, entries, text_in
@@ -15,11 +17,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.events import load_object
 from memory_fabric.store import files
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
     from memory_fabric.clients.claude_code.transcript import Turn
 
 NAME = "Claude Code"

@@ -4,8 +4,6 @@ folders.
 In a project's folder only own files are removed; files tracked by git belong to all who share it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import dataclass
@@ -125,7 +123,9 @@ def _is_ours(name: str, path: str) -> bool:
         return (read_text(path) or "").replace("\r\n", "\n") in OUR_IGNORES
     if name == location.ATTRIBUTES:
         return (read_text(path) or "").replace("\r\n", "\n") == location.UNION_MERGE
-    return name in OUR_NAMES or (name.startswith(OUR_NAMES) and name.endswith(BESIDE))
+    if name in OUR_NAMES or journal.is_waiting_name(name):
+        return True
+    return name.startswith((*OUR_NAMES, journal.WAITING)) and name.endswith(BESIDE)
 
 
 def _is_tracked(folder: str) -> bool:

@@ -7,17 +7,16 @@ role user also hold what the client adds. Releases before the envelope are not r
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from memory_fabric import jsontext
 from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn
 from memory_fabric.clients.codex import patches
 from memory_fabric.clients.head import Head, entries, text_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+from memory_fabric.events import is_machine_text
+from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 NAME = "Codex"
 # Finished sessions may be moved to the second one.
@@ -116,16 +115,18 @@ class Parser:
     def _typed_turn(self, payload: Mapping[str, Any]) -> Turn | None:
         item, kind = payload.get("item"), text_in(payload, "type")
         if kind == "user_message":
-            is_typed = text_in(payload, "kind") in ("", "plain")
-            text = text_in(payload, "message") if is_typed else ""
+            text = text_in(payload, "message")
+            origin = TYPED if text_in(payload, "kind") in ("", "plain") else BY_MACHINE
         elif kind == "item_completed" and text_in(item, "type") == "UserMessage":
             text = _texts(item.get("content") if isinstance(item, dict) else None)
+            origin = TYPED
         else:
             return None
         if not text or text == self._typed:
             return None  # some releases write both events
         self._typed = text
-        return Turn(text_in(item, "id"), "user", text)
+        origin = BY_MACHINE if is_machine_text(text) else origin
+        return Turn(text_in(item, "id"), "user", text, origin=origin)
 
 
 def _answered_turn(payload: Mapping[str, Any]) -> Turn | None:
@@ -198,7 +199,7 @@ def _texts(content: object) -> str:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = jsontext.loads(text) if text else {}
+        value = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

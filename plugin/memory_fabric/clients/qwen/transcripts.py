@@ -6,18 +6,18 @@ Measured with release 0.24: Claude Code's fields around a message of Gemini's fo
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn
 from memory_fabric.clients.head import Head, entries, text_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 NAME = "Qwen Code"
 # Claude Code's names of its tools. `replace` is the older name of `edit`.
 TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
+# Opens the part of a user's message that holds what hooks added.
+_OF_HOOKS = "<qwen:user-prompt-submit-context>"
 _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
 
 
@@ -61,16 +61,21 @@ def turn_of(entry: Mapping[str, Any]) -> Turn | None:
         return None
     if entry.get("isSidechain") is True or entry.get("agentId"):
         return None
-    if kind == "user" and (entry.get("subtype") or entry.get("provenance") == "system"):
-        return None
+    is_typed = not entry.get("subtype") and entry.get("provenance") != "system"
     parts = message.get("parts")
     blocks = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    said = [text_in(part, "text") for part in blocks if part.get("thought") is not True]
+    said = [
+        text
+        for part in blocks
+        if part.get("thought") is not True
+        and (text := text_in(part, "text"))
+        and not (kind == "user" and text.startswith(_OF_HOOKS))
+    ]
     forked = entry.get("forkedFrom")
     turn = Turn(
         uuid=text_in(entry, "uuid"),
         role="assistant" if kind == "assistant" else "user",
-        text="\n".join(text for text in said if text) if kind != "tool_result" else "",
+        text="\n".join(said) if kind != "tool_result" else "",
         created_at=text_in(entry, "timestamp"),
         cwd=text_in(entry, "cwd"),
         tools=tuple(_tool(part["functionCall"]) for part in blocks if "functionCall" in part),
@@ -80,6 +85,7 @@ def turn_of(entry: Mapping[str, Any]) -> Turn | None:
             if "functionResponse" in part
         ),
         session=text_in(forked, "sessionId") or text_in(entry, "sessionId"),
+        origin=TYPED if is_typed or kind != "user" else BY_MACHINE,
     )
     return turn if turn.text or turn.tools or turn.results else None
 

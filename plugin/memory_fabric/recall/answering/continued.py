@@ -10,24 +10,22 @@ questions ask for one statement; nothing is done for these.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
+from memory_fabric.models import Query
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import STOPWORDS, stem, words
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from memory_fabric.language.concepts import Concept
-    from memory_fabric.models import Query
-    from memory_fabric.store.memory import Memory
     from memory_fabric.store.protocols import Reader
     from memory_fabric.store.search import Candidate
 
-    Counts = dict[str, int]
-    Vector = dict[str, float]
+Counts = dict[str, int]
+Vector = dict[str, float]
 
 # One sentence of fewer content words asks for one statement.
 LEAST_CONCEPTS = 16
@@ -42,7 +40,7 @@ LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
-class Continued(Value):
+class Continued(NamedTuple):
     """Scores (0-1) of sessions by id, candidates from the best ones, and failures by store."""
 
     scores: Mapping[str, float] = {}

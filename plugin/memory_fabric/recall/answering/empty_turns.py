@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from memory_fabric.language.concepts import WEAK
+from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS, same_form, words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Query
     from memory_fabric.store.search import Candidate
 
 # Assents and calls to go on, in which nothing is said about a subject.

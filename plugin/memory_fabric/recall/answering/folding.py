@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from memory_fabric.models import Hit
 from memory_fabric.recall.dedupe import is_decisive
 from memory_fabric.text import STOPWORDS, stem, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Hit
 
 # A turn with so much of a record's words states it.
 STATED_SHARE = 0.9

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory_fabric.errors import StoreUnavailable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Hit, Relation
-    from memory_fabric.store.memory import Memory
+from memory_fabric.models import Hit, Relation
+from memory_fabric.store.memory import Memory
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from memory_fabric.language.vocabulary import agent_terms
 from memory_fabric.recall.agent_domains import GENERAL, domain_of_agent, plain_name
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The client's own agents for reading and setting up, and words in the names of others that search.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
@@ -18,7 +16,7 @@ SEARCHING_WORDS = frozenset(
 )
 
 
-class Kind(Value):
+class Kind(NamedTuple):
     """The terms and domain of an agent type; without any, only its task is recalled for.
 
     `domain` is that of memories from agents of this kind. Agents that `searches` only look for

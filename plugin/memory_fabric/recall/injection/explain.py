@@ -1,19 +1,13 @@
 """Explanations of recall: the parts of each score, and the reasons why hits are not injected."""
 
-from __future__ import annotations
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric.language.concepts import concepts
+from memory_fabric.models import Answer, Filters, Hit
 from memory_fabric.recall.injection import inject
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.conversations import sessions
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Answer, Filters, Hit
 
 # The verdict of a hit that a prompt would inject; the page compares with it.
 GIVEN = "would be given"
@@ -24,7 +18,7 @@ NOTHING_ABOVE = "nothing remembered shares enough with it"
 NOTHING_FOUND = "nothing remembered holds any of its words"
 
 
-class Explanation(Value):
+class Explanation(NamedTuple):
     """An answer with the parts of its scores, and what a prompt with these words would inject.
 
     `verdicts` holds for each hit's id the reason why a prompt would not inject it, or ''. `silence`

@@ -6,15 +6,12 @@ memories, so that a store without an answer stays silent.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
+
 from memory_fabric.language import answer_kinds, concepts, time_hints, trouble
 from memory_fabric.language.function_words import FUNCTION_WORDS
+from memory_fabric.models import Hit, Query
 from memory_fabric.text import STOPWORDS, name_key, stem, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
-
-    from memory_fabric.models import Hit, Query
 
 # A concept of this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0

@@ -6,27 +6,24 @@ one budget in turns, each with its best first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts, task_terms
-from memory_fabric.models import Filters, Hit
+from memory_fabric.models import QUOTATION, Filters, Hit, Query, Record
 from memory_fabric.recall import render
+from memory_fabric.recall.dedupe import is_of_others
 from memory_fabric.recall.injection import inject
-from memory_fabric.recall.injection.agent_kinds import kind_of
+from memory_fabric.recall.injection.agent_kinds import Kind, kind_of
 from memory_fabric.recall.injection.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
+from memory_fabric.recall.share_of_others import within_share
 from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-
-    from memory_fabric.models import Query, Record
-    from memory_fabric.recall.injection.agent_kinds import Kind
-    from memory_fabric.store.memory import Memory
-
-    Ask = Callable[[str], list[Hit]]
+Ask = Callable[[str], list[Hit]]
 
 # Limits for an agent that only searches for files: few hits, and only certain ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
@@ -77,7 +74,10 @@ def for_agent(
             if hit.id not in given and hit.id not in seen and hit.metadata["record"] not in shown
         ]
         kept = with_more(kept, fresh[:left], chars_left)
-    return kept, max_chars
+    own = [hit for hit in kept if not is_of_others(hit)]
+    theirs = [hit for hit in kept if is_of_others(hit)]
+    shared_ones = within_share(theirs, inject.author_of, inject.MAX_HITS, beside_own=bool(own))
+    return [hit for hit in kept if hit in own or hit in shared_ones], max_chars
 
 
 def _of_kind_if_possible(kind: Kind, memory: Memory, *, needed: bool) -> list[Hit]:
@@ -279,6 +279,7 @@ def hit_of(record: Record) -> Hit:
         "trust": record.trust,
         "author": record.author,
         "record": record.id,
+        QUOTATION: record.evidence.get(QUOTATION, ""),
     }
     return Hit(
         id=f"record:{record.id}",

@@ -6,25 +6,21 @@ relations. `floor` decides which records a prompt is about.
 
 from __future__ import annotations
 
-from memory_fabric.cache import Memo
+from collections.abc import Container, Sequence
+from functools import lru_cache
+
 from memory_fabric.language import concepts, past_talk
+from memory_fabric.models import Hit, Query
 from memory_fabric.recall.dedupe import is_of_others
 from memory_fabric.recall.injection import prompt_conflicts
 from memory_fabric.recall.injection.floor import FIXES, SPECIFIC, Floor
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.retrieve import FOR_PROMPTS
+from memory_fabric.recall.share_of_others import within_share
 from memory_fabric.text import STOPWORDS, stem, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
-    from memory_fabric.models import Hit, Query
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
 MAX_HITS, MAX_EPISODES = 6, 3
-# The most hits from shared journals in addition to own ones, which they never displace.
-MAX_OTHERS = 2
 STATED_IN = 0.85
 # A hit far below the best is not worth its characters.
 SHARE_OF_BEST = 0.6
@@ -43,7 +39,7 @@ LOG_LINES, HEAD_LINES = 10, 3
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
-_OF_PAST_TALK = Memo(past_talk.asked_by, 4)
+_words_of_past_talk = lru_cache(4)(past_talk.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
@@ -57,7 +53,7 @@ def query_of(text: str, now: str) -> Query:
     if len(lines) > LOG_LINES:
         asked = "\n".join((*lines[:HEAD_LINES], lines[-1]))
         query = parse(asked, now=now, plain=True)._replace(text=query.text)
-    said = _OF_PAST_TALK[query.text]
+    said = _words_of_past_talk(query.text)
     about = tuple(term for term in query.terms if term not in said)
     asks = query.traverse and query.intent == "relationship" and "?" in query.text
     return query._replace(terms=about, traverse=asks)
@@ -85,7 +81,7 @@ def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 def sources_for(query: Query) -> frozenset[str]:
     """Return the sources that are searched for a prompt: past turns only if it asks for them."""
-    return FOR_PROMPTS | {"episodes"} if _OF_PAST_TALK[query.text] else FOR_PROMPTS
+    return FOR_PROMPTS | {"episodes"} if _words_of_past_talk(query.text) else FOR_PROMPTS
 
 
 def above_floor(
@@ -121,7 +117,7 @@ def verdicts(
     since: str = "",
 ) -> list[str]:
     """Return for each hit the reason why it is not injected for this prompt; '' for the others."""
-    talk = bool(_OF_PAST_TALK[query.text])
+    talk = bool(_words_of_past_talk(query.text))
     floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text))
 
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
@@ -179,14 +175,15 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     """Return the ranked hits that are worth their characters: facts first, then past turns.
 
     What contradicts the prompt comes first, then the best hit for each of its subjects; of the
-    others, those far less relevant than the best own hit are left out. Of shared ones at most two
-    follow the facts, or more if there are no own facts.
+    others, those far less relevant than the best own hit are left out. Shared ones follow the
+    facts, as many as their share (`share_of_others`).
     """
     facts, theirs, said = _sorted_out(hits)
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
     subjects = _best_of_each_subject(facts, query)
     facts = [*subjects, *(hit for hit in _near_the_best(facts) if hit not in subjects)][:max_hits]
-    shared = _near_the_best(theirs, facts)[: MAX_OTHERS if facts else max_hits]
+    near = _near_the_best(theirs, facts)
+    shared = within_share(near, author_of, max_hits, beside_own=bool(facts))
     facts = facts[: max_hits - len(shared)] + shared
     return facts + _near_the_best(said)[: min(MAX_EPISODES, max_hits - len(facts))]
 
@@ -207,6 +204,11 @@ def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
             found.append(hit)
             shared |= fresh
     return found
+
+
+def author_of(hit: Hit) -> str:
+    """Return the author of a shared memory."""
+    return str(hit.metadata.get("author") or "")
 
 
 def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:

@@ -8,22 +8,19 @@ quotes; and several distinctive words of the record close together.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from memory_fabric import deadline, jsontext
-from memory_fabric.cache import Memo
+from memory_fabric import deadline
 from memory_fabric.models import Entity, Record
 from memory_fabric.patterns import pattern
 from memory_fabric.store.conditions import OF_SESSION
 from memory_fabric.store.launch_marks import FIXES, KINDS
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import STOPWORDS
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-
-    from memory_fabric.store.memory import Memory
 
 TYPE, HOLDS = "solution", KINDS[FIXES]
 # What strangers or other programs stated is found when asked for, but told of no failure.
@@ -86,14 +83,14 @@ _FILE = r".{1,80}\.(?:[a-z]{1,4}|toml|lock)"
 _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
-class Known(Value):
+class Known(NamedTuple):
     """A fix on record with the weight of its match."""
 
     record: Record
     weight: float
 
 
-class _Text(Value):
+class _Text(NamedTuple):
     """The distinct lines of a text, each as its words, and the places of each word.
 
     `telling` are the words that a symptom shares with it if it is there at all, `rare` those in few
@@ -143,8 +140,8 @@ def _on_record(memory: Memory) -> list[Record]:
                     trust=trust,
                     session=session,
                     created_at=at,
-                    evidence=jsontext.loads(evidence) if evidence not in EMPTY else {},
-                    entities=tuple(Entity(*one) for one in jsontext.loads(entities))
+                    evidence=json.loads(evidence) if evidence not in EMPTY else {},
+                    entities=tuple(Entity(*one) for one in json.loads(entities))
                     if entities not in EMPTY
                     else (),
                 )
@@ -321,18 +318,14 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
     for word in pattern(_TOKEN).findall(text):
         low = word.lower()
         if among is None or low in among:
-            weight = _WEIGHTS[word]
+            weight = _weight_of(word)
             if weight > found.get(low, 0.0):
                 found[low] = weight
     return found
 
 
+@lru_cache(4096)
 def _weight_of(word: str) -> float:
-    weight: float = _WEIGHTS[word]
-    return weight
-
-
-def _made_weight(word: str) -> float:
     """Return how much a word says about which failure it is: 0 to 3."""
     low = word.lower()
     if low in GENERIC or low in STOPWORDS or len(word) < 2:
@@ -366,6 +359,3 @@ def _plain_weight(word: str) -> float:
 def _holds(words: Sequence[str], phrase: Sequence[str]) -> bool:
     size, wanted = len(phrase), tuple(phrase)
     return any(tuple(words[at : at + size]) == wanted for at in range(len(words) - size + 1))
-
-
-_WEIGHTS = Memo(_made_weight, most=4096)

@@ -6,16 +6,13 @@ record says is not done, or uses by name what the record rejects.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
 from memory_fabric.language import negations
 from memory_fabric.language.vocabulary import TECHNOLOGIES
+from memory_fabric.models import Hit
 from memory_fabric.text import STOPWORDS, stem, words
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memory_fabric.models import Hit
 
 # Types of records that say what is done, and the trust of those that count nothing against it.
 KINDS = frozenset("constraint preference decision pattern note".split())
@@ -56,7 +53,7 @@ _GENERIC = frozenset(
 _ENDS = ".;!?\n。！？；"
 
 
-class Sentence(Value):
+class Sentence(NamedTuple):
     """A sentence of a prompt: its words in order, and their stems."""
 
     words: tuple[str, ...]

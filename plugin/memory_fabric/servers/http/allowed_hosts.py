@@ -1,13 +1,8 @@
 """The host names that the server answers to: its address, those of this machine, allowed ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from memory_fabric.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HTTP_PORT = 80
 LOCAL = ("127.0.0.1", "[::1]", "localhost")

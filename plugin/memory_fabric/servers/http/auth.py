@@ -8,22 +8,17 @@ too, so reading needs a key.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.allowed_hosts import Names
+from memory_fabric.servers.http.keys import NOBODY, Keys
 from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.http.responses import of_error, refusal
 from memory_fabric.viewer.page import content_security_policy
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from memory_fabric.servers.http.allowed_hosts import Names
-    from memory_fabric.servers.http.keys import Keys
 
 FRONT = "/"
 # These show nothing of the memory, and monitoring has no key.

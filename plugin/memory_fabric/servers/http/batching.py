@@ -4,35 +4,31 @@ Ingest has its own thread and connection, so that it does not wait for slow read
 picture of a large memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
+from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
 from memory_fabric.servers import refresh
 from memory_fabric.servers.http import responses
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store import files, switches
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import (
+    Accepted,
+    Backlog,
+    IdempotencyConflict,
+    QueuedText,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Outcome = Accepted | IdempotencyConflict
+Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 
-    from memory_fabric.ingest_protocol import Ingest
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.store.queues.ingest_queue import (
-        Accepted,
-        Backlog,
-        IdempotencyConflict,
-        QueuedText,
-    )
-
-    Outcome = Accepted | IdempotencyConflict
-    Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 
 SAID_BY = Provenance(source="ingest", trust="tool")
 # The most texts in one commit: enough to hide the disk's latency, and soon finished.

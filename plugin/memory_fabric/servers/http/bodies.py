@@ -1,17 +1,12 @@
 """The body of a request, whole and bounded: in size, announced or not, and in the time it takes."""
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_fabric.servers.http.responses import Refused
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BYTES = 1 << 20
 # For all of it, however it comes.

@@ -1,7 +1,5 @@
 """The body of a request for a change: one model for each action."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints, ValidationError
@@ -10,7 +8,7 @@ from memory_fabric.capture.edit_request import MAX_TEXT_CHARS
 from memory_fabric.servers.http.json_body import object_in, of_field
 
 MAX_NAME_CHARS, MAX_MANY = 4096, 100
-ACTIONS = frozenset("edit keep drop holds pin unpin forget merge undo".split())
+ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
 Code = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$")]
@@ -45,9 +43,11 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Decide on one memory: keep or drop a candidate, confirm that it holds, pin or unpin it."""
+    """Decide on one memory: keep it, drop a candidate, let it replace what it contradicts, confirm
+    that it holds, pin or unpin it.
+    """
 
-    action: Literal["keep", "drop", "holds", "pin", "unpin"]
+    action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
     record: Shown
 
 

@@ -6,16 +6,14 @@ others: at the limit, the one that has waited longest without a whole request is
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-if TYPE_CHECKING:
-    import asyncio
 
 # As long as a connection may stay open after an answer.
 ASKING_S = 5.0

@@ -1,25 +1,19 @@
 """The ingest endpoints: store a text durably, and report its state."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 import orjson
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.bodies import whole_body
 from memory_fabric.servers.http.ingest_body import ingest_in
 from memory_fabric.servers.http.responses import Refused, of_error, refusal
-from memory_fabric.store.queues.ingest_queue import IdempotencyConflict
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
-
-    from memory_fabric.servers.http.batching import BatchedWriter
+from memory_fabric.store.queues.ingest_queue import Accepted, IdempotencyConflict
 
 
 class IngestEndpoint:
@@ -41,22 +35,7 @@ class IngestEndpoint:
     async def _taken(self, scope: Scope, receive: Receive) -> Response:
         content_type = Headers(scope=scope).get("content-type", "")
         ingest = ingest_in(content_type, await whole_body(scope, receive))
-        outcome = await self._writer.accept(ingest)
-        if isinstance(outcome, IdempotencyConflict):
-            return refusal(
-                HTTPStatus.CONFLICT,
-                "conflict",
-                f"This idempotency_key was used for another text, {outcome.id}.",
-                "Send a new text with a new key.",
-                field="idempotency_key",
-            )
-        told = {
-            "status": "queued",
-            "domain": outcome.domain,
-            "length": outcome.length,
-            "id": outcome.id,
-        }
-        return Response(orjson.dumps(told), HTTPStatus.ACCEPTED, media_type="application/json")
+        return of_outcome(await self._writer.accept(ingest))
 
 
 class StateApi:
@@ -76,6 +55,25 @@ class StateApi:
             return refusal(HTTPStatus.NOT_FOUND, "not_found", "There is no text with this id.")
         told = orjson.dumps(found._asdict() | {"records": list(found.records)})
         return Response(told, media_type="application/json")
+
+
+def of_outcome(outcome: Accepted | IdempotencyConflict) -> Response:
+    """Return the response to a text: 202, or 409 if its idempotency key stands for another."""
+    if isinstance(outcome, IdempotencyConflict):
+        return refusal(
+            HTTPStatus.CONFLICT,
+            "conflict",
+            f"This idempotency_key was used for another text, {outcome.id}.",
+            "Send a new text with a new key.",
+            field="idempotency_key",
+        )
+    told = {
+        "status": "queued",
+        "domain": outcome.domain,
+        "length": outcome.length,
+        "id": outcome.id,
+    }
+    return Response(orjson.dumps(told), HTTPStatus.ACCEPTED, media_type="application/json")
 
 
 def is_id(text: str) -> bool:

@@ -4,8 +4,6 @@ Unknown fields are ignored and null counts as absent, so that senders of other r
 accepted.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 

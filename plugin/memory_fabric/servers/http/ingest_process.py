@@ -4,20 +4,15 @@ It is started with the first text, or at the start where some wait, and again wh
 that somebody looks at needs none.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import memory_fabric
 from memory_fabric.setup.packages import ENTRY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # The child finds the package where this process found it, and nothing in the project's folder.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))

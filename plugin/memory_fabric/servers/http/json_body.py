@@ -1,18 +1,14 @@
 """The JSON object of a request's body, and errors that name a wrong field of it."""
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from memory_fabric.servers.http.responses import Refused
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 BOM = b"\xef\xbb\xbf"
 JSON_TYPE = "application/json"

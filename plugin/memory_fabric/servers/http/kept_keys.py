@@ -3,21 +3,15 @@
 The keys themselves are shown once and kept nowhere.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreReadOnly, StoreUnavailable
 from memory_fabric.store import files
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 FILE = "serve-keys.json"
 KEY_BYTES = 32
@@ -27,7 +21,7 @@ MAX_NAME_CHARS = 64
 PREFIX = "mf_"
 
 
-class KeptKey(Value):
+class KeptKey(NamedTuple):
     """A key by its name; `digest` is the SHA-256 of the key in hexadecimal."""
 
     name: str

@@ -1,20 +1,14 @@
 """The keys of the server: the key of this run, single-use keys, and permanent keys."""
 
-from __future__ import annotations
-
 import sys
 import time
+from collections.abc import Callable
 from hmac import compare_digest, digest
 from secrets import token_bytes, token_urlsafe
-from typing import TYPE_CHECKING
 
 from memory_fabric.errors import FabricError
 from memory_fabric.servers.http import kept_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memory_fabric.servers.http.kept_keys import KeptKey
+from memory_fabric.servers.http.kept_keys import KeptKey
 
 KEY_BYTES = 32
 # The delay until a new or dropped key counts; each check reads the disk.

@@ -1,7 +1,5 @@
 """The socket of the server: an address, or a Unix socket that only its owner can use."""
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import os

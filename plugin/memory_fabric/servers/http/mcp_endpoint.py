@@ -3,22 +3,17 @@
 The SDK is loaded with the first request, so that the page alone does not wait for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
 
+from memory_fabric.config import Settings
 from memory_fabric.models import Provenance
 from memory_fabric.servers.http.responses import of_error, refusal
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from memory_fabric.config import Settings
-    from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.servers.store_thread import StoreThread
 
 PATH = "/mcp"
 METHODS = ("GET", "POST", "DELETE")

@@ -1,9 +1,8 @@
 """The OpenAPI 3.1 description of the HTTP interface, made from models and a table of routes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -14,9 +13,6 @@ from memory_fabric.recall.filters import TIMES
 from memory_fabric.recall.parse import TYPES
 from memory_fabric.servers.http.change_body import ChangeBody
 from memory_fabric.servers.http.ingest_body import IngestBody
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Schema = dict[str, Any]
 

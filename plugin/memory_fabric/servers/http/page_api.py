@@ -3,21 +3,21 @@
 All but the list of projects take `project`, the id of one; servers.http.project_stores finds it.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from memory_fabric import ids
+from memory_fabric.language import times
+from memory_fabric.recall.agent_domains import visible_to_process
+from memory_fabric.redaction import prefilter
+from memory_fabric.semantic.measure import measure_for
 from memory_fabric.servers.http import query_params
+from memory_fabric.servers.http.project_stores import ProjectStores
 from memory_fabric.servers.http.query_params import number_in, text_in
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from memory_fabric.servers.http.project_stores import ProjectStores
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 MAX_LIMIT = 100
 DEFAULT_HITS, DEFAULT_CHANGES = 20, 50
@@ -73,10 +73,8 @@ def _picture(memory: Memory) -> dict[str, Any]:
 
 
 def _recall(memory: Memory, text: str, limit: int, as_of: str) -> dict[str, Any]:
-    from memory_fabric.language import times
     from memory_fabric.recall.injection import explain
     from memory_fabric.recall.pipeline import Fabric, answer_as_json
-    from memory_fabric.semantic.measure import measure_for
 
     now = ids.timestamp()
     then = times.stated(as_of, now, "as_of") if as_of else ""
@@ -104,8 +102,6 @@ def _no_projects(memory: Memory) -> dict[str, Any]:
 
 
 def _projects(memory: Memory) -> dict[str, Any]:
-    from memory_fabric.recall.agent_domains import visible_to_process
-    from memory_fabric.redaction import prefilter
     from memory_fabric.store.projects import home_projects  # with the first question
 
     seen, settings = visible_to_process(memory), memory.settings

@@ -12,24 +12,19 @@ The page belongs to a person and shows the whole of the served project. Of other
 in an isolated domain (MEMORY_FABRIC_DOMAIN) shows only that domain.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memory_fabric.config import Settings
 from memory_fabric.errors import NotFound, StoreUnavailable
+from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.servers.http import query_params
 from memory_fabric.servers.http.responses import of_error
 from memory_fabric.servers.store_thread import StoreThread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from memory_fabric.config import Settings
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 PROJECT = "project"
 # Memories of other projects that stay open; the one that was asked for longest ago is closed.
@@ -107,6 +102,4 @@ def _project_id(memory: Memory) -> str:
 
 def _within_domain(job: query_params.Job) -> query_params.Job:
     """Return the job on what this process may see of another project."""
-    from memory_fabric.recall.agent_domains import visible_to_process
-
     return lambda memory: job(visible_to_process(memory))

@@ -1,27 +1,22 @@
 """Query parameters, and running a query in the thread that owns the memory."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_fabric.errors import BadInput
 from memory_fabric.redaction.prefilter import all_without_secrets, without_secrets
 from memory_fabric.servers import refresh
 from memory_fabric.servers.http.responses import Refused, of_error, without_places
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import encodable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Job = Callable[[Memory], Any]
 
-    from starlette.requests import Request
-
-    from memory_fabric.servers.store_thread import StoreThread
-    from memory_fabric.store.memory import Memory
-
-    Job = Callable[[Memory], Any]
 
 MAX_TEXT_BYTES = 4096
 MAX_SHOWN_CHARS = 40

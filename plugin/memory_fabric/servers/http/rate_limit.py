@@ -1,14 +1,8 @@
 """Rate limit for each key: a token bucket."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from math import ceil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # Holders that are remembered; beyond this, all begin anew.
 MAX_HOLDERS = 10_000

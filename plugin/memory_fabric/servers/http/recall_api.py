@@ -1,19 +1,15 @@
 """GET /v1/memory/recall: what `memory-fabric recall --json` prints, for other programs."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from starlette.requests import Request
+from starlette.responses import Response
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.servers.http import query_params
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from memory_fabric.servers.store_thread import StoreThread
-    from memory_fabric.store.memory import Memory
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
 
 PATH = "/v1/memory/recall"
 QUESTION, LIMIT, DEPTH, AS_OF = "q", "limit", "depth", "as_of"

@@ -1,12 +1,12 @@
 """Responses of the server: JSON, and errors as JSON with a remedy."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from memory_fabric.errors import (
@@ -17,13 +17,7 @@ from memory_fabric.errors import (
     StoreUnavailable,
 )
 from memory_fabric.redaction.prefilter import without_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 # The most specific first.
 STATUSES = (

@@ -1,42 +1,76 @@
 """The application and its routes."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
+import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from http import HTTPStatus
 
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from memory_fabric import ingest_protocol
+from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.servers.http import changes_api, ingest_api, mcp_endpoint
 from memory_fabric.servers.http.auth import FRONT
+from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.bodies import WithBody
-from memory_fabric.servers.http.health_api import HealthApi
+from memory_fabric.servers.http.ingest_process import WorkerChild
+from memory_fabric.servers.http.keys import Keys
 from memory_fabric.servers.http.openapi import document
 from memory_fabric.servers.http.project_stores import ProjectStores
+from memory_fabric.servers.http.readers.pool import ReaderPool
 from memory_fabric.servers.http.readers.routes import read_routes
-from memory_fabric.servers.http.responses import of_fault, of_route
+from memory_fabric.servers.http.responses import RETRY_AFTER_S, of_fault, of_route
+from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.viewer.page import page
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+# No key is needed, so the disk is checked at most once a second; no reply in time is a failure.
+LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 
-    from starlette.requests import Request
 
-    from memory_fabric.config import Settings
-    from memory_fabric.servers.http.batching import BatchedWriter
-    from memory_fabric.servers.http.ingest_process import WorkerChild
-    from memory_fabric.servers.http.keys import Keys
-    from memory_fabric.servers.http.readers.pool import ReaderPool
-    from memory_fabric.servers.store_thread import StoreThread
+class HealthApi:
+    """Health endpoints for process monitoring."""
+
+    def __init__(self, writer: BatchedWriter, worker: WorkerChild) -> None:
+        self._writer, self._worker = writer, worker
+        self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
+        self._looking = asyncio.Lock()
+
+    async def lives(self, _request: Request) -> Response:
+        """Return 200: the process answers."""
+        return JSONResponse({"status": "ok"})
+
+    async def is_ready(self, _request: Request) -> Response:
+        """Return 200 if texts can be stored and processed, else 503 with the reasons."""
+        async with self._looking:
+            if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
+                self._reasons = await self._found()
+                self._looked_at = time.monotonic()
+        if not self._reasons:
+            return JSONResponse({"status": "ready"})
+        return JSONResponse(
+            {"status": "not ready", "reasons": self._reasons},
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            {"Retry-After": str(RETRY_AFTER_S)},
+        )
+
+    async def _found(self) -> list[str]:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                memory = await self._writer.complaint()
+        except TimeoutError:
+            memory = "The memory does not answer."
+        waiting = "Too many texts wait to be processed." if self._writer.is_full else ""
+        return [reason for reason in (memory, self._worker.complaint(), waiting) if reason]
+
 
 # The most seconds for each other project's memory to write what a change of the page left.
 CLOSE_GRACE_S = 0.5

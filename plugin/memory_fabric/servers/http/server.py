@@ -1,13 +1,12 @@
 """The server as a process: its socket, signals and shutdown."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import uvicorn
 
+from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.http import listen_sockets
@@ -24,11 +23,6 @@ from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from memory_fabric.team import ties
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.config import Settings
 
 MAX_REQUEST_BYTES = 16 << 10
 # For answers under way when the server ends, then for the memory to close: what was answered is

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memory_fabric.errors import FabricError
 from memory_fabric.recall.agent_domains import domain_for, isolates, visible_from
 from memory_fabric.store import switches
 from memory_fabric.store.domains import callers
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ WITHOUT_ID = (
 )
 
 
-class Call(Value):
+class Call(NamedTuple):
     """A call of a tool: its `id`, '' from clients that send none, and the client's own name."""
 
     id: str = ""

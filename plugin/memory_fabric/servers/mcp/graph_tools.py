@@ -34,7 +34,7 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
     """The new relations only; ends that did not exist are created, and said (MEM-02)."""
     result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
     ends = result.get("created_ends", ())
-    note = f"Created missing ends as entities of type unknown: {', '.join(ends)}." if ends else ""
+    note = f"Created missing ends as entities: {', '.join(ends)}." if ends else ""
     return _list_answer(result, "relations", arguments["relations"], note)
 
 

@@ -69,6 +69,10 @@ def _preview(found: Found) -> str:
         f"- turn {ids.short_id(t.id)} of {t.at[:10]}, said by the {t.role}: {_short(t.text)}"
         for t in found.turns
     ]
+    lines += [
+        f"- stays, since it is also about others: {r.type} {ids.short_id(r.id)}: {_short(r.what)}"
+        for r in found.kept
+    ]
     kept = within(lines, "All of these would be forgotten.")
     confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{found.code}".'
     return f"{kept}\n{confirm}"

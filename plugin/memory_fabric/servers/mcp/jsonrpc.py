@@ -6,8 +6,8 @@ a text or a number.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.values import Value
+import json
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Fault(Exception):
         self.code, self.message, self.data, self.id = code, message, data, id
 
 
-class Message(Value):
+class Message(NamedTuple):
     """A request, or a notification, which has no id."""
 
     method: str
@@ -42,7 +42,7 @@ class Message(Value):
 def value_of(line: bytes) -> Any:
     """The JSON value of a line. Raises Fault."""
     try:
-        return jsontext.loads(line.decode("utf-8", "replace"))
+        return json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise Fault(PARSE_ERROR, "Parse error", str(error)) from None
 
@@ -90,9 +90,9 @@ def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
 def line_of(message: Any) -> bytes:
     """A message, or a list of them, as one line."""
     try:
-        return jsontext.dumps(message, ensure_ascii=False).encode() + b"\n"
+        return json.dumps(message, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair goes back as it came: as an escape
-        return jsontext.dumps(message).encode() + b"\n"
+        return json.dumps(message).encode() + b"\n"
 
 
 def _is_id(stated: object) -> bool:

@@ -10,7 +10,6 @@ from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import (
     ALSO,
     CONTRADICTS,
-    QUOTATION,
     RECORD_TYPES,
     TYPE_ALIASES,
     WHEN,
@@ -18,8 +17,10 @@ from memory_fabric.models import (
     Record,
     as_reason,
     lacks_lesson,
-    may_close,
     record_type,
+    users_words,
+    worded,
+    words_first,
 )
 from memory_fabric.recall.render import (
     changed_files,
@@ -27,6 +28,7 @@ from memory_fabric.recall.render import (
     low_trust,
     path_text,
     replaced_by,
+    words_of,
 )
 from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
@@ -117,13 +119,18 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = record_in(memory, arguments, said_by.domain)
-    by, record = _by_words(memory, arguments, said_by._replace(trust=REMEMBER_TRUST), record)
+    by, record, quoted = _by_words(
+        memory, arguments, said_by._replace(trust=REMEMBER_TRUST), record
+    )
     replaced = _replaced(memory, arguments, record)
-    kept = [old for old in replaced if not may_close(_as_stated(record, by), old)]
+    from memory_fabric.notes.replaced import refusal  # late: few calls replace anything
+
+    stated = _as_stated(record, by)
+    kept = [old for old in replaced if refusal(memory, stated, quoted, old)]
     if kept:
         evidence = {**record.evidence, CONTRADICTS: [old.id for old in kept]}
         record = record._replace(evidence=evidence)
-    stored, is_new = state(memory, record, by, [old.id for old in replaced])
+    stored, is_new = state(memory, record, by, [old.id for old in replaced if old not in kept])
     if stored is None:
         return Outcome((FORGOTTEN,))
     return Outcome((_confirmation(memory, stored, kept, repeated=not is_new),), changed=True)
@@ -166,17 +173,17 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
-) -> tuple[Provenance, Record]:
-    """Return provenance and record by the words of the user in `from`, checked as a note's are.
+) -> tuple[Provenance, Record, str]:
+    """Return provenance and record by the words of the user in `from`, checked as a note's are, and
+    the sentences that these are.
 
     Words that were not typed in this session leave no trace. Nobody typed a subagent's task.
     """
     if not arguments.get("from") or by.agent:
-        return by, record
-    from memory_fabric.capture.confidence import USER_NOTE, with_reason
+        return by, record, ""
+    from memory_fabric.capture.confidence import NOTE, USER_NOTE, with_reason
     from memory_fabric.notes.grammar import Note, source
-    from memory_fabric.notes.keep import NOTED, earned
-    from memory_fabric.redaction.redact import redact
+    from memory_fabric.notes.keep import earned
     from memory_fabric.session.turn_notes import said_by_user
 
     words, candidate = source(one_line(arguments["from"]))
@@ -190,17 +197,18 @@ def _by_words(
         quotation=words,
         candidate=candidate,
     )
-    found = earned(memory, note, said_by_user(memory, by.session))
-    if found.trust != "user":
-        return by, record
-    evidence = {**record.evidence, NOTED: note.kind, QUOTATION: redact(found.quotation)}
+    said = said_by_user(memory, by.session)
+    found = earned(memory, note, said)
+    if not found.words:
+        return by, record, ""
+    evidence = {**record.evidence, **found.evidence(note, said)}
     if found.candidate is not None:
         from memory_fabric.notes.replaced import discard
 
         discard(memory, found.candidate, by, bury=False)
-    score = with_reason(USER_NOTE, bool(record.why))
+    score = with_reason(NOTE if found.is_staged else USER_NOTE, bool(record.why))
     noted = record._replace(evidence=evidence, confidence=score, valid_from=found.at)
-    return by._replace(trust=found.trust), noted
+    return by._replace(trust=found.trust), noted, found.quoted
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
@@ -307,7 +315,8 @@ def _where(memory: Memory, stored: Record) -> str:
 
 def named_record(record: Record) -> str:
     """Return a record in one line: its type, short id, scope and text."""
-    what = neutralised(cut(record.what, MAX_HIT_CHARS))
+    most = max(MAX_HIT_CHARS, len(users_words(record)) + 2)
+    what = neutralised(cut(worded(record, most), most))
     return f"{record.type} {ids.short_id(record.id)} (scope {record.scope}): {what}"
 
 
@@ -342,12 +351,17 @@ def _hit_line(hit: Hit) -> str:
         replaced_by(known),
         "" if kind == "relation" else _reference(hit),
     ]
-    text = one_line(hit.text)
+    text = one_line("; ".join((hit.text, *known.get("also_observed", ()))))
+    words = words_of(hit)
     reason = one_line(str(known.get("why") or ""))
-    if reason and reason not in text:
+    if words:
+        text = words_first(words, text, reason, max(MAX_HIT_CHARS, len(words) + 2))
+    elif reason and reason not in text:
         text += f" — {as_reason(reason)}"
     about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
-    line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
+    line = cut(text, max(MAX_HIT_CHARS, len(words) + 2)) + (
+        f" [{cut(about, MAX_NAME_CHARS)}]" if about else ""
+    )
     line = f"{line} {changed_files(known)}".rstrip()
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
 

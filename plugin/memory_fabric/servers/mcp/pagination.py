@@ -7,12 +7,12 @@ observations are shown that fit, and its further relations come on the next page
 from __future__ import annotations
 
 from itertools import islice
+from typing import NamedTuple
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import graph
 from memory_fabric.text import cut
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ MOST_ROWS = 1 << 62
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
-class Start(Value):
+class Start(NamedTuple):
     """The start of a page: the position of its first entity, and how many relations were shown.
 
     Its text, the cursor of a call, is `<place>` or `<place>.<relations>`.
@@ -52,7 +52,7 @@ class Start(Value):
         return f"{self.place}.{self.relations}" if self.relations else str(self.place)
 
 
-class Page(Value):
+class Page(NamedTuple):
     """A part of the graph that fits, the start of the next page, and names that were cut."""
 
     graph: Graph
@@ -78,7 +78,17 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 
 
 def in_memory(view: Graph) -> Opener:
-    """Return the reader of entities from a graph that was read whole."""
+    """Return the reader of entities from a graph that was read whole; kept for the next call."""
+    kept = _KEPT.get("")
+    if kept is None or kept[0] is not view:
+        kept = _KEPT[""] = view, _reader_of(view)
+    return kept[1]
+
+
+_KEPT: dict[str, tuple[Graph, Opener]] = {}
+
+
+def _reader_of(view: Graph) -> Opener:
     entities = {entity.name: entity for entity in view.entities}
     touching: dict[str, list[int]] = {}
     leaving: dict[str, list[int]] = {}

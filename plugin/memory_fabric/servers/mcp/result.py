@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.values import Value
-
-try:
-    from _json import encode_basestring
-except ImportError:  # an interpreter without the compiled half
-    from json.encoder import encode_basestring
+import json
+from json.encoder import encode_basestring
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +19,7 @@ NOTE_CHARS = 100
 quoted: Callable[[str], str] = encode_basestring
 
 
-class Outcome(Value):
+class Outcome(NamedTuple):
     """The texts of an answer, the structure beside them (None for text only), and its kind.
 
     `changed` says that the graph may differ from before: subscribers are told.
@@ -89,7 +85,7 @@ def as_json(value: Any, margin: str = "\n") -> str:
     if isinstance(value, list | tuple) and value:
         items = [inner + (quoted(v) if isinstance(v, str) else as_json(v, inner)) for v in value]
         return f"[{','.join(items)}{margin}]"
-    return jsontext.dumps(value)
+    return json.dumps(value)
 
 
 def whole_text(value: Any) -> Any:

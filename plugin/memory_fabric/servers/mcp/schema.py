@@ -7,8 +7,9 @@ dialect of what comes in, which tells a model nothing; the last four are ours.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memory_fabric.models import RECORD_TYPES, SCOPES, TYPE_ALIASES
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ MAX_RECALL_LIMIT = 50
 MAX_CHANGES = 100
 
 
-class Tool(Value):
+class Tool(NamedTuple):
     """One tool; `output` is empty for tools that answer text only."""
 
     name: str
@@ -101,17 +102,17 @@ _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
 
 # In arguments, for the model.
-_FACTS, _EXACT_NAME, _EXACT_NAMES = "Facts, one each.", "Its exact name.", "Exact names."
+_FACTS, _EXACT_NAME, _EXACT_NAMES = "One fact each.", "Exact name.", "Exact names."
 _NEW_ENTITY = _object(
-    name=_text("Unique name."),
-    entityType=_text("Its kind: person."),
+    name=_text("Unique."),
+    entityType=_text("Kind: person."),
     observations=_texts(_FACTS),
 )
 _RELATION = _object(
     False,
     **{
-        "from": _text("Source entity."),
-        "to": _text("Target entity."),
+        "from": _text("Source."),
+        "to": _text("Target."),
         "relationType": _text("Verb: uses."),
     },
 )
@@ -120,21 +121,21 @@ NINE = (
     Tool(
         "create_entities",
         "Create Entities",
-        "Create entities. Observations for a name that exists are added to it.",
+        "Create entities; known ones get the observations they lack.",
         _object(entities=_array(_NEW_ENTITY)),
         _result(entities=_ENTITIES),
     ),
     Tool(
         "create_relations",
         "Create Relations",
-        "Create relations between entities, in active voice (api uses Redis).",
+        "Create relations in active voice (api uses Redis).",
         _object(relations=_array(_RELATION)),
         _result(relations=_RELATIONS),
     ),
     Tool(
         "add_observations",
         "Add Observations",
-        "Add observations, one fact each, to entities that exist.",
+        "Add observations to entities that exist.",
         _object(
             observations=_array(_object(entityName=_text(_EXACT_NAME), contents=_texts(_FACTS)))
         ),
@@ -143,7 +144,7 @@ NINE = (
     Tool(
         "delete_entities",
         "Delete Entities",
-        "Delete entities together with their relations.",
+        "Delete entities with their relations.",
         _object(entityNames=_texts(_EXACT_NAMES)),
         _SUCCESS,
         deletes=True,
@@ -151,10 +152,10 @@ NINE = (
     Tool(
         "delete_observations",
         "Delete Observations",
-        "Delete single observations of entities.",
+        "Delete single observations.",
         _object(
             deletions=_array(
-                _object(entityName=_text(_EXACT_NAME), observations=_texts("Their exact texts."))
+                _object(entityName=_text(_EXACT_NAME), observations=_texts("Exact texts."))
             )
         ),
         _SUCCESS,
@@ -171,7 +172,7 @@ NINE = (
     Tool(
         "read_graph",
         "Read Graph",
-        "Read the entire knowledge graph; prefer search_nodes or recall when it is large.",
+        "Read the whole graph; prefer recall when it is large.",
         {"type": "object", "properties": {"cursor": CURSOR}},
         _GRAPH,
         reads=True,
@@ -179,8 +180,7 @@ NINE = (
     Tool(
         "search_nodes",
         "Search Nodes",
-        "Search names, types and observations of entities, best match first; the words need not "
-        "stand together.",
+        "Search names, types and observations of entities, best match first.",
         _paged(query=_text("Words or a part; empty: all.")),
         _GRAPH,
         reads=True,
@@ -188,7 +188,7 @@ NINE = (
     Tool(
         "open_nodes",
         "Open Nodes",
-        "Open entities by their exact names, with their relations.",
+        "Open entities by exact name, with their relations.",
         _paged(names=_texts(_EXACT_NAMES)),
         _GRAPH,
         reads=True,
@@ -198,30 +198,30 @@ NINE = (
 RECALL = Tool(
     "recall",
     "Recall",
-    "Search everything remembered: decisions, preferences, problems, the graph, past sessions.",
+    "Search memory: decisions, preferences, problems, the graph, past sessions.",
     {
         "type": "object",
         "properties": {
             "query": _text(
-                "Question or words; empty for the newest. May hold filters: type:decision "
-                'domain:x agent:x since:2026-01-31 "exact phrase".',
+                "Question or words; empty: the newest. Filters: type:decision domain:x agent:x "
+                'since:7d "exact phrase".',
             ),
             "metadata_filters": {
                 "type": "object",
-                "description": "All must hold; a list: any of it. {domain, project, type, agent, "
-                "scope, session, category, since, before}",
+                "description": "All must hold; a list: any of it. Keys: domain project type agent "
+                "scope session category since before.",
             },
             "limit": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_RECALL_LIMIT,
-                "description": "Most hits.",
+                "description": "Hits.",
             },
             "depth": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 3,
-                "description": "Walk the graph so many steps; shows the path.",
+                "description": "Steps to walk the graph; shows the path.",
             },
         },
         "required": ["query"],
@@ -233,33 +233,32 @@ RECALL = Tool(
 REMEMBER = Tool(
     "remember",
     "Remember",
-    "Keep one decision, preference, constraint, problem or solution for later sessions.",
+    "Keep one decision, preference, rule, problem or fix for later sessions.",
     {
         "type": "object",
         "properties": {
-            "text": _text("What to remember, one fact in a full sentence."),
+            "text": _text("One fact in a full sentence."),
             "type": {
                 "type": "string",
                 "enum": STATED_TYPES,
-                "description": "Kind of fact.",
+                "description": "Kind.",
             },
-            "kind": _text("Same as type."),
             "why": _text("The reason."),
             "instead_of": _text("Id it replaces."),
             "when": _text("Command, path or activity."),
             "for": _text("everywhere"),
             "from": _text("User's words."),
             "also": _text("Other words for it."),
-            "alternatives": _texts("What was rejected."),
-            "entities": _texts("Names it is about."),
+            "alternatives": _texts("Rejected."),
+            "entities": _texts("Names in it."),
             "scope": {
                 "type": "string",
                 "enum": list(SCOPES),
                 "description": "team (this project; default), user (me, everywhere), local "
                 "(this session), global (best practice).",
             },
-            "domain": _text("Namespace inside the project."),
-            "pinned": _described(BOOLEAN, "Show at every session start."),
+            "domain": _text("Namespace in the project."),
+            "pinned": _described(BOOLEAN, "Show at each session start."),
         },
         "required": ["text"],
     },
@@ -273,8 +272,8 @@ FORGET = Tool(
     {
         "type": "object",
         "properties": {
-            "what": _text("An id, an entity's exact name, or words."),
-            "confirm": _text("The code, once the user agreed to the preview."),
+            "what": _text("Id, an entity's exact name, or words."),
+            "confirm": _text("The code, once the user agreed."),
         },
         "required": ["what"],
     },
@@ -285,16 +284,16 @@ FORGET = Tool(
 HISTORY = Tool(
     "history",
     "History",
-    "Why is this known: who said it, when, in which session, and what changed since.",
+    "Who said this, when, in which session, and what changed since.",
     {
         "type": "object",
         "properties": {
-            "name": _text("An entity's name or a record's id."),
+            "name": _text("Entity's name or record's id."),
             "limit": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_CHANGES,
-                "description": "Most changes.",
+                "description": "Changes.",
             },
         },
         "required": ["name"],

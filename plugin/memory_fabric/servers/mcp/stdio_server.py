@@ -38,11 +38,14 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from memory_fabric.config import Settings
+    from memory_fabric.servers.live import Live
     from memory_fabric.store.memory import Memory
 else:
     import _signal as signal  # the module above it brings enum, which is half of a start
 
 INPUT = 0
+# What a client asks for once it has greeted; then nothing waits for this server for a moment.
+LISTED = b'"tools/list"'
 # A client that stops its servers sends SIGINT and, 100 ms later, SIGTERM.
 SIGNAL_GRACE_S = 0.08
 # After the end of input: for the answers still owed, then for the memory to close.
@@ -64,8 +67,9 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         lambda: _open(working_folder.settings()),
         moved=lambda memory: memory.project is None and working_folder.begun(),
     )
+    live: Live | None = None
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))
+        signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
     output = Output(claimed_output(), _interrupt)
     said_by = Provenance(
         source="mcp",
@@ -75,6 +79,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         origin=settings.origin,
     )
     session = Session(store, said_by, settings.project_dir, output.send)
+    live = _live(settings)
     gc_tuning.settle()
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
@@ -82,9 +87,11 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     for line in lines(INPUT):
         follows = follows or _follow_if_tied(settings.home, working_folder)
         session.take(line)
+        if live is not None and LISTED in line:
+            live.warm()
     session.end(ANSWERS_GRACE_S)
     output.wait(ANSWERS_GRACE_S)
-    _leave(store, CLOSE_GRACE_S)
+    _leave(store, live, CLOSE_GRACE_S)
 
 
 def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
@@ -102,7 +109,20 @@ def _interrupt() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
-def _leave(store: StoreThread, grace_s: float) -> NoReturn:
+def _live(settings: Settings) -> Live | None:
+    """Answer the hooks of the client that has started this server, where that is possible."""
+    if sys.platform != "linux":  # type checkers do not look further elsewhere
+        return None
+    from memory_fabric.servers.live import Live
+
+    live = Live(settings)
+    live.listen()
+    return live
+
+
+def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
+    if live is not None:
+        live.close(grace_s)
     store.close(grace_s)
     # Other threads may wait for the client; an ordinary exit would wait with them.
     os._exit(0)

@@ -45,6 +45,9 @@ SAYING = frozenset(("create_entities", "create_relations", "add_observations", "
 # These show one domain alone if they are given one; within a caller's own bounds.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
+# Another name of `type`, as notes have it; it is not listed, to save tokens.
+_STATED = SCHEMAS["remember"]
+SCHEMAS["remember"] = {**_STATED, "properties": {**_STATED["properties"], "kind": STRING}}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
 # More would bury the first, which is nearly always the one that explains the others.
 MAX_PROBLEMS = 10

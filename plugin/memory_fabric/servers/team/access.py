@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import orjson
 import psycopg
 from psycopg.types.json import set_json_loads
 
+from memory_fabric.config import Settings
 from memory_fabric.servers.team import keys
 from memory_fabric.servers.team.errors import Unauthorized, of_database, of_log
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.vocabulary import Vocabulary
 from memory_fabric.team.errors import TeamError
 from memory_fabric.team.server import connect
+from memory_fabric.team.server.connect import Connection
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Job = Callable[[TeamMemory], "T"]
 
-    from memory_fabric.config import Settings
-    from memory_fabric.team.server.connect import Connection
-
-    Job = Callable[[TeamMemory], "T"]
 
 T = TypeVar("T")
 

@@ -1,9 +1,8 @@
 """Errors of the shared server, for clients: nothing of its database's address is in them."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+
+import psycopg
 
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.team.errors import (
@@ -17,9 +16,6 @@ from memory_fabric.team.errors import (
     TooSlow,
 )
 from memory_fabric.team.server.translate import team_error
-
-if TYPE_CHECKING:
-    import psycopg
 
 LATER = "It comes back by itself as soon as the database answers."
 

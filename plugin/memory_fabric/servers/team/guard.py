@@ -4,25 +4,18 @@ The key itself is checked by the database in the request's own transaction, so a
 removed member counts at once in every process.
 """
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Scope
 
+from memory_fabric.servers.http.allowed_hosts import Names
 from memory_fabric.servers.http.auth import FRONT, Guard, bearer_in, cookies_in
 from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.team import keys
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Scope
-
-    from memory_fabric.servers.http.allowed_hosts import Names
-    from memory_fabric.servers.http.rate_limit import Rate
 
 # Where the digest of a request's key is for the endpoints.
 DIGEST = "memory_fabric.digest"

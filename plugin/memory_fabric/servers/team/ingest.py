@@ -5,10 +5,9 @@ transaction in the name of its member: a worker that dies leaves it waiting. Tur
 only the records of a text are kept.
 """
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import orjson
 import psycopg
@@ -20,7 +19,9 @@ from memory_fabric.ingest import parts
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
 from memory_fabric.servers.team import keys
+from memory_fabric.servers.team.access import Access
 from memory_fabric.servers.team.errors import of_database
+from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.store import write
 from memory_fabric.store.operations.ingest_effects import digest
 from memory_fabric.store.queues.ingest_queue import (
@@ -33,14 +34,8 @@ from memory_fabric.store.queues.ingest_queue import (
     IdempotencyConflict,
     QueuedText,
 )
+from memory_fabric.team.server.connect import Connection
 from memory_fabric.text import cut, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memory_fabric.servers.team.access import Access
-    from memory_fabric.servers.team.memory import TeamMemory
-    from memory_fabric.team.server.connect import Connection
 
 POLL_S = 1.0
 ACCEPT = (

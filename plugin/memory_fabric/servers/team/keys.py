@@ -1,10 +1,9 @@
 """Keys of members: made once and shown once; the database keeps their digests."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -12,13 +11,8 @@ from psycopg import sql
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import stated_name
 from memory_fabric.team.errors import NotAMember
+from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.translate import translated
-from memory_fabric.values import Value
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from memory_fabric.team.server.connect import Connection
 
 KEY_BYTES = 32
 MAX_NAME_CHARS = 100
@@ -26,7 +20,7 @@ MAX_NAME_CHARS = 100
 MAX_KEY_CHARS = 200
 
 
-class MemberKey(Value):
+class MemberKey(NamedTuple):
     """A key of a member, without itself; `domain` is the only one that it shows, or ''."""
 
     name: str
@@ -35,7 +29,7 @@ class MemberKey(Value):
     created_at: datetime
 
 
-class Holder(Value):
+class Holder(NamedTuple):
     """The member, the space and the domain that a key stands for."""
 
     space: str

@@ -3,17 +3,17 @@
 There are no sessions and no subscriptions, which would be state of one process.
 """
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
 
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
@@ -23,20 +23,15 @@ from memory_fabric.servers.http.responses import refusal
 from memory_fabric.servers.mcp import protocol
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.mcp.result import failure, wire
+from memory_fabric.servers.mcp.result import Outcome, failure, wire
 from memory_fabric.servers.mcp.schema import TOOLS, listed
 from memory_fabric.servers.team import tools
+from memory_fabric.servers.team.access import Access
 from memory_fabric.servers.team.guard import DIGEST
+from memory_fabric.servers.team.memory import TeamMemory
 
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-    from starlette.types import Receive, Scope, Send
+Context = ServerRequestContext[Any]
 
-    from memory_fabric.servers.mcp.result import Outcome
-    from memory_fabric.servers.team.access import Access
-    from memory_fabric.servers.team.memory import TeamMemory
-
-    Context = ServerRequestContext[Any]
 
 SAID_BY = Provenance(source="mcp", trust="tool")
 

@@ -3,25 +3,19 @@
 It is what the stages of recall and the tools are given in place of `store.memory.Memory`.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
+from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.servers.team.reader import TeamReader
 from memory_fabric.servers.team.rows import SCOPE
+from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memory_fabric.config import Settings
-    from memory_fabric.errors import FabricError
-    from memory_fabric.models import Operation, Provenance, Record
-    from memory_fabric.servers.team.vocabulary import Vocabulary
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.protocols import Reader
-    from memory_fabric.team.server.connect import Connection
+from memory_fabric.store.protocols import Reader
+from memory_fabric.team.server.connect import Connection
 
 
 class TeamMemory(Memory):

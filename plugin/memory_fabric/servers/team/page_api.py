@@ -1,23 +1,19 @@
 """The page of the whole team: picture, recall, history and status from the shared log."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from memory_fabric import __version__, ids
 from memory_fabric.language.time_hints import days_between
+from memory_fabric.models import Relation
 from memory_fabric.recall.staleness import is_stale
 from memory_fabric.redaction import prefilter
 from memory_fabric.servers.team import rows
+from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.servers.team.rows import Row
 from memory_fabric.store.team import wire
 from memory_fabric.text import name_key, neutralised
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from memory_fabric.models import Relation
-    from memory_fabric.servers.team.memory import TeamMemory
-    from memory_fabric.servers.team.rows import Row
+from memory_fabric.viewer.picture import presentable
 
 # A browser still draws and searches so much at once; search finds the rest.
 MAX_RECORDS, MAX_STATEMENTS = 2000, 5000
@@ -56,8 +52,7 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
         "left_out": {name: max(0, counts.get(name, 0) - kept[name]) for name in COUNTED}
         | {"changes": 0},
     }
-    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(whole, {}))
-    return cleaned
+    return presentable(whole)
 
 
 def status(memory: TeamMemory) -> dict[str, Any]:
@@ -196,12 +191,3 @@ def _record(value: dict[str, Any], by_key: dict[str, int], now: str) -> dict[str
         "entities": [number for number in about if number is not None],
         "changed_files": {},
     }
-
-
-def _shown(value: Any) -> Any:
-    """Return the same value with every text in it as it may be shown."""
-    if isinstance(value, str):
-        return neutralised(value)
-    if isinstance(value, dict):
-        return {key: _shown(each) for key, each in value.items()}
-    return [_shown(each) for each in value] if isinstance(value, list | tuple) else value

@@ -4,32 +4,25 @@ Functions of the schema find ids (team/server/schema/010_search.sql); the texts 
 log under its row-level security. Turns of conversations never travel, so there are none.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import psycopg
 
-from memory_fabric.models import Entity
+from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.servers.team import rows
 from memory_fabric.servers.team.rows import STORE, Row
 from memory_fabric.servers.team.space_queries import SpaceQueries
-from memory_fabric.servers.team.word_query import RANKED_ROWS, SPARE, word_query
+from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.servers.team.word_query import RANKED_ROWS, SPARE, WordQuery, word_query
 from memory_fabric.store.graph import NOW
-from memory_fabric.store.search import EVERYTHING
+from memory_fabric.store.search import EVERYTHING, Candidate
 from memory_fabric.store.team import wire
+from memory_fabric.team.server.connect import Connection
 from memory_fabric.text import name_key, words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+Groups = Sequence[Sequence[str]]
 
-    from memory_fabric.models import Filters, Relation
-    from memory_fabric.servers.team.vocabulary import Vocabulary
-    from memory_fabric.servers.team.word_query import WordQuery
-    from memory_fabric.store.search import Candidate
-    from memory_fabric.team.server.connect import Connection
-
-    Groups = Sequence[Sequence[str]]
 
 # Relations around the names of a question, and observations that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3

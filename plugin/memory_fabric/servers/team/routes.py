@@ -1,46 +1,41 @@
 """The application of the shared server and its routes."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from memory_fabric import ids, ingest_protocol
+from memory_fabric.language.concepts import concepts
 from memory_fabric.redaction.prefilter import all_without_secrets
 from memory_fabric.servers.http import mcp_endpoint, recall_api
 from memory_fabric.servers.http.auth import FRONT
 from memory_fabric.servers.http.bodies import WithBody, whole_body
-from memory_fabric.servers.http.ingest_api import is_id
+from memory_fabric.servers.http.ingest_api import is_id, of_outcome
 from memory_fabric.servers.http.ingest_body import ingest_in
 from memory_fabric.servers.http.query_params import ECHOES, number_in, text_in
 from memory_fabric.servers.http.responses import RETRY_AFTER_S, Refused, of_error, of_route, refusal
 from memory_fabric.servers.team import ingest, page_api, writes
-from memory_fabric.servers.team.access import Busy
+from memory_fabric.servers.team.access import Access, Busy
 from memory_fabric.servers.team.errors import NoMember, Unauthorized
 from memory_fabric.servers.team.guard import DIGEST
 from memory_fabric.servers.team.mcp_server import McpServer
-from memory_fabric.store.queues.ingest_queue import IdempotencyConflict
+from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.store.queues.ingest_queue import Accepted
 from memory_fabric.viewer.page import page
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+Job = Callable[[TeamMemory], Any]
 
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
-
-    from memory_fabric.servers.team.access import Access
-    from memory_fabric.servers.team.memory import TeamMemory
-
-    Job = Callable[[TeamMemory], Any]
 
 UNDO_PATH = "/v1/memory/undo"
 MAX_LIMIT, DEFAULT_HITS, DEFAULT_CHANGES = 100, 20, 50
@@ -118,22 +113,9 @@ class IngestEndpoint:
         content_type = headers.get(b"content-type", b"").decode("latin-1")
         said = ingest_in(content_type, await whole_body(scope, receive))
         outcome = await self._access.ask(scope[DIGEST], lambda m: ingest.accept(m, said))
-        if isinstance(outcome, IdempotencyConflict):
-            return refusal(
-                HTTPStatus.CONFLICT,
-                "conflict",
-                f"This idempotency_key was used for another text, {outcome.id}.",
-                "Send a new text with a new key.",
-                field="idempotency_key",
-            )
-        self._worker.wake()
-        told = {
-            "status": "queued",
-            "domain": outcome.domain,
-            "length": outcome.length,
-            "id": outcome.id,
-        }
-        return JSONResponse(told, HTTPStatus.ACCEPTED)
+        if isinstance(outcome, Accepted):
+            self._worker.wake()
+        return of_outcome(outcome)
 
 
 def of_request_error(error: Exception) -> Response:
@@ -169,7 +151,6 @@ async def _page_recall(access: Access, request: Request) -> Response:
 
 def _explained(memory: TeamMemory, text: str, limit: int, as_of: str) -> dict[str, Any]:
     from memory_fabric.language import times  # with the first question
-    from memory_fabric.language.concepts import concepts
     from memory_fabric.recall.pipeline import Fabric, answer_as_json
 
     now = ids.timestamp()

@@ -3,19 +3,14 @@
 What the caller said has the trust that it was said with; what others said is theirs ("foreign").
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
 from memory_fabric.store.search import Candidate
 from memory_fabric.store.sharing import claims_read
 from memory_fabric.store.team import wire
 from memory_fabric.store.team.heads import NAMELESS
-from memory_fabric.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 STORE = "team"
 SCOPE = "team"
@@ -25,7 +20,7 @@ MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 TRUSTS = frozenset(("user", "assistant", "tool"))
 
 
-class Row(Value):
+class Row(NamedTuple):
     """A row of the log: its id and place, author, kind, key and value; `score` in a search."""
 
     op_id: str
@@ -37,7 +32,7 @@ class Row(Value):
     score: float = 0.0
 
 
-class Said(Value):
+class Said(NamedTuple):
     """A statement about an entity, or the entity itself; `name` is the entity's."""
 
     name: str

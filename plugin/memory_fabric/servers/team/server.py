@@ -4,18 +4,18 @@ With several workers the parent listens and each worker, a process of its own, t
 from the same socket. A worker that ends is replaced.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import uvicorn
 
+from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, CannotListen
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.http import listen_sockets
@@ -29,12 +29,6 @@ from memory_fabric.servers.team.routes import application
 from memory_fabric.team.errors import NotAMember
 from memory_fabric.team.server import connect, versions
 from memory_fabric.team.server.translate import translated
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Sequence
-
-    from memory_fabric.config import Settings
 
 MAX_WORKERS = 32
 # A worker that cannot start is not started again at once.

@@ -4,25 +4,20 @@ Functions of the schema find ids (team/server/schema/010_search.sql); the rows a
 under its row-level security.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import psycopg
 
 from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.models import Filters
 from memory_fabric.servers.team import rows
 from memory_fabric.servers.team.errors import of_database
 from memory_fabric.servers.team.rows import SCOPE, Row
 from memory_fabric.store.search import EVERYTHING
 from memory_fabric.store.team import wire
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Filters
-    from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.connect import Connection
 
 # Rows of each kind about some entities.
 MAX_ABOUT = 10_000

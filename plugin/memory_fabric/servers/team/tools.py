@@ -6,29 +6,27 @@ Only what the caller said is forgotten or replaced; what others said stays their
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from memory_fabric import ids
 from memory_fabric.capture.remember import state
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.servers.mcp import graph_view, memory_tools
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.result import Outcome, as_json, within
 from memory_fabric.servers.team import rows, writes
+from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.rows import Row
 from memory_fabric.store.history.resolve import id_part, looks_like_id
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.team import wire
 from memory_fabric.text import cut, neutralised, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from memory_fabric.models import Provenance
     from memory_fabric.servers.mcp.tools import Call
-    from memory_fabric.servers.team.memory import TeamMemory
-    from memory_fabric.store.memory import Memory
 
     Arguments = Mapping[str, Any]
 

@@ -1,17 +1,12 @@
 """Lexemes and shares of words in a space, kept for a while by each process."""
 
-from __future__ import annotations
-
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from memory_fabric.servers.team.word_query import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from memory_fabric.team.server.connect import Connection
+from memory_fabric.team.server.connect import Connection
 
 # Statistics change slowly: PostgreSQL takes them anew after a few per cent of changes.
 KEPT_S = 300.0

@@ -5,16 +5,10 @@ come from the statistics of the column (memory_fabric.word_shares); words that a
 are rare.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
-
-from memory_fabric.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 # Rows that are ranked, in about 15 ms. Where more match, the rare words decide, and of frequent
 # ones only rows with several of them are ranked, the newest first.
@@ -32,14 +26,14 @@ SPARE = 1
 RARE_SHARE = 0.0005
 
 
-class Word(Value):
+class Word(NamedTuple):
     """The lexemes of a word, which all have to match, and the share of rows that hold them."""
 
     lexemes: tuple[str, ...] = ()
     share: float = 0.0
 
 
-class WordQuery(Value):
+class WordQuery(NamedTuple):
     """Two tsqueries, and that of each group of words with its weight.
 
     `ranked` matches few enough rows to rank all of them; of those that `newest` matches only so
@@ -52,7 +46,7 @@ class WordQuery(Value):
     newest: str = ""
 
 
-class _Group(Value):
+class _Group(NamedTuple):
     query: str
     share: float
 

@@ -4,39 +4,34 @@ An operation replaces the member's own heads of its key. A member withdraws only
 said; what others said stays.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from memory_fabric import ids
 from memory_fabric.errors import FabricError, NotFound
-from memory_fabric.models import Entity
+from memory_fabric.language.vocabulary import entity_type
+from memory_fabric.models import Entity, Operation, Record
 from memory_fabric.servers.team.errors import of_log
+from memory_fabric.servers.team.reader import TeamReader
 from memory_fabric.store import records
 from memory_fabric.store.team import clock, wire
 from memory_fabric.store.team.own_rows import CLAIMED, EVIDENCE, OWN
 from memory_fabric.store.team.wire import TeamOperation
 from memory_fabric.team.errors import TeamError
+from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.log import SharedLog
 from memory_fabric.text import name_key, same_form
-from memory_fabric.values import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+Result = dict[str, Any]
 
-    from memory_fabric.models import Operation, Record
-    from memory_fabric.servers.team.reader import TeamReader
-    from memory_fabric.team.server.connect import Connection
-
-    Result = dict[str, Any]
 
 # The machine that operations come from, here; those of an undo are told apart.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 UNKNOWN_TYPE = "unknown"
 
 
-class Statement(Value):
+class Statement(NamedTuple):
     """A member's present statement under a key; a value of None withdraws it."""
 
     kind: str
@@ -175,7 +170,7 @@ def _create_relations(memory: SpaceOfMember, operation: Operation) -> Result:
     ends = list(dict.fromkeys(end for one in new.values() for end in (one["from"], one["to"])))
     known = _entities(memory, ends) | _named(memory, ends)
     created = [name for name in ends if name not in known]
-    said = [_entity(operation, name, UNKNOWN_TYPE) for name in created]
+    said = [_entity(operation, name, entity_type(name) or UNKNOWN_TYPE) for name in created]
     said += [Statement(wire.RELATION, key, _with_time(operation, one)) for key, one in new.items()]
     append(memory, said)
     return {"relations": list(new.values()), "created_ends": created}

@@ -5,32 +5,39 @@ They come from the prompt hook, never from a transcript, in which other texts pa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from memory_fabric.store.database import Database
 from memory_fabric.text import cut
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from memory_fabric.store.database import Database
 
 MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
+# The origins of a prompt: its event was seen, but no entry of the transcript yet; its entry was
+# seen, without the mark of a machine; with such a mark; a click on an option that the assistant
+# wrote.
+STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 
 
-class Prompt(Value):
-    """One prompt: its number, its time (ISO 8601), and its text without secrets and pastes."""
+class Prompt(NamedTuple):
+    """One prompt: its number, its time (ISO 8601), its text without secrets and pastes, and its
+    origin.
+    """
 
     seq: int
     at: str
     text: str
+    origin: str = STAGED
 
 
-def add(db: Database, session: str, text: str, now: str) -> None:
+def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
     """Save a prompt; of a very long session only the newest ones are kept."""
     with db.transaction(durable=False) as c:
         c.execute(
-            "INSERT INTO prompts (session, created_at, text) VALUES (?, ?, ?)",
-            (session, now, cut(text, MAX_PROMPT_CHARS)),
+            # An event that was interrupted is answered once more.
+            "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
+            "WHERE NOT EXISTS (SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 "
+            "AND text = ?3)",
+            (session, now, cut(text, MAX_PROMPT_CHARS), origin),
         )
         c.execute(
             "DELETE FROM prompts WHERE session = ?1 AND seq <= (SELECT seq FROM prompts "
@@ -39,11 +46,23 @@ def add(db: Database, session: str, text: str, now: str) -> None:
         )
 
 
+def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
+    """Copy what was typed in other sessions to a fork of them, whose transcript repeats it."""
+    with db.transaction(durable=False) as c:
+        c.executemany(
+            "INSERT INTO prompts (session, created_at, text, origin, answered) "
+            "SELECT ?1, created_at, text, origin, 1 FROM prompts AS p WHERE text = ?2 "
+            f"AND session <> ?1 AND origin = '{TYPED}' AND NOT EXISTS "
+            "(SELECT 1 FROM prompts WHERE session = ?1 AND text = ?2) LIMIT 1",
+            [(session, text) for text in texts],
+        )
+
+
 def of_session(db: Database, session: str, until: str = "") -> list[Prompt]:
     """Return the session's prompts up to a time (ISO 8601; '' for all), newest first."""
     rows = db.rows(
-        "SELECT seq, created_at, text FROM prompts WHERE session = ?1 "
-        "AND (?2 = '' OR created_at <= ?2) ORDER BY seq DESC",
+        "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1 "
+        "AND (?2 = '' OR created_at <= ?2) ORDER BY created_at DESC, seq DESC",
         (session, until),
     )
     return [Prompt(*row) for row in rows]
@@ -52,10 +71,17 @@ def of_session(db: Database, session: str, until: str = "") -> list[Prompt]:
 def unanswered(db: Database, session: str) -> list[Prompt]:
     """Return the session's prompts whose turn has not ended yet, oldest first."""
     rows = db.rows(
-        "SELECT seq, created_at, text FROM prompts WHERE session = ? AND answered = 0 ORDER BY seq",
+        "SELECT seq, created_at, text, origin FROM prompts "
+        "WHERE session = ? AND answered = 0 ORDER BY seq",
         (session,),
     )
     return [Prompt(*row) for row in rows]
+
+
+def settle(db: Database, prompt: Prompt, origin: str) -> None:
+    """Note the origin of a prompt as its entry shows it."""
+    with db.transaction(durable=False) as c:
+        c.execute("UPDATE prompts SET origin = ? WHERE seq = ?", (origin, prompt.seq))
 
 
 def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Sequence
+
 from memory_fabric.models import Filters
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 EVERYTHING = Filters()
 # The best turns that are looked at, then the turns that are read.
@@ -34,7 +31,7 @@ def turns_by_session(
     rows = db.rows(
         "SELECT o.session, j.key FROM json_each(?) AS j CROSS JOIN episodes AS o ON o.id = j.value "
         f"WHERE 1 {wanted.sql} ORDER BY j.key",
-        (jsontext.dumps([row for row, _ in scored]), *wanted.values),
+        (json.dumps([row for row, _ in scored]), *wanted.values),
     )
     found: dict[str, list[tuple[int, float]]] = {}
     for session, place in rows:

@@ -6,17 +6,13 @@ one reading of its transcript leaves for the next.
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from memory_fabric import jsontext
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 # An injected memory may be injected again after this many prompts: it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50
@@ -24,8 +20,16 @@ FORGET_INJECTION_AFTER_PROMPTS = 50
 OPEN_TASKS_KEPT = 50
 # Marks an agent without an id among those that were offered a task.
 NAMELESS = "?"
+# The field of a session's notes with the prompts that the assistant scheduled in it.
+SCHEDULED = "scheduled"
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
+# The prefix of the ledger's names for records that a session's notes closed; entries with the
+# channel "session" say that a later session was told.
+CLOSED = "closed:"
+# The key of a session's notes with what its assistant is told of them, as lists that end in 1 once
+# it was told; and how many are kept.
+FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
 def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
@@ -51,7 +55,7 @@ def adopt(
     """
     from memory_fabric.store.operations import learn_effects  # late: never in a hook
 
-    text = jsontext.dumps(notes, ensure_ascii=False) if notes else ""
+    text = json.dumps(notes, ensure_ascii=False) if notes else ""
     with db.transaction(durable=False) as c:
         is_new = c.execute(
             "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript, block, ended_at) "
@@ -147,7 +151,10 @@ def record_injections(
         if loaded:
             c.execute("UPDATE sessions SET loaded_at = ? WHERE id = ?", (now, session))
         if anew:
-            c.execute("DELETE FROM injections WHERE session = ? AND agent = ?", (session, agent))
+            c.execute(
+                "DELETE FROM injections WHERE session = ? AND agent = ? AND memory NOT GLOB ?",
+                (session, agent, f"{CLOSED}*"),
+            )
         if channel == "prompt":
             c.execute("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", (session,))
             c.execute("DELETE FROM tasks WHERE session = ?", (session,))
@@ -170,6 +177,68 @@ def record_told(
     """Add items that a session was told without an entry in the ledger (`worth`)."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
+
+
+def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
+    """Note that a session's notes have closed these records, for `closed_elsewhere`."""
+    with db.transaction(durable=False) as c:
+        c.executemany(
+            "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)",
+            [(session, CLOSED + id_, now) for id_ in records],
+        )
+
+
+def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
+    """Return the records (id, time) that notes of other sessions closed and no session was told
+    of, newest first.
+    """
+    rows = db.rows(
+        f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
+        f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
+        "HAVING max(channel = 'session') = 0 AND max(session <> ?) ORDER BY 2 DESC",
+        (session,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> set[str]:
+    """Add what the session's assistant is to be told, as (key, heading, text), each key once in a
+    session; return the new keys.
+    """
+    with db.transaction(durable=False) as c:
+        before = load_notes(db, session).get(FEEDBACK, [])
+        known = {part[0] for part in before}
+        new = {part[0]: [*part, 0] for part in parts if part[0] not in known}
+        if new:
+            _save_feedback(c, session, [*before, *new.values()])
+    return set(new)
+
+
+def feedback(db: Database, session: str) -> list[list[Any]]:
+    """Return what the session's assistant was not told yet of its notes; mostly nothing."""
+    untold = (
+        f"CASE WHEN instr(block, '\"{FEEDBACK}\"') AND json_valid(block) THEN "
+        f"(SELECT json_group_array(json(value)) FROM json_each(block, '$.{FEEDBACK}') "
+        "WHERE json_extract(value, '$[3]') = 0) END"
+    )
+    found: list[list[Any]] = json.loads(field(db, session, untold) or "[]")
+    return found
+
+
+def mark_told(db: Database, session: str, told: Iterable[Sequence[Any]]) -> None:
+    """Note that the session's assistant was told these parts of the feedback."""
+    keys = {part[0] for part in told}
+    with db.transaction(durable=False) as c:
+        parts = load_notes(db, session).get(FEEDBACK, [])
+        _save_feedback(c, session, [[*p[:3], int(p[3] or p[0] in keys)] for p in parts])
+
+
+def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) -> None:
+    c.execute(
+        "UPDATE sessions SET block = json_set(CASE WHEN json_valid(block) THEN block ELSE '{}' END,"
+        f" '$.{FEEDBACK}', json(?)) WHERE id = ?",
+        (json.dumps(parts[-MAX_FEEDBACK:], ensure_ascii=False), session),
+    )
 
 
 def known_turns(
@@ -298,13 +367,13 @@ def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -
     """Save the state that the session needs after its compaction, without secrets."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
-    set_fields(db, session, checkpoint=jsontext.dumps(cleaned(checkpoint), ensure_ascii=False))
+    set_fields(db, session, checkpoint=json.dumps(cleaned(checkpoint), ensure_ascii=False))
 
 
 def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
     """Return the session's checkpoint; empty if there is none."""
     text = field(db, session, "checkpoint")
-    value = jsontext.loads(text) if text else {}
+    value = json.loads(text) if text else {}
     return value if isinstance(value, dict) else {}
 
 
@@ -312,7 +381,7 @@ def load_notes(db: Database, session: str) -> dict[str, Any]:
     """Return the notes of earlier readings of the session's transcript; empty if there are none."""
     text = field(db, session, "block")
     try:
-        value = jsontext.loads(text) if text else {}
+        value = json.loads(text) if text else {}
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -322,11 +391,25 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
     """Save the notes, without secrets, with other fields of the session's row."""
     from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
-    text = jsontext.dumps(cleaned(notes), ensure_ascii=False)
-    set_fields(db, session, block=text, **fields)
+    # What the assistant is told of its notes may have changed since these were read.
+    current = load_notes(db, session).get(FEEDBACK)
+    whole = {**notes, FEEDBACK: current} if current else notes
+    set_fields(db, session, block=json.dumps(cleaned(whole), ensure_ascii=False), **fields)
+
+
+def note_scheduled(db: Database, session: str, prompts: list[str]) -> None:
+    """Keep the prompts that the assistant scheduled in a session: the user types none of them."""
+    known = load_notes(db, session)
+    if known.get(SCHEDULED, []) != prompts:
+        save_notes(db, session, {**known, SCHEDULED: prompts})
 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
+    known = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
+    # The client moves a transcript with its folder; an event that names another one beside it is
+    # none of the client's.
+    if known and known[0] != transcript and os.path.exists(known[0]):
+        transcript = ""
     cursor = c.execute(
         "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript) VALUES (?, ?, ?, ?)",
         (session, now, now, transcript),

@@ -6,16 +6,13 @@ is named by its id in the injection ledger (`record:ID`, `episode:ID`, `graph:NA
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
 # Kinds of items that tell no memory: headings and fences, the request for notes, the cue beside a
@@ -30,7 +27,7 @@ MAX_ROWS_READ = 2000
 MAX_NAME_CHARS = 40
 
 
-class Item(Value):
+class Item(NamedTuple):
     """One part of a told text: the ledger id of its memory ('' if none), its kind, its length.
 
     The kind of a record is `record`: its type is looked up when the row is written.

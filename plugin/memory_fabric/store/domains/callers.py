@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from memory_fabric.store import files
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = "callers"
 MAX_ID_CHARS = 128
@@ -25,7 +22,7 @@ MAX_AGE_S = 24 * 3600
 CLEAN_UP_EVERY_S = 3600
 
 
-class Caller(Value):
+class Caller(NamedTuple):
     """A session, and the id and type of the agent within it; both empty for the session itself."""
 
     session: str = ""

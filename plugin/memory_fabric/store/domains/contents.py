@@ -3,20 +3,14 @@
 Of a memory that is limited to a domain (store.domains.scoped_memory) these are the domain's.
 """
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from memory_fabric.store.database import Database
 from memory_fabric.store.domains.counts import TABLES
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 
-class ListedEntity(Value):
+class ListedEntity(NamedTuple):
     """An entity of one database (`store`), with the number of its observations."""
 
     name: str
@@ -26,7 +20,7 @@ class ListedEntity(Value):
     store: str
 
 
-class ListedRelation(Value):
+class ListedRelation(NamedTuple):
     """A relation of one database (`store`), with the time at which it was stated."""
 
     source: str
@@ -36,7 +30,7 @@ class ListedRelation(Value):
     store: str
 
 
-class Contents(Value):
+class Contents(NamedTuple):
     """One page of entities and of relations, oldest first, and the numbers of all rows by table."""
 
     counts: dict[str, int]

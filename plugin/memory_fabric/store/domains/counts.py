@@ -1,14 +1,9 @@
 """Counts of rows by domain, and the relations between entities of different domains."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 TABLES = ("entities", "relations", "observations", "records", "episodes")
 _ACROSS = """
@@ -17,7 +12,7 @@ _ACROSS = """
 """
 
 
-class CrossDomainRelation(Value):
+class CrossDomainRelation(NamedTuple):
     """A relation between entities of different domains."""
 
     source: str
@@ -28,7 +23,7 @@ class CrossDomainRelation(Value):
     store: str
 
 
-class DomainCounts(Value):
+class DomainCounts(NamedTuple):
     """Row counts of each domain in the order of TABLES, and relations that cross domains.
 
     `crossings` is the number of such relations, `first` the oldest of them.

@@ -6,17 +6,13 @@ Loaded only where a session or a caller is limited to domains.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memory_fabric.models import Operation, Provenance, Record
+from memory_fabric.store.database import Database
 from memory_fabric.store.domains import views
 from memory_fabric.store.memory import Memory
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Operation, Provenance, Record
-    from memory_fabric.store.database import Database
-
 
 # Scoped views of one memory that are kept open; each has its own connections.
 MAX_SCOPED = 8

@@ -8,16 +8,12 @@ domain; only their own session reads them.
 
 from __future__ import annotations
 
-from memory_fabric.store.database import translated
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memory_fabric.store.database import Database, translated
 from memory_fabric.store.graph import existing
-from memory_fabric.store.sqlite import sqlite3
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
 
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
 # Domains share entities. An entity is visible in a domain that made it or that has an observation

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from memory_fabric.errors import NotFound
+from memory_fabric.models import Provenance
 from memory_fabric.store.graph import existing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 # Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
 _ADDING = frozenset(("create_entities", "create_relations", "add_observations"))

@@ -2,8 +2,6 @@
 headings.
 """
 
-from __future__ import annotations
-
 from memory_fabric import models
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.store.conversations import sessions

@@ -15,7 +15,7 @@ from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.history import record_json, resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import stem, terms, words
+from memory_fabric.text import name_key, stem, terms, words
 
 MAX_FOUND = 50
 # Copies that forgetting leaves.
@@ -64,6 +64,7 @@ class Found:
     """The memories that a request to forget means. `code` identifies exactly these, as they are
     now.
 
+    `records` are also those about a named entity alone, `kept` those that are also about others.
     For a purge `words` are searched for everywhere, `exact` in this case only, `inside` also in
     longer words, `everywhere` also in other projects; empty for an id and for plain forgetting.
     """
@@ -73,6 +74,7 @@ class Found:
     entities: tuple[FoundEntity, ...] = ()
     observations: tuple[FoundText, ...] = ()
     turns: tuple[FoundTurn, ...] = ()
+    kept: tuple[Record, ...] = ()
     words: str = ""
     exact: bool = False
     inside: bool = False
@@ -103,6 +105,7 @@ def as_json(found: Found) -> dict[str, Any]:
     return {
         "code": found.code,
         "records": [record_json.as_json(r) for r in found.records],
+        "kept": [record_json.as_json(r) for r in found.kept],
         "entities": [
             {"name": e.name, "entityType": e.type, "observations": list(e.observations)}
             for e in found.entities
@@ -115,14 +118,18 @@ def as_json(found: Found) -> dict[str, Any]:
 def find(memory: Memory, text: str) -> Found:
     """Return the memories that a request to forget names; nothing is changed.
 
-    An id means one record or turn; else the entity of exactly this name or alias; else records that
-    hold all of the words, and observations that hold all of them and belong to no record. Raises
-    NotFound.
+    An id means one record or turn; else the entity of exactly this name or alias, with the records
+    about it alone; else records that hold all of the words, and observations that hold all of them
+    and belong to no record. Raises NotFound.
     """
     if resolve.looks_like_id(text) or text.startswith(TURN):
         found = by_id(memory, text)
     elif entities := entities_meant(memory, text):
-        found = Found(text, entities=tuple(entities))
+        about = _records_about(memory, entities)
+        keys = {name_key(entity.name) for entity in entities}
+        alone = tuple(r for r in about if keys.issuperset(map(name_key, named_in(r))))
+        kept = tuple(r for r in about if r not in alone)
+        found = Found(text, alone, tuple(entities), kept=kept)
     else:
         found = Found(text, _records(memory, text), observations=_observations(memory, text))
     if not found:
@@ -234,6 +241,24 @@ def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity
         said = tuple(o[0] for o in own)
         found.append(FoundEntity(name, row[1], database.kind, said, row[2]))
     return found
+
+
+def named_in(record: Record) -> list[str]:
+    """Return the names of the entities that a record is about, without its project."""
+    return [entity.name for entity in record.entities if entity.type != "project"]
+
+
+def _records_about(memory: Memory, entities: Iterable[FoundEntity]) -> list[Record]:
+    """Return the records that state something about these entities, each once."""
+    ids: dict[str, None] = {}
+    for entity in entities:
+        database = memory.database(entity.store, create=False)
+        said = "SELECT id FROM entities WHERE name = ?"
+        stated = f"SELECT record FROM observations WHERE record <> '' AND entity = ({said})"
+        ids |= dict.fromkeys(
+            row[0] for row in (database.rows(stated, (entity.name,)) if database else ())
+        )
+    return [record for id_ in ids for record in memory.find_records("id = ?", (id_,))]
 
 
 def _turns(memory: Memory, text: str) -> list[FoundTurn]:

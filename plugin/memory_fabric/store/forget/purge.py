@@ -9,8 +9,6 @@ is made and verified, and only then the old copies are deleted. Undo cannot rest
 own transcripts are not touched.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections import Counter
@@ -394,8 +392,8 @@ def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
     )
     journals = [os.path.join(os.path.dirname(location.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
-    waiting = (journal.QUEUE, journal.CLAIMED, journal.BAD)
-    queues = [os.path.join(folder, name) for folder in location.folders for name in waiting]
+    queues = [path for folder in location.folders for path in journal.waiting_files(folder)]
+    queues += [os.path.join(folder, journal.BAD) for folder in location.folders]
     for name, paths in (("journals", journals), ("queues", queues)):
         sums[name] = sum(purge_files.lines_with(path, target) for path in dict.fromkeys(paths))
     blocks = map(purge_files.memory_block, location.notes)
@@ -408,13 +406,12 @@ def _in_shared_files(
 ) -> Counter[str]:
     """Count purged text in files that belong to no single memory of this home."""
     sums: Counter[str] = Counter()
-    counted = (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
     top = spool.folder_of(memory.settings.home) + os.sep
     for path in purge_steps.own_files(memory, where):
         name = os.path.basename(path)
         if path.startswith(top):
             sums["forwarding"] += bool(purge_files.matches_in(path, target.sought))
-        elif name.endswith((".jsonl", ".log", ".log.1")) and name not in counted:
+        elif name.endswith((".jsonl", ".log", ".log.1")) and not journal.is_ours(name):
             sums["logs"] += purge_files.lines_with(path, target)
         elif name.endswith(".html"):
             sums["pages"] += 1

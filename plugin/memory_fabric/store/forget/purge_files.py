@@ -1,12 +1,10 @@
 """Remove purged content from files other than databases, and search them for the check."""
 
-from __future__ import annotations
-
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from memory_fabric import jsontext
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
 from memory_fabric.store import files, journal, signing
@@ -93,10 +91,12 @@ def queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
         return {**left, "signature": signing.signature(left, key)}
 
     every = _union(targets.values())
-    for name in (journal.CLAIMED, journal.QUEUE):
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            with files.Locked(path + ".lock", LOCK_S):
+    there = journal.waiting_files(folder)
+    if there:
+        queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
+        drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
+        with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
+            for path in filter(files.is_own_file, there):  # some may have been applied meanwhile
                 rewrite(path, lambda line: _line(line, change, every))
     rewrite(os.path.join(folder, journal.BAD), lambda line: _unless(line, every))
 
@@ -106,7 +106,7 @@ def page(path: str, target: PurgeTarget) -> None:
     value = files.read_json(path)
     left = scrub_log.marked(value, target.sought)
     if left != value:
-        files.write_atomic(path, jsontext.dumps(left, ensure_ascii=False).encode("utf-8"))
+        files.write_atomic(path, json.dumps(left, ensure_ascii=False).encode("utf-8"))
 
 
 def other_lines(path: str, target: PurgeTarget) -> bool:
@@ -119,16 +119,25 @@ def other_lines(path: str, target: PurgeTarget) -> bool:
 
 
 def rewrite_block(
-    path: str, lock: str, ids: Iterable[str], record_of: Callable[[str], Record | None]
+    path: str,
+    lock: str,
+    target: PurgeTarget,
+    purged_ids: frozenset[str],
+    record_of: Callable[[str], Record | None],
 ) -> None:
-    """Rewrite the memory block of a MEMORY.md without these records; the rest of the file
-    is kept.
+    """Rewrite the memory block of a MEMORY.md without these records, and without the words in
+    lines of a lost memory; the rest of the file is kept.
     """
+
+    def keeps(lines: Mapping[str, str]) -> list[str]:
+        whole = (id_ for id_, line in lines.items() if not is_in(line.encode(), target))
+        return [id_ for id_ in whole if id_ not in purged_ids and record_of(id_) is None]
+
     notes = memory_md.MemoryFile(path)
-    shown, removed = memory_md.shown_ids(notes), set(ids)
-    if removed & set(shown):
-        left = [record_of(id_) for id_ in shown if id_ not in removed]
-        memory_md.promote(notes, [record for record in left if record is not None], lock)
+    shown = memory_md.shown_lines(notes)
+    if purged_ids & shown.keys() or any(is_in(line.encode(), target) for line in shown.values()):
+        left = [record_of(id_) for id_ in shown if id_ not in purged_ids]
+        memory_md.promote(notes, [record for record in left if record is not None], lock, keeps)
 
 
 def memory_block(path: str) -> bytes:
@@ -188,7 +197,7 @@ def _line(
     left = change(value)
     if left is value:
         return line
-    new = jsontext.dumps(left, ensure_ascii=False)
+    new = json.dumps(left, ensure_ascii=False)
     # The words may span the JSON of a line without being in any of its texts.
     return None if target.asked.is_in(new) else new
 

@@ -4,13 +4,11 @@ It is the same purge as that of this user's words: they are gone from this machi
 backups and session notes, too. What this user said stays, whatever it holds.
 """
 
-from __future__ import annotations
-
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memory_fabric import jsontext
 from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.plan import Found, FoundText
@@ -26,7 +24,7 @@ def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:
     """
     meant = Found(", ".join(head.key for head in found))
     for head in found:
-        value = jsontext.loads(head.value)
+        value = json.loads(head.value)
         if head.kind == wire.RECORD:
             found_ = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
             theirs = [record for record in found_ if record.author == head.shown_author]

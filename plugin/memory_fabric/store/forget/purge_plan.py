@@ -1,7 +1,5 @@
 """The plan of a purge: words, names, ids and texts, kept on disk until all of it is erased."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

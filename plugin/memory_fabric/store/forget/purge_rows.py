@@ -1,7 +1,5 @@
 """Remove purged content from a database: rows, words in other rows, and the pages behind them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time
@@ -16,13 +14,13 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import records, write
 from memory_fabric.store.database import Database, translated
+from memory_fabric.store.files import as_address
 from memory_fabric.store.forget import purge_team, scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.health import repair
 from memory_fabric.store.operations import inverses
 from memory_fabric.store.queues.ingest_queue import PURGED
-from memory_fabric.store.sqlite import as_address
 from memory_fabric.text import index_extra
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
@@ -32,7 +30,7 @@ CHECKPOINT_S = 10.0
 BATCH = 500
 TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
 # The forms in which the injection ledger names a record, a turn, and an entity or its rows.
-KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "conflict:record:")
+KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
 # Derived from another column, which is searched itself.

@@ -1,13 +1,12 @@
 """The steps of a purge, in an order that loses nothing else, and the check at its end."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
@@ -25,14 +24,10 @@ from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
 from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.text import many
-from memory_fabric.values import Value
 
 SET_ASIDE = ".corrupt-"
 # How the file of a database begins.
 SQLITE = b"SQLite format 3\0"
-_OF_OPERATIONS = frozenset(
-    (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
-)
 
 
 @contextmanager
@@ -96,7 +91,7 @@ def erase(memory: Memory, plan: Plan, where: Sequence[Location], provenance: Pro
             )
             _clean_queues(memory, location, targets)
         for location, _ in databases:
-            _rewrite_blocks(memory, location, purged_ids, databases)
+            _rewrite_blocks(memory, location, every, purged_ids, databases)
         _clean_other_files(memory, where, every)
         memory.flush()
         if memory.mirror is not None:
@@ -141,7 +136,7 @@ class NotErased(StoreUnavailable):
     """A file of memory still holds what was to be erased."""
 
 
-class Verification(Value):
+class Verification(NamedTuple):
     """The result of the check after a purge.
 
     `left` are files that hold purged text and are left alone (of the user, of other projects, or
@@ -275,6 +270,7 @@ def _clean_queues(memory: Memory, location: Location, targets: Mapping[str, Purg
 def _rewrite_blocks(
     memory: Memory,
     location: Location,
+    target: PurgeTarget,
     purged_ids: frozenset[str],
     databases: Sequence[tuple[Location, Database]],
 ) -> None:
@@ -285,7 +281,8 @@ def _rewrite_blocks(
         return None
 
     for path in location.notes:
-        purge_files.rewrite_block(path, memory.memory_md_lock(path), purged_ids, record_of)
+        lock = memory.memory_md_lock(path)
+        purge_files.rewrite_block(path, lock, target, purged_ids, record_of)
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
@@ -299,7 +296,7 @@ def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeT
         name = os.path.basename(path)
         if path == _served(memory) or (memory.mirror and name.startswith(sync_state.PREFIX)):
             continue
-        if name not in _OF_OPERATIONS and name.endswith((".jsonl", ".log", ".log.1")):
+        if not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1")):
             purge_files.other_lines(path, target)
         elif os.path.dirname(path) == os.path.join(home, callers.FOLDER):
             purge_files.page(path, target)

@@ -3,11 +3,9 @@
 The words are blanked in them, and the server is to erase them, too (`outbox.demand_purge`).
 """
 
-from __future__ import annotations
-
+import json
 import sqlite3
 
-from memory_fabric import jsontext
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.team import heads, outbox, wire
@@ -32,7 +30,7 @@ def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
     held = [
         (kind, key)
         for kind, key in c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,))
-        if any(target.is_in(part) or target.is_name(part) for part in jsontext.loads(key))
+        if any(target.is_in(part) or target.is_name(part) for part in json.loads(key))
     ]
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", held)
 
@@ -49,7 +47,7 @@ def _holds(head: Head, target: PurgeTarget) -> bool:
         return True
     if not head.value:
         return False
-    value = jsontext.loads(head.value)
+    value = json.loads(head.value)
     if scrub_log.marked(value, target.sought) != value:
         return True
     named = [value.get(name) for name in ("name", "entity", "from", "to")]

@@ -1,14 +1,9 @@
 """Snapshots of the viewer's page: one per project, in home, readable by the owner only."""
 
-from __future__ import annotations
-
 import os
 
+from memory_fabric.models import Project
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.models import Project
 
 FOLDER = "pages"
 MAX_NAME_CHARS = 60

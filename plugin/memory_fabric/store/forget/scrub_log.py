@@ -5,8 +5,6 @@ request are searched for everywhere: a record, entity or observation that states
 a whole, and a mark replaces them in any other text.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -201,7 +199,7 @@ def _entities(items: Any, target: PurgeTarget) -> list[Any]:
         if item.get("observations"):
             new["observations"] = [t for t in item["observations"] if not target.is_said(name, t)]
         if item.get("aliases"):
-            new["aliases"] = _pairs(item["aliases"], target)
+            new["aliases"] = [pair for pair in item["aliases"] if not target.is_name(pair[1])]
         found.append(new)
     return found
 
@@ -286,10 +284,6 @@ def _name(name: Any, target: PurgeTarget) -> Any:
 
 def _aliases(aliases: Any, target: PurgeTarget) -> list[Any]:
     return _names(aliases, target)
-
-
-def _pairs(pairs: Any, target: PurgeTarget) -> list[Any]:
-    return [pair for pair in pairs if not target.is_name(pair[1])]
 
 
 def _links(links: Any, target: PurgeTarget) -> list[Any]:

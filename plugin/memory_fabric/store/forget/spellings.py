@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from memory_fabric.models import ERASED
 from memory_fabric.text import one_line
-from memory_fabric.values import Value
 
 # Replaces erased words in a text that is kept.
 MARK = ERASED
@@ -36,7 +36,7 @@ _UNSPACED = (
 )
 
 
-class Needle(Value):
+class Needle(NamedTuple):
     """One text to search for: `whole` not inside longer words, `exact` in this case only."""
 
     text: str

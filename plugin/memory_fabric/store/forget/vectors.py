@@ -1,7 +1,5 @@
 """Deletion of all embeddings, when the extra that made them is removed."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 

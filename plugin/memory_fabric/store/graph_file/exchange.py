@@ -11,45 +11,42 @@ import io
 import json
 import os
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.models import Entity, Graph, Progress, Provenance, Relation
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.redaction.redact import redact
 from memory_fabric.redaction.secret_signs import is_command_line
 from memory_fabric.store import bulk_load, files, graph, write
 from memory_fabric.store.bulk_load import Loaded, entity_object, relation_object
-from memory_fabric.values import Value
+from memory_fabric.store.database import Database
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, BinaryIO
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
-    from memory_fabric.values import Progress
 
-    Item = Entity | Relation
+Item = Entity | Relation
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
 # Lines between two reports of progress, and bytes of bad lines that are held.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# A single object is read as a whole; neither people nor that server write larger ones.
-WHOLE_BYTES = 256 << 20
+# A single object is read as a whole, a line as one: parsed, each takes up to fifteen times as much.
+WHOLE_BYTES, MAX_LINE_BYTES = 64 << 20, 32 << 20
+# So much of a longer line is set aside.
+KEPT_BYTES = 4 << 10
 
 
-class BadLine(Value):
+class BadLine(NamedTuple):
     """A line that was set aside: its number from 1, and its error."""
 
     number: int
     because: str
 
 
-class Imported(Value):
+class Imported(NamedTuple):
     """The result of an import.
 
     `read` counts the lines of entities and relations, `others` records of another kind, which are
@@ -63,17 +60,20 @@ class Imported(Value):
     set_aside: str = ""
 
 
-def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
     """Yield number and bytes of each line that is not blank, without its `\\n` and a byte order
     mark.
 
     A single object with both lists yields the lines that it stands for, numbered in their order.
+    Of a line longer than `max_bytes` only the beginning is read.
     """
-    whole = _whole(stream)
+    whole = _whole(stream, max_bytes)
     if whole is not None:
         yield from enumerate(map(_dumped, whole), start=1)
         return
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(iter(lambda: stream.readline(max_bytes), b""), start=1):
+        if len(line) == max_bytes and not line.endswith(b"\n"):
+            files.skip_line(stream)
         bare = line.removesuffix(b"\n")
         if number == 1:
             bare = bare.removeprefix(BOM)
@@ -173,15 +173,17 @@ def import_file(
     progress: Progress | None = None,
     *,
     called: str = "",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Imported:
     """Merge a file into memory; names are kept exactly.
 
     Entities come first, wherever they are in the file, so that relations find their ends. A bad
-    line never stops the import. `called` names the file where its path is not meaningful to people.
+    line, or one of `max_line_bytes`, never stops the import. `called` names the file where its path
+    is not meaningful to people.
     Raises OSError for a file that cannot be read, StoreUnavailable.
     """
     of = 2 * os.path.getsize(path)
-    rest = _FileItems(memory.settings.home, called or os.path.abspath(path))
+    rest = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
     with files.open_regular(path) as first, files.open_regular(path) as second:
         loaded = bulk_load.load(
             memory,
@@ -247,8 +249,9 @@ def _redacted(lines: Sequence[str]) -> list[str]:
 class _FileItems:
     """The items of a file, with counts and bad lines that wait to be written."""
 
-    def __init__(self, home: str, source: str) -> None:
+    def __init__(self, home: str, source: str, max_line_bytes: int) -> None:
         self.path, self._source = os.path.join(home, SET_ASIDE), source
+        self._max_line_bytes = max_line_bytes
         self.read = self.others = 0
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
@@ -258,7 +261,11 @@ class _FileItems:
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
         """Yield the file's entities; count everything else."""
-        for number, line in lines(stream):
+        for number, line in lines(stream, self._max_line_bytes):
+            if len(line) >= self._max_line_bytes:
+                size = f"it is longer than {self._max_line_bytes:,} bytes: divide its observations"
+                self._set_aside(BadLine(number, size), line[:KEPT_BYTES])
+                continue
             try:
                 item = read(line)
             except BadInput as error:
@@ -272,7 +279,7 @@ class _FileItems:
 
     def relations(self, stream: BinaryIO) -> Iterator[Relation]:
         """Yield only the file's relations."""
-        for _, line in lines(stream):
+        for _, line in lines(stream, self._max_line_bytes):
             try:
                 item = read(line)
             except BadInput:
@@ -298,11 +305,12 @@ class _FileItems:
         self._bytes += len(line)
 
 
-def _whole(stream: BinaryIO) -> list[Any] | None:
+def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
     """Return the records of a file that is one object with lists; None, and rewind it, if it is
     not.
     """
-    first = next((line for line in stream if line.strip()), b"").removeprefix(BOM)
+    some = iter(lambda: stream.readline(max_bytes), b"")
+    first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None
     if first.lstrip().startswith(b"{") and not _is_record(first):
         stream.seek(0)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from memory_fabric.store import files
 from memory_fabric.store.graph_file import exchange
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from memory_fabric.store.graph_file.sync_state import Signature
 
 # The signature of no file: forces reading it.

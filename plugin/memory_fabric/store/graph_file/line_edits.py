@@ -8,20 +8,17 @@ that is there twice, an operation of another kind) is left to the writer of the 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory_fabric.models import Entity, Relation
 from memory_fabric.store import graph
+from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.sync_state import mark_of
 from memory_fabric.store.operations import inverses
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from memory_fabric.store.database import Database
     from memory_fabric.store.graph_file.sync_state import State
 
 _ENTITY = b'{"type":"entity"'
@@ -35,7 +32,7 @@ _SINCE = (
 )
 
 
-class Edits(Value):
+class Edits(NamedTuple):
     """Lines that the file lacks, and lines that it has and that are to be removed or replaced.
 
     All are canonical. `replaced` has the new line for each old one, an empty one to remove it, and
@@ -52,7 +49,7 @@ class Edits(Value):
         return [*self.added, *filter(None, self.replaced.values())]
 
 
-class Found(Value):
+class Found(NamedTuple):
     """Edits, and the number and id of the last operation in them."""
 
     edits: Edits

@@ -8,22 +8,19 @@ This module reads no files.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import graph
 from memory_fabric.store.bulk_load import create_operations, relation_object
+from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange, own_writes
 from memory_fabric.store.graph_file.own_writes import Ours
 from memory_fabric.store.operations import rows
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
-
-    Lines = Mapping[bytes, bytes]
-    Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
+Lines = Mapping[bytes, bytes]
+Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
 
 CHUNK = 500
 NOTHING = Ours()

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from memory_fabric import ids
+from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Relation
 from memory_fabric.store import backup, files
-from memory_fabric.store.database import translated
+from memory_fabric.store.database import Database, translated
 from memory_fabric.store.graph_file import (
     exchange,
     file_content,
@@ -33,20 +37,13 @@ from memory_fabric.store.graph_file.line_edits import (
 )
 from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, digest_of, mark_of
-from memory_fabric.store.sqlite import sqlite3
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from memory_fabric.config import Settings
-    from memory_fabric.store.database import Database
     from memory_fabric.store.graph_file.sync_state import Marked, Signature
     from memory_fabric.store.protocols import Memory as AnyMemory
 
-    Report = Callable[[str], object]
-    Test = Callable[[bytes], bool]
+Report = Callable[[str], object]
+Test = Callable[[bytes], bool]
 
 # A new file may be in use by another server, and a large one takes half a minute to read. Later, an
 # answer without others' latest changes is better than a long wait.

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from memory_fabric.models import Entity
+from memory_fabric.models import Entity, Relation
+from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from memory_fabric.models import Relation
-    from memory_fabric.store.database import Database
-
-    # Times of the first and the last own write of it.
-    Times = tuple[float, float]
+# Times of the first and the last own write of it.
+Times = tuple[float, float]
 
 KEY = "mirror-recent"
 # The time that another program may take from reading to writing the whole file: the reference
@@ -33,14 +28,14 @@ WINDOW_S = 5.0
 LONGEST_S = 60.0
 
 
-class Ours(Value):
+class Ours(NamedTuple):
     """Digests of own additions and removals that a writer may not have seen."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
 
 
-class Recent(Value):
+class Recent(NamedTuple):
     """Digests of own additions and removals, with their times."""
 
     added: Mapping[str, Times] = {}

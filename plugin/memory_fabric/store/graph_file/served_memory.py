@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
+from typing import TYPE_CHECKING
 
 from memory_fabric import ids
+from memory_fabric.config import Settings
 from memory_fabric.store.graph_file.file_content import reason_of
 from memory_fabric.store.graph_file.mirror import Mirror
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import file_locations, sync
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.config import Settings
     from memory_fabric.store.graph_file.mirror import Report
 
 # Characters replaced in a folder's name.
@@ -40,7 +40,11 @@ def open_mirrored(settings: Settings, report: Report) -> Memory:
         memory.mirror.tidy()
         memory.refresh()
         memory.flush()
-        _note_served(home, path, report)
+        # Register the file, so that a purge elsewhere can name it.
+        try:
+            file_locations.save_served(home, path)
+        except OSError as error:
+            report(f"{home} cannot be written: {reason_of(error)}")
         _back_up(memory, report)
     except BaseException:
         memory.close()
@@ -63,14 +67,6 @@ def home_of(home: str, path: str) -> str:
     real = os.path.realpath(path)
     name = _PLAIN.sub("-", os.path.basename(real))[:40]
     return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
-
-
-def _note_served(home: str, path: str, report: Report) -> None:
-    """Register the file, so that a purge elsewhere can name it."""
-    try:
-        file_locations.save_served(home, path)
-    except OSError as error:
-        report(f"{home} cannot be written: {reason_of(error)}")
 
 
 def _back_up(memory: Memory, report: Report) -> None:

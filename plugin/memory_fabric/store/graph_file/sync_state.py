@@ -9,28 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from memory_fabric.store import files
-from memory_fabric.values import Value
+from memory_fabric.store.database import Database
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from memory_fabric.store.database import Database
-
-    # Size, time of change, inode; None without a file.
-    Signature = tuple[int, int, int] | None
-    # Digests of a file's lines, each with the redacted line; empty for a line that is not of the
-    # graph.
-    Marked = dict[bytes, bytes]
+# Size, time of change, inode; None without a file.
+Signature = tuple[int, int, int] | None
+# Digests of a file's lines, each with the redacted line; empty for a line that is not of the
+# graph.
+Marked = dict[bytes, bytes]
 
 KEY = "mirror"
 PREFIX = "agreed-"
 
 
-class State(Value):
+class State(NamedTuple):
     """The file's signature and digest, and the last operation that it contains.
 
     `seq` and `operation` are checked together: after a rebuild a number may mean another operation.

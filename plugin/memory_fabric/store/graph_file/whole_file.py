@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
 from memory_fabric.errors import BadInput
+from memory_fabric.models import Graph
 from memory_fabric.store import graph
+from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.sync_state import mark_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from memory_fabric.models import Graph
-    from memory_fabric.store.database import Database
     from memory_fabric.store.graph_file.sync_state import Marked
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
+from memory_fabric.config import Settings
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import files
 from memory_fabric.store.health import lateness
 from memory_fabric.text import cut, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.config import Settings
 
 FOLDER, PREFIX = "told", "trouble-"
 # A prompt that was not kept after its reply; an empty file can be made even on a full disk.

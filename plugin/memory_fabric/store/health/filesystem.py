@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from memory_fabric.store.files import CHUNK_BYTES, open_regular
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
 
 # No home has more files; a wrong folder must not keep the user waiting.
 MAX_LOOKED_AT = 20_000

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from memory_fabric.models import OLD, SOUND
+from memory_fabric.models import OLD, SOUND, Progress
 from memory_fabric.store import backup, files, invariants, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.purge_steps import set_aside
-from memory_fabric.store.health import index_check, repair
+from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import cards, identity
+from memory_fabric.store.queues import late_events
 from memory_fabric.text import first_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+# From so many rows on, an index is compared by rows and samples: SQLite compares one with all texts
+# in a transaction that writes, for which changes wait half a minute at a million observations.
+LARGE_ROWS = 50_000
+# Samples: so many of the newest rows, and as many spread over all.
+SAMPLES = 100
+# Of each index its table of texts, the column of row numbers, and a column with text.
+_TEXTS = {
+    "entities_fts": ("entities", "id", "name"),
+    "observations_fts": ("observations", "id", "text"),
+    "records_fts": ("records", "seq", "what"),
+    "episodes_fts": ("episodes", "id", "text"),
+    "entities_trigrams": ("entities", "id", "name"),
+    "observations_trigrams": ("observations", "id", "text"),
+}
+# A word that every tokenizer takes as one.
+_WORD = re.compile(r"(?<!\w)[A-Za-z0-9]{3,}(?!\w)")
+TRIGRAM_CHARS = 3
 
-    from memory_fabric.values import Progress
-
-    Part = Callable[[], Iterable["Finding"]]
+Part = Callable[[], Iterable["Finding"]]
 
 MAX_SHOWN = 5
 MAX_ORPHANS = 10_000
@@ -61,10 +76,12 @@ def findings(
         if progress is not None:
             progress(number, len(parts))
         found += part()
-    if purge.pending(memory.settings.home):
+    home = memory.settings.home
+    found += map(_set_aside, late_events.waiting(home, late_events.REFUSED))
+    if purge.pending(home):
         text = "A purge was stopped before its end."
         remedy = "memory-fabric forget --purge --yes with any text completes it."
-        found.append(Finding("purge", memory.settings.home, text, remedy))
+        found.append(Finding("purge", home, text, remedy))
     return sorted(found, key=lambda finding: not finding.harms)
 
 
@@ -114,14 +131,14 @@ def _links(database: Database) -> Iterator[Finding]:
 
 
 def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
-    if not index_check.matches(database, table, full=full):
+    if not matches(database, table, full=full):
         text = f"The index {table} does not match its texts: searches miss some."
         yield Finding("index", database.path, text, "memory-fabric repair rebuilds it.")
 
 
 def _sampled(database: Database) -> Iterator[Finding]:
     """Yield a note if indexes are so large that only their rows and samples were compared."""
-    large = [table for table in repair.FULL_TEXT if index_check.is_large(database, table)]
+    large = [table for table in repair.FULL_TEXT if is_large(database, table)]
     if large:
         text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
         remedy = "memory-fabric check --full compares every text."
@@ -131,11 +148,18 @@ def _sampled(database: Database) -> Iterator[Finding]:
 def _names(database: Database) -> Iterator[Finding]:
     alone = invariants.orphans(database, MAX_ORPHANS)
     if alone:
-        text = f"Entities without observations and relations: {first_of(alone, MAX_SHOWN)}."
+        names = first_of(map(invariants.shown, alone), MAX_SHOWN)
+        text = f"Entities without observations and relations: {names}."
         remedy = "memory-fabric repair --orphans deletes them."
         yield Finding("orphans", database.path, text, remedy, harms=False)
-    for names in invariants.variants(database):
-        text = f"One name in several spellings: {first_of(names, MAX_SHOWN)}."
+    left = invariants.left_alone(database)
+    if left:
+        names = first_of(map(invariants.shown, left), MAX_SHOWN)
+        text = f"Entities that a deletion left without relations: {names}."
+        remedy = "memory-fabric forget NAME removes one, if it is not needed."
+        yield Finding("orphans", database.path, text, remedy, harms=False)
+    for spellings in invariants.variants(database):
+        text = f"One name in several spellings: {first_of(spellings, MAX_SHOWN)}."
         remedy = "memory-fabric merge combines them."
         yield Finding("variants", database.path, text, remedy, harms=False)
     for alias, entity, owner in invariants.alias_conflicts(database):
@@ -161,8 +185,8 @@ def _copies(database: Database, full: bool) -> Iterator[Finding]:
 
 
 def _lines(folder: str) -> Iterator[Finding]:
-    for name in (journal.DECISIONS, journal.QUEUE, journal.CLAIMED):
-        yield from _unreadable(os.path.join(folder, name))
+    for path in (os.path.join(folder, journal.DECISIONS), *journal.waiting_files(folder)):
+        yield from _unreadable(path)
     try:
         waiting, _ = journal.queued(folder)
     except OSError:
@@ -170,11 +194,13 @@ def _lines(folder: str) -> Iterator[Finding]:
     if waiting:
         text = f"{len(waiting)} changes wait for the graph."
         yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
-    for aside in (os.path.join(folder, name) for name in (journal.BAD, journal.REFUSED)):
-        if not os.path.exists(aside):
-            continue
-        text = "Changes that could not be read or applied were set aside."
-        yield Finding("queue", aside, text, "Look at them, then delete the file.")
+    asides = (os.path.join(folder, name) for name in (journal.BAD, journal.REFUSED))
+    yield from map(_set_aside, filter(os.path.exists, asides))
+
+
+def _set_aside(path: str) -> Finding:
+    text = "Changes that could not be read or applied were set aside."
+    return Finding("queue", path, text, "Look at them, then delete the file.")
 
 
 def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Finding]:
@@ -187,3 +213,72 @@ def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[F
         numbers = first_of(map(str, bad), MAX_SHOWN)
         text = f"{len(bad)} lines cannot be read: {numbers}."
         yield Finding("lines", path, text, "Look at them; delete what cannot be saved.")
+
+
+def is_large(database: Database, table: str) -> bool:
+    """Return True if an index has so many texts that `check` compares samples of them."""
+    texts, number, _ = _TEXTS[table]
+    counted = database.row(
+        f"SELECT count(*) FROM {texts} HAVING (SELECT max({number}) FROM {texts}) >= ?",
+        (LARGE_ROWS,),
+    )
+    return counted is not None and counted[0] >= LARGE_ROWS
+
+
+def matches(database: Database, table: str, *, full: bool = False) -> bool:
+    """Return True if an index holds its texts, as far as they are compared.
+
+    Raises StoreUnavailable.
+    """
+    if full or not is_large(database, table):
+        return repair.index_matches(database, table)
+    return samples_match(database, table)
+
+
+def samples_match(database: Database, table: str) -> bool:
+    """Return True if an index has the rows of its texts, and a word of each sampled one."""
+    return _has_all_rows(database, table) and _has_samples(database, table)
+
+
+def _has_all_rows(database: Database, table: str) -> bool:
+    """Return True if index and texts have the same row numbers; an index of parts keeps none."""
+    texts, number, _ = _TEXTS[table]
+    sizes = f"{table}_docsize"
+    if not database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
+        return True
+    missing = database.row(
+        f"SELECT 1 FROM {texts} AS t WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {sizes} AS s WHERE s.id = t.{number}) LIMIT 1"
+    )
+    left = missing or database.row(
+        f"SELECT 1 FROM {sizes} AS s WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {texts} AS t WHERE t.{number} = s.id) LIMIT 1"
+    )
+    return not left
+
+
+def _has_samples(database: Database, table: str) -> bool:
+    """Return True if a word of each sampled text leads to its row."""
+    query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
+    for number, text in _samples(database, table):
+        words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end
+        if not words:
+            continue
+        word = max(words, key=len)
+        word = word[:TRIGRAM_CHARS] if table.endswith("_trigrams") else word
+        if not database.row(query, (f'"{word}"', number)):
+            return False
+    return True
+
+
+def _samples(database: Database, table: str) -> list[tuple[int, str]]:
+    texts, number, column = _TEXTS[table]
+    select = f"SELECT {number}, {column} FROM {texts}"
+    newest = database.rows(f"{select} ORDER BY {number} DESC LIMIT {SAMPLES}")
+    most = newest[0][0] if newest else 0
+    spread = [
+        row
+        for at in range(0, most, max(1, most // SAMPLES))
+        for row in database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
+    ]
+    return [(row[0], row[1]) for row in (*newest, *spread)]

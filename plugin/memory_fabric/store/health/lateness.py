@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from memory_fabric.store import files
 from memory_fabric.store.notices import is_first_time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FOLDER, MARK, TOLD = "told", "untold-prompt", "out-of-time"
 NOTICE = (

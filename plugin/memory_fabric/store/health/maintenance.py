@@ -6,20 +6,18 @@ Runs as a detached process, one at a time, and ends by itself.
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
+from collections.abc import Mapping
 
 from memory_fabric import detached, ids
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log
+from memory_fabric.store.health import filesystem
 from memory_fabric.store.history import demotion
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import sync
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # A session may be resumed after weeks; then its ledger still counts.
 SESSIONS_KEPT_DAYS = 90
@@ -85,9 +83,13 @@ def run(memory: Memory, keep_days: int) -> None:
     sync.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
     sync.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
     demotion.upgrade(memory, most=MAX_UPGRADED)
+    demotion.distrust_without_words(memory)
     demotion.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)
     for database in memory.databases():
         os.utime(files.backups_of(database.path))
+    folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
+    killed = filesystem.leftovers(filesystem.all_paths(folders), time.time())
+    filesystem.delete(killed)
     memory.close()
 
 

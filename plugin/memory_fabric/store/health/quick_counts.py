@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from memory_fabric.store.files import as_address
 from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
-from memory_fabric.store.sqlite import as_address, sqlite3
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Steps of SQLite's machine between two looks at the clock.
 STEPS_PER_CHECK = 10_000
@@ -23,7 +21,7 @@ _RECORDS = (
 _TOLD = "SELECT count(DISTINCT memory) FROM told WHERE session = ? AND memory <> ''"
 
 
-class Counts(Value):
+class Counts(NamedTuple):
     """Current records, memories that a session was told, and candidates that wait."""
 
     known: int = 0

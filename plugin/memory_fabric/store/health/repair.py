@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memory_fabric.errors import (
     BadInput,
@@ -13,18 +16,10 @@ from memory_fabric.errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
+from memory_fabric.models import Operation, Progress
 from memory_fabric.store import backup, files, journal, write
 from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
-from memory_fabric.store.sqlite import sqlite3
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Operation
-    from memory_fabric.values import Progress
 
 FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),

@@ -1,7 +1,5 @@
 """Status of the three tiers (BR-17): healthy, degraded or unavailable, with reason and remedy."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -14,6 +12,7 @@ from memory_fabric.store import backup, files, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import late_events
 from memory_fabric.store.sharing import adoption, location
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import first_of, many
@@ -160,14 +159,16 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
     findings += _lines(decisions)
     folders = _queue_folders(memory)
     for waiting in folders:
-        for name in (journal.QUEUE, journal.CLAIMED):
-            findings += _lines(os.path.join(waiting, name))
-        for name in (journal.BAD, journal.REFUSED):
-            aside = os.path.join(waiting, name)
-            if not os.path.exists(aside):
-                continue
-            reason = f"{aside} holds changes that could not be read or applied."
-            findings.append(Finding(DEGRADED, reason, "Look at it, then delete it."))
+        for path in journal.waiting_files(waiting):
+            findings += _lines(path)
+    asides = [os.path.join(f, name) for f in folders for name in (journal.BAD, journal.REFUSED)]
+    home = memory.settings.home
+    for aside in (*filter(os.path.exists, asides), *late_events.waiting(home, late_events.REFUSED)):
+        reason = f"{aside} holds changes that could not be read or applied."
+        findings.append(Finding(DEGRADED, reason, "Look at it, then delete it."))
+    late = len(late_events.waiting(home))
+    if late:
+        findings.append(Finding(DEGRADED, f"{many(late, 'event')} waited too long for it.", DRAIN))
     findings += [*_missing(memory), *_not_in_the_graph(memory)]
     count = _count_lines(decisions)
     queue = _queue(folders, now_s)

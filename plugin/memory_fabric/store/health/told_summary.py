@@ -1,23 +1,18 @@
 """The sums of what sessions were told, by kind and by channel, and how much of it was used."""
 
-from __future__ import annotations
+import json
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from memory_fabric import jsontext
 from memory_fabric.store.conversations.worth import RECORD, often_told_never_used
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 # The kind of records that no database has any more.
 FORGOTTEN = "forgotten"
 CHARS_PER_TOKEN = 4
 
 
-class Share(Value):
+class Share(NamedTuple):
     """The items of one kind or channel: their number and characters, those judged, those used."""
 
     name: str
@@ -27,7 +22,7 @@ class Share(Value):
     used: int = 0
 
 
-class ToldRecord(Value):
+class ToldRecord(NamedTuple):
     """A record that was told: in how many sessions, with how many characters in all."""
 
     id: str
@@ -35,7 +30,7 @@ class ToldRecord(Value):
     chars: int
 
 
-class Summary(Value):
+class Summary(NamedTuple):
     """Totals of what the sessions of a project were told since a time (ISO 8601).
 
     `kinds` and `channels` are sorted by characters, most first; `unused` are the records told in
@@ -106,7 +101,7 @@ def _types(memory: Memory, ids: set[str]) -> dict[str, str]:
     for database in memory.databases():
         for id_, kind in database.rows(
             "SELECT r.id, r.type FROM json_each(?) AS j JOIN records AS r ON r.id = j.value",
-            (jsontext.dumps(sorted(ids)),),
+            (json.dumps(sorted(ids)),),
         ):
             found[f"{RECORD}{id_}"] = str(kind)
     return found

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 KEY = "unread sentences"
 

@@ -1,7 +1,5 @@
 """Names of entities and ids of records that a change affects, from its payload and inverse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

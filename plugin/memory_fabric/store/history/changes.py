@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.models import STAGED
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import inverses
@@ -36,6 +37,15 @@ class Change:
     def at(self) -> str:
         """The time at which it was made, in ISO 8601."""
         return str(self.by.get("at", ""))
+
+    @property
+    def settles(self) -> bool:
+        """True if it only gave a staged record its trust: it is undone with what was stated."""
+        return self.kind == "put_record" and any(
+            STAGED in step["payload"]["record"].get("evidence", {})
+            for step in self.inverse
+            if step["kind"] == "put_record"
+        )
 
 
 def read(

@@ -1,15 +1,9 @@
 """Sessions and their injections, as the databases have them, for health checks."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from memory_fabric.store.database import Database
-
+from memory_fabric.store.database import Database
 
 # A past session that was only read in (store.operations.learn_effects): no hook ran in it.
 _ONLY_LEARNED = (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from memory_fabric import ids
-from memory_fabric.models import Provenance
-from memory_fabric.store import records
-from memory_fabric.store.record_state import ACTIVE_CURRENT
-from memory_fabric.store.sqlite import sqlite3
+import sqlite3
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from memory_fabric import ids
+from memory_fabric.models import TYPED, Provenance
+from memory_fabric.store import records
+from memory_fabric.store.database import Database
+from memory_fabric.store.record_state import ACTIVE_CURRENT
+
 if TYPE_CHECKING:
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 # The row of `meta` that the migration leaves where there are records of an earlier release. Its
@@ -28,6 +29,16 @@ _BY_PHRASES = (
     "AND source IN ('prompt', 'assistant', 'subagent', 'compaction') AND created_at < ? "
     "AND json_extract(body, '$.evidence.noted') IS NULL "
     "AND json_extract(body, '$.evidence.command') IS NULL"
+)
+# Notes of earlier releases with the user's trust, but no words of theirs, that no act of theirs
+# ever stated or kept.
+_WITHOUT_WORDS = (
+    "trust = 'user' AND source = 'assistant' "
+    "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
+    "AND json_extract(body, '$.evidence.quotation') IS NULL "
+    "AND json_extract(body, '$.evidence.confirmed') IS NULL AND NOT EXISTS ("
+    "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
+    f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
 )
 # What only the assistant said, and nobody used or said again since.
 _UNCONFIRMED = (
@@ -85,20 +96,35 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
     return made
 
 
+def distrust_without_words(memory: Memory) -> int:
+    """Give notes the assistant's trust that have the user's, but none of their words; return how
+    many. An `undo` of it holds.
+    """
+    return sum(
+        _demote(memory, one, _WITHOUT_WORDS, "", ids.new_id(), 1000, trust="assistant")
+        for one in memory.databases()
+        if not one.read_only
+    )
+
+
 def _demote(
-    memory: Memory, database: Database, where: str, before: str, batch: str, most: int
+    memory: Memory,
+    database: Database,
+    where: str,
+    before: str,
+    batch: str,
+    most: int,
+    **lower: Any,
 ) -> int:
     try:
-        found = records.find(database.connection, where, (before,), max(0, most))
+        values = (before,) if before else ()
+        found = records.find(database.connection, where, values, max(0, most))
     except sqlite3.Error:
         return 0  # a damaged database is reported and rebuilt elsewhere
     by = Provenance("cli", trust="user")
     for record, seen in found:
-        payload = {
-            "record": records.as_object(record._replace(status="candidate")),
-            "seen_in": seen,
-            "batch": batch,
-        }
+        lowered = record._replace(**(lower or {"status": "candidate"}))
+        payload = {"record": records.as_object(lowered), "seen_in": seen, "batch": batch}
         memory.write("put_record", payload, by, store=database.kind)
     return len(found)
 

@@ -3,17 +3,11 @@
 For all of them only names, types and times are read; texts only for those that are shown.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric.models import CONFIRMED, OTHERS
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
+from memory_fabric.store.database import Database
 
 ENTITY, RECORD = "entity", "record"
 CHUNK = 500
@@ -48,7 +42,7 @@ _MENTIONS = f"""
 """
 
 
-class AgedMemory(Value):
+class AgedMemory(NamedTuple):
     """An entity or record with the time of its last mention and the values that reveal a later
     change.
 
@@ -71,7 +65,7 @@ class AgedMemory(Value):
     text: str = ""
 
 
-class Mention(Value):
+class Mention(NamedTuple):
     """Valid records of one type that mention an entity: time of the newest, and whether one is
     pinned.
     """

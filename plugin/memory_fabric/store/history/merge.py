@@ -1,7 +1,5 @@
 """Several names for one thing: aliases, and merges of entities, planned and carried out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,13 +1,12 @@
 """The graph rows of a record: entities it created, statements it makes about them."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
-from memory_fabric.values import Value
 
 
-class GraphRows(Value):
+class GraphRows(NamedTuple):
     """Names of entities that a record created and of known ones, and the number of its statements.
 
     `observations` and `relations` count what it states, also where another record states the same.

@@ -1,7 +1,5 @@
 """Pin a record, so that every session is given it at its start."""
 
-from __future__ import annotations
-
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.history import resolve

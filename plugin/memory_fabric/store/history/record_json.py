@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from memory_fabric.ids import checksum, short_id
 from memory_fabric.models import CONFIRMED, WHEN, Record
 from memory_fabric.store import records
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def as_json(record: Record) -> dict[str, Any]:

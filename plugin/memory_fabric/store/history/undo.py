@@ -31,14 +31,17 @@ class Undone:
     because: str = ""
 
 
-def last(memory: Memory) -> Change:
-    """Return the newest change that is not undone; after an undo, the one before. Raises NotFound.
+def last(memory: Memory, session: str = "") -> Change:
+    """Return the newest change, of a session if one is named, that is not undone; after an undo,
+    the one before. Raises NotFound.
 
     An undo counts as the change that it took back: to undo an undo, name it by its id.
     """
     for limit in (50, -1):
-        for change in changes.read_all(memory, _NOT_LAST, limit=limit):
-            if not change.undone:
+        for change in changes.read_all(
+            memory, f"{_NOT_LAST} AND ? IN ('', session)", (session,), limit
+        ):
+            if not change.undone and not change.settles:
                 return change
     raise NotFound("", "There is nothing to undo.", remedy="memory-fabric history shows changes.")
 

@@ -5,20 +5,17 @@ An operation may hold thousands of them: names are looked up and rows inserted f
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from memory_fabric.errors import NotFound
+from memory_fabric.models import Provenance
 from memory_fabric.store.operations import deletions, restore, rows, tombstones
 from memory_fabric.store.operations.new_rows import NewRows
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
-    Detached = list[restore.Group]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Detached = list[restore.Group]
 
 
 def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -64,7 +61,8 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
 
 
 def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Create relations; an end that does not exist is created first with type `unknown` (BR-9)."""
+    """Create relations; an end that does not exist is created first, with the type that the
+    vocabulary knows or `unknown` (BR-9)."""
     only = by.domain if payload.get("apart") is True else ""
     detached: Detached = []
     guard = tombstones.StatementGuard(c, by)
@@ -146,7 +144,7 @@ def _with_ends(
         if any(guard.refuse_entity(name) for name in missing):
             continue
         for name in missing:
-            known[name] = new.add_entity(name, rows.UNKNOWN_TYPE)
+            known[name] = new.add_entity(name, rows.type_of_end(name))
         created += missing
         wanted.append(item)
     new.insert()

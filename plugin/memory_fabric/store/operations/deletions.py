@@ -5,18 +5,15 @@ The inverse of a deletion is `restore` with whole rows; rows forgotten since the
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memory_fabric.models import Provenance
 from memory_fabric.store.operations import restore as restoring
 from memory_fabric.store.operations import rows
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:

@@ -8,6 +8,10 @@ become orphans.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from memory_fabric.models import Provenance
 from memory_fabric.store.operations import (
     create_effects,
@@ -23,14 +27,8 @@ from memory_fabric.store.operations import (
 )
 from memory_fabric.text import index_extra
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
-    Effect = Callable[[sqlite3.Connection, Mapping[str, Any], Provenance], Result]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Effect = Callable[[sqlite3.Connection, Mapping[str, Any], Provenance], Result]
 
 
 def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:

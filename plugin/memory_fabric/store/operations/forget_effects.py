@@ -4,17 +4,14 @@ tombstones.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric.models import Provenance
 from memory_fabric.store.operations import deletions, record_effects, rows, tombstones
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:

@@ -6,17 +6,14 @@ operations of their own.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
-    from typing import Any
+from memory_fabric.models import Provenance
 
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 WAITING, WORKING, DONE, DEAD = "waiting", "working", "done", "dead"
 # Fields that may differ when a client sends the same content again.
@@ -30,15 +27,15 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     the payload is the outcome of a text that had been processed before it was dropped.
     """
     value = payload["ingest"]
-    key, body = str(value.get("idempotency_key") or ""), jsontext.dumps(value, ensure_ascii=False)
+    key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
     summed = digest(value)
     if key:
         known = c.execute(
             "SELECT id, digest, body, result FROM intake WHERE key = ?", (key,)
         ).fetchone()
         if known and known[0] != payload["id"]:
-            said = {"id": known[0], "repeated": True, "ingest": jsontext.loads(known[2])}
-            said |= {"length": jsontext.loads(known[3]).get("length", 0)} if known[3] else {}
+            said = {"id": known[0], "repeated": True, "ingest": json.loads(known[2])}
+            said |= {"length": json.loads(known[3]).get("length", 0)} if known[3] else {}
             return said | ({} if known[1] == summed else {"conflict": True}), []
     outcome = payload.get("outcome")
     added = c.execute(
@@ -46,7 +43,7 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
         "ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(payload["id"], key, summed, body, DONE if outcome else WAITING, ""),
-            *(jsontext.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
+            *(json.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
         ),
     ).rowcount
     if not added:
@@ -60,7 +57,7 @@ def ingested(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     changed = c.execute(
         "UPDATE intake SET state = ?, worker = '', leased_until = '', error = '', result = ?, "
         "ended_at = ? WHERE id = ? AND state <> ?",
-        (DONE, jsontext.dumps(payload["outcome"]), by.at, payload["id"], DONE),
+        (DONE, json.dumps(payload["outcome"]), by.at, payload["id"], DONE),
     ).rowcount
     return {"done": changed > 0}, []
 
@@ -73,16 +70,16 @@ def drop_ingests(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
         if row is None:
             continue
         dropped += c.execute("DELETE FROM intake WHERE id = ?", (id_,)).rowcount
-        again = {"id": id_, "ingest": jsontext.loads(row[0])}
-        again |= {"outcome": jsontext.loads(row[2])} if row[1] == DONE else {}
+        again = {"id": id_, "ingest": json.loads(row[0])}
+        again |= {"outcome": json.loads(row[2])} if row[1] == DONE else {}
         back.append({"kind": "ingest", "payload": again})
     return {"dropped": dropped}, back
 
 
 def digest(value: Mapping[str, Any]) -> str:
     """Return the hash that tells different contents under one key apart."""
-    from memory_fabric.digests import sha256  # only for ingested texts
-
     content = {name: part for name, part in value.items() if name not in _NOT_CONTENT}
-    text = jsontext.dumps(content, ensure_ascii=False, sort_keys=True)
-    return sha256(text.encode("utf-8", "replace"))
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True)
+    import hashlib  # late: it loads OpenSSL, and few hooks need it
+
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

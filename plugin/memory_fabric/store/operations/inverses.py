@@ -6,14 +6,11 @@ a sixth of a large database.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    Steps = list[dict[str, Any]]
+Steps = list[dict[str, Any]]
 
 # In place of an inverse that takes back all of its payload. It holds no letter that a purge erases.
 FOLLOWS = "[[]]"
@@ -23,14 +20,14 @@ def stored(kind: str, payload: Mapping[str, Any], inverse: Sequence[Mapping[str,
     """Return the inverse as JSON, or the mark that it follows from the payload."""
     if (derive := _DERIVED.get(kind)) and list(inverse) == derive(payload):
         return FOLLOWS
-    return jsontext.dumps(inverse, ensure_ascii=False)
+    return json.dumps(inverse, ensure_ascii=False)
 
 
 def read(kind: str, payload: Mapping[str, Any], text: str) -> Steps:
     """Return the steps of a stored inverse."""
     if text == FOLLOWS:
         return _DERIVED[kind](payload)
-    steps: Steps = jsontext.loads(text)
+    steps: Steps = json.loads(text)
     return steps
 
 

@@ -5,18 +5,14 @@ Turns are not logged, so rows of `meta` name those of a run: their ids and sessi
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.models import ERASED
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+from memory_fabric.models import ERASED, Provenance
 
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 TURNS, SESSION = "turns", "session"
 # The offset of a session that was not known before the run.
@@ -89,14 +85,14 @@ def finish_session(c: sqlite3.Connection, session: str) -> None:
 def _mark(c: sqlite3.Connection, batch: str, what: str, name: str, value: list[Any]) -> None:
     c.execute(
         "INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)",
-        (f"{_start(batch)}{what} {name}", jsontext.dumps(value)),
+        (f"{_start(batch)}{what} {name}", json.dumps(value)),
     )
 
 
 def _marks(c: sqlite3.Connection, batch: str) -> list[tuple[str, list[Any]]]:
     start = len(_start(batch))
     rows = c.execute("SELECT key, value FROM meta WHERE key >= ? AND key < ?", _span(batch))
-    return [(key[start:].partition(" ")[0], jsontext.loads(value)) for key, value in rows]
+    return [(key[start:].partition(" ")[0], json.loads(value)) for key, value in rows]
 
 
 def _start(batch: str) -> str:

@@ -5,21 +5,17 @@ The graph tools match names exactly; capture and recall also find an entity by i
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.store.operations import restore, rows, tombstones
 from memory_fabric.text import name_key
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
-    Row = dict[str, Any]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Row = dict[str, Any]
 
 
 def alias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:

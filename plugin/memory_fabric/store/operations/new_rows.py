@@ -6,15 +6,12 @@ statement for each row costs four times as much as one for a hundred rows.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memory_fabric.models import Provenance
 from memory_fabric.text import index_extra, name_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
 
 # The oldest builds of SQLite allow 999 bound values.
 MAX_VALUES = 999

@@ -7,21 +7,17 @@ journal keeps the text, and dropping the records undoes reading it.
 
 from __future__ import annotations
 
-from memory_fabric import jsontext
-from memory_fabric.models import HAS_OTHERS, OTHERS, Record
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric.models import HAS_OTHERS, OTHERS, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.operations import record_effects
 from memory_fabric.store.operations.read_marks import LINES, STAMP, UNREADABLE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 TRUST = "foreign"
 
@@ -55,7 +51,7 @@ def store_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
         deleted += sum(drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
     kept = {id_: sum_ for id_, sum_ in before.items() if id_ in here} | dict(payload["sums"])
     _note(c, STAMP + place, payload["stamp"])
-    _note(c, LINES + place, jsontext.dumps(kept))
+    _note(c, LINES + place, json.dumps(kept))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
     if taken:
         note_any(c)
@@ -82,7 +78,7 @@ def drop_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenanc
 def sums(c: sqlite3.Connection, place: str) -> dict[str, int]:
     """Return checksums of the lines that were read of a journal, by id."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (LINES + place,)).fetchone()
-    return dict(jsontext.loads(row[0])) if row else {}
+    return dict(json.loads(row[0])) if row else {}
 
 
 def is_of_others(record: Record) -> bool:

@@ -7,6 +7,10 @@ also stated directly.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from memory_fabric.ids import checksum
 from memory_fabric.models import (
     AGAIN,
@@ -18,9 +22,12 @@ from memory_fabric.models import (
     QUOTATION,
     STORED_FROM,
     TRUST_ORDER,
+    UNSAID,
     WHEN,
+    Entity,
     Provenance,
     Record,
+    Relation,
     contradict,
     stated_at,
     text_with_reason,
@@ -29,17 +36,8 @@ from memory_fabric.store import records
 from memory_fabric.store.operations import restore, rows, supersede_effects, tombstones
 from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.models import Entity, Relation
-
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 # Above every CRC-32, so that sums of whole texts differ from the older sums of stems.
 _OF_TEXTS = 1 << 32
@@ -149,7 +147,7 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     return {"deleted": count, "touched": touched}, inverse
 
 
-class Change(Value):
+class Change(NamedTuple):
     """The changes that replacing a record made to the graph.
 
     `lifted` are the rows that were removed, or None where the graph was not touched; `groups` take
@@ -204,8 +202,8 @@ def _add_to_graph(c: sqlite3.Connection, record: Record) -> list[list[Any]]:
         rows.add_texts(c, id_, (text,), by, record.id)
         rows.claim(c, "observations", rows.text_id(c, id_, text) or 0, record.id)
     for relation in record.relations:
-        source = _entity_for(c, relation.source, rows.UNKNOWN_TYPE, by, record.id, guard)
-        target = _entity_for(c, relation.target, rows.UNKNOWN_TYPE, by, record.id, guard)
+        source = _entity_for(c, relation.source, "", by, record.id, guard)
+        target = _entity_for(c, relation.target, "", by, record.id, guard)
         if source is None or target is None:
             continue
         rows.add_relation(c, source, relation.type, target, by, record.id)
@@ -222,13 +220,16 @@ def _entity_for(
     record: str,
     guard: tombstones.StatementGuard,
 ) -> int | None:
-    """Return the entity that the name means, created if needed; None if it was forgotten."""
+    """Return the entity that the name means, created if needed; None if it was forgotten.
+
+    Without a `kind` it is the end of a relation.
+    """
     known = rows.variant_id(c, name)
     if known is not None:
         return known
     if guard.refuse_entity(name):
         return None
-    return rows.add_entity(c, name, kind, by, record)
+    return rows.add_entity(c, name, kind or rows.type_of_end(name), by, record)
 
 
 def _is_refused(
@@ -329,12 +330,14 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     if second_sighting and confidence >= CANDIDATE_FROM:
         active, confidence = True, max(confidence, STORED_FROM)
     entities, relations = _named_by_both(old, new)
-    stronger = TRUST_ORDER.get(new.trust, 0) > TRUST_ORDER.get(old.trust, 0)
+    ranks = TRUST_ORDER.get(new.trust, 0), TRUST_ORDER.get(old.trust, 0)
+    # What a weaker voice adds would be read as the stronger one's.
+    adds = ranks[0] >= ranks[1]
     return old._replace(
         confidence=confidence,
-        trust=new.trust if stronger else old.trust,
-        why=old.why or new.why,
-        alternatives=old.alternatives or new.alternatives,
+        trust=new.trust if ranks[0] > ranks[1] else old.trust,
+        why=old.why or (new.why if adds else ""),
+        alternatives=old.alternatives or (new.alternatives if adds else ()),
         entities=entities,
         relations=relations,
         generalizable=old.generalizable or new.generalizable,
@@ -347,12 +350,18 @@ def _with_stated(old: Record, new: Record) -> Mapping[str, Any]:
     """Add to the evidence of a record what a repeat states beside it, unless its trust is lower."""
     trusts = TRUST_ORDER.get(new.trust, 0), TRUST_ORDER.get(old.trust, 0)
     stated = {key: new.evidence[key] for key in (WHEN, ALSO, QUOTATION) if new.evidence.get(key)}
+    if WHEN in stated:
+        stated[UNSAID] = new.evidence.get(UNSAID, [])
     again = new.evidence.get(AGAIN)
     if old.status == "candidate" and isinstance(again, int):
         return {**old.evidence, AGAIN: again}
     if not stated or trusts[0] < trusts[1]:
         return old.evidence
-    return {**old.evidence, **stated} if trusts[0] > trusts[1] else {**stated, **old.evidence}
+    if trusts[0] > trusts[1]:
+        return {**old.evidence, **stated}
+    if WHEN in old.evidence:
+        stated.pop(UNSAID, None)
+    return {**stated, **old.evidence}
 
 
 def _named_by_both(old: Record, new: Record) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:

@@ -6,19 +6,16 @@ as it is, and a row that no longer exists is not exchanged.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.models import Provenance
 from memory_fabric.store.operations import rows
 from memory_fabric.store.operations.tombstones import RestoreGuard, is_set
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Row = dict[str, Any]
-    Group = dict[str, rows.Rows]
+Row = dict[str, Any]
+Group = dict[str, rows.Rows]
 
 TABLES = ("entities", "observations", "relations")
 

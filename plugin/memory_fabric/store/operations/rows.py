@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import OTHERS
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.store.conditions import marks
 from memory_fabric.text import index_extra, name_key
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-
-    Rows = dict[str, list[dict[str, Any]]]
-    # Source, type and target of a relation, as its row has them.
-    Edge = tuple[int, str, int]
+Rows = dict[str, list[dict[str, Any]]]
+# Source, type and target of a relation, as its row has them.
+Edge = tuple[int, str, int]
 
 # The oldest builds of SQLite allow 999 bound values.
 CHUNK = 900
@@ -31,6 +27,13 @@ _IS_ORPHAN = (
     "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
     "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = e.id)"
 )
+
+
+def type_of_end(name: str) -> str:
+    """Return the type of a relation's end that no entity has yet, by the vocabulary."""
+    from memory_fabric.language.vocabulary import entity_type  # late: few ends are missing
+
+    return entity_type(name) or UNKNOWN_TYPE
 
 
 def nothing() -> Rows:

@@ -6,12 +6,10 @@ it.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-    Check = Callable[[Any], bool]
+Check = Callable[[Any], bool]
 
 
 def problem(kind: str, payload: Mapping[str, Any]) -> str:

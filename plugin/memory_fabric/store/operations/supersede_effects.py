@@ -8,19 +8,15 @@ else closed meanwhile stays closed.
 
 from __future__ import annotations
 
-from memory_fabric.models import may_close, stated_at
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memory_fabric.models import Provenance, Record, may_close, stated_at
 from memory_fabric.store import records
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance, Record
-
-    Link = dict[str, Any]
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Link = dict[str, Any]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 OPEN = {"by": "", "at": ""}
 

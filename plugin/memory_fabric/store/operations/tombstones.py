@@ -6,15 +6,13 @@ of the same that is not an import lifts the tombstone.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
-    from typing import Any
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
 
-    from memory_fabric.models import Provenance
+from memory_fabric.models import Provenance
 
-    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 # Sources that only repeat what was once stated elsewhere.
 REPEATING = ("import", "journal")
@@ -124,6 +122,6 @@ def _any(c: sqlite3.Connection) -> bool:
 
 
 def _digest(text: str) -> str:
-    from memory_fabric.digests import sha256  # only if something was forgotten
+    import hashlib  # late: it loads OpenSSL, and few hooks need it
 
-    return sha256(text.encode("utf-8", "replace"))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from memory_fabric.ids import is_project_id
 from memory_fabric.models import DAMAGED, LOST, OLD, Registry
 from memory_fabric.store import files
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    Cards = Mapping[str, Mapping[str, Any]]
+Cards = Mapping[str, Mapping[str, Any]]
 
 # The fields in files of releases without a checksum.
 OLD_FIELDS = frozenset(("keys", "settled", "undo"))

@@ -8,15 +8,11 @@ project of its own and the user is asked (docs/decisions/0035).
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from typing import Any
 
 from memory_fabric.ids import checksum
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any
-
-    from memory_fabric.models import Identity, Registry, Trust
+from memory_fabric.models import Identity, Registry, Trust
 
 
 def assign(

@@ -7,21 +7,14 @@ inserted as an undo would restore them, so that they can be removed again.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, Progress, Provenance
 from memory_fabric.store import records
-from memory_fabric.store.database import open_database
+from memory_fabric.store.database import Database, open_database
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.values import Progress
 
 CHUNK = 500
 MAX_RECORDS = 1 << 40

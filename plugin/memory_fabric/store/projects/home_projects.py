@@ -4,34 +4,25 @@ Looking changes nothing: no folder is registered, and a database of an older rel
 migrated nor repaired.
 """
 
-from __future__ import annotations
-
 import os
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
-from memory_fabric.models import Project
+from memory_fabric.models import Project, Registry
 from memory_fabric.store import files
-from memory_fabric.store.database import is_lost, open_to_look, open_to_show
+from memory_fabric.store.database import Database, is_lost, open_to_look, open_to_show
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import claims, identity
-from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from memory_fabric.config import Settings
-    from memory_fabric.models import Registry
-    from memory_fabric.store.database import Database
 
 REMOTE = "remote:"
 Stamp = tuple[tuple[int, int], ...]
 
 
-class Summary(Value):
+class Summary(NamedTuple):
     """A project in the list: its last known folder, the number of its records without candidates,
     and the time of its last change; `readable` is False if its database cannot be read.
     """

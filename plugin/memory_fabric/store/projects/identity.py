@@ -10,15 +10,12 @@ a basename alone never decides.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memory_fabric.ids import is_project_id
 from memory_fabric.models import SOUND, Identity, Project, Registry, Trust
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 # Names of the file for all projects in home, and of the one in each project's folder.
 REGISTRY, CARD = "registry.json", "project.json"

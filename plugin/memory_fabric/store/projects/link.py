@@ -8,25 +8,19 @@ it leaves, its memory is copied along; it also stays where it was.
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
-from memory_fabric.models import Identity, Registry
+from memory_fabric.models import Identity, Progress, Provenance, Registry
 from memory_fabric.store import launch_marks
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import claims, copy_project, identity
-from memory_fabric.store.sqlite import sqlite3
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, TypeGuard
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.values import Progress
 
 REMOTE = "remote:"
 

@@ -9,15 +9,12 @@ the project's folder and its inode, which differ for a copy or an unpacked archi
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory_fabric.store import files, signing
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
     from memory_fabric.store.protocols import Memory
 
 
@@ -29,7 +26,7 @@ SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
 
-class Header(Value):
+class Header(NamedTuple):
     """Project and place of the lines: its id, its folder, and the folder's inode.
 
     `waiting`: when the file was made, the journal had lines of unproved origin, and the user has

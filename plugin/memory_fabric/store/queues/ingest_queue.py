@@ -7,7 +7,10 @@ passed as seconds of `time.time()`.
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.domain_config import domain_name
@@ -16,17 +19,11 @@ from memory_fabric.ingest_protocol import LEFT_OUT, Ingest
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import write
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations.ingest_effects import DEAD, DONE, WAITING, WORKING
 from memory_fabric.text import cut, one_line
-from memory_fabric.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 STATES = (WAITING, WORKING, DEAD, DONE)
@@ -40,7 +37,7 @@ PURGED = "its text was purged"
 MIN_ID_CHARS = 6
 
 
-class Accepted(Value):
+class Accepted(NamedTuple):
     """A text that was stored durably; `length` counts the characters of the stored summary.
 
     `repeated`: the same text came before with this idempotency key; `id` is the earlier one's.
@@ -52,13 +49,13 @@ class Accepted(Value):
     repeated: bool = False
 
 
-class IdempotencyConflict(Value):
+class IdempotencyConflict(NamedTuple):
     """Another content has this idempotency key and this id; nothing was accepted."""
 
     id: str
 
 
-class QueuedText(Value):
+class QueuedText(NamedTuple):
     """State of one text in the queue; `records` are the ids of records it created or confirmed."""
 
     id: str
@@ -72,7 +69,7 @@ class QueuedText(Value):
     records: tuple[str, ...] = ()
 
 
-class Backlog(Value):
+class Backlog(NamedTuple):
     """Counts of texts that are not done; `oldest_at` is when the oldest waiting or working one
     came.
     """
@@ -84,7 +81,7 @@ class Backlog(Value):
     last_error: str = ""
 
 
-class Claimed(Value):
+class Claimed(NamedTuple):
     """A text that a worker has claimed: the attempt's number, and the `progress` of earlier ones.
 
     `accepted_at` is when it came; the facts in it may be older.

@@ -10,17 +10,14 @@ address: another project may have another receiver.
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from memory_fabric import ids, jsontext
+from memory_fabric import ids
 from memory_fabric.errors import FabricError
 from memory_fabric.store import files
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
 # Weeks of sessions. Rejected items count, too: none is dropped silently.
@@ -45,7 +42,7 @@ class SpoolFull(FabricError):
         self.waiting, self.rejected = waiting, rejected
 
 
-class Item(Value):
+class Item(NamedTuple):
     """One file of the spool: its id (UUIDv7), and the key that makes sending it twice harmless."""
 
     id: str
@@ -53,7 +50,7 @@ class Item(Value):
     path: str
 
 
-class Backlog(Value):
+class Backlog(NamedTuple):
     """State of forwarding. Times are ISO 8601, empty for never; `dropped` items had no space."""
 
     waiting: int = 0
@@ -101,7 +98,7 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
             raise SpoolFull(len(there), len(refused))
         folder = folder_of(home)
         files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
-        _sync_folder(folder)
+        files.sync_folder(folder)
     return True
 
 
@@ -113,7 +110,7 @@ def read(item: Item) -> dict[str, Any]:
 
 def encoded(value: Mapping[str, Any]) -> bytes:
     """Encode a JSON object as it is stored and sent."""
-    return jsontext.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def mark_sent(home: str, item: Item, now_s: float) -> None:
@@ -128,7 +125,7 @@ def mark_sent(home: str, item: Item, now_s: float) -> None:
                 home, last_success=at, failures=0, told_full=False, sent=_recent_keys(home, item)
             )
         finally:
-            _unlink(item.path)
+            files.remove(item.path)
 
 
 def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
@@ -141,7 +138,7 @@ def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
         if found:  # else it was erased meanwhile and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**found, "answer": answer}))
-        _unlink(item.path)
+        files.remove(item.path)
 
 
 def set_aside(home: str, item: Item, why: str) -> None:
@@ -217,7 +214,7 @@ def erase(home: str, holds: Callable[[bytes], bool]) -> int:
         for folder, _, names in os.walk(folder_of(home)):
             for path in (os.path.join(folder, name) for name in names):
                 if not path.endswith(".lock") and holds(_bytes(path)):
-                    _unlink(path)
+                    files.remove(path)
                     deleted += 1
     return deleted
 
@@ -260,17 +257,6 @@ def _sent(home: str) -> list[Any]:
     return known if isinstance(known, list) else []
 
 
-def _sync_folder(folder: str) -> None:
-    """Sync the folder's entry, so that a power failure cannot lose the new file."""
-    if os.name != "posix":
-        return  # Windows opens no folders
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _created_s(item: Item) -> float:
     """Return when an item was made: its id begins with the milliseconds."""
     try:
@@ -285,10 +271,3 @@ def _number(value: object) -> float:
 
 def _bytes(path: str) -> bytes:
     return files.read_bytes(path, MAX_BYTES) or b""
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return

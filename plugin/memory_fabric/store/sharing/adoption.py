@@ -1,29 +1,26 @@
-"""Records that a project's journal has and memory lacks: found, counted, and stored again.
+"""Records that a project's journal or MEMORY.md has and memory lacks: found, and stored again.
 
 If home is lost, decisions.jsonl in the project remains. Lines that the file of own lines proves
 (own_lines) were written here; for the others the user has to say. Records are restored unchanged,
-with their ids, authors, trust and times.
+with their ids, authors, trust and times. MEMORY.md may have the last copy of what is known in all
+projects: of its lines the user has to say, too, and the records name it as their source.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory_fabric.models import OTHERS, RECORD_TYPES
+from memory_fabric.models import OTHERS, QUOTATION, RECORD_TYPES, Progress, Provenance
 from memory_fabric.store import files, records
 from memory_fabric.store.projects import identity, own_lines
 from memory_fabric.store.projects.own_lines import Header
 from memory_fabric.store.sharing import claims_read, location
-from memory_fabric.values import Value
+from memory_fabric.store.tiers import memory_md
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
     from memory_fabric.store.protocols import Memory
-    from memory_fabric.values import Progress
 
 
 # Bytes that are read from the end of a journal: a repository may bring one of any size, and the
@@ -31,9 +28,11 @@ if TYPE_CHECKING:
 MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
 # This package writes no longer lines.
 MAX_LINE_BYTES = 256 << 10
+# The source of records that come back from there, and their confidence: as noted by the user.
+MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
-class Missing(Value):
+class Missing(NamedTuple):
     """Lines of a journal whose records memory lacks, newest first.
 
     `proved`: this home wrote them. `others` counts lines by other authors, which are not adopted
@@ -56,6 +55,83 @@ class Missing(Value):
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
+    """Return the lines of this folder's journal, and of its MEMORY.md, whose records memory lacks;
+    None if there are none. Raises as `_in_journal`.
+    """
+    found = _in_journal(memory, author, max_bytes)
+    if memory.project is None or author or (found and (found.proved or found.origin)):
+        return found
+    settings = memory.settings
+    notes = memory_md.locate(settings.config_dir, memory.project.root, settings.native_memory)
+    lines = {} if notes.off_because else memory_md.shown_lines(notes)
+    lacking = unknown(memory, lines)
+    if memory.unavailable or not lacking:
+        return found
+    written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
+    lacking -= {line["id"] for line in written}  # its author and scope are in the journal
+    if found is not None:  # and the user's own words only here
+        found = found._replace(lines=tuple(_with_words(line, lines) for line in found.lines))
+    days = (str(line.get("created_at", ""))[:10] for line in written)
+    since = min(filter(None, days), default="")
+    stated = (_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking)
+    shown = tuple(
+        line | {"author": settings.author} for line in stated if _is_record(line, line["scope"])
+    )
+    if found is not None:
+        return found._replace(lines=(*found.lines, *shown))
+    return Missing(notes.path, shown, author=settings.author) if shown else None
+
+
+def _with_words(line: Mapping[str, Any], shown: Mapping[str, str]) -> Mapping[str, Any]:
+    said = _stated(line["id"], shown.get(line["id"], ""), "")["evidence"]
+    known = line.get("evidence")
+    return {**line, "evidence": said | (known if isinstance(known, dict) else {})}
+
+
+def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
+    """Return those of these ids of MEMORY.md that no database here has or had."""
+    left = set(ids)
+    marks = ", ".join("?" * len(left))
+    shown: set[str] = set()
+    databases = memory.databases() if left else []
+    for database in databases:
+        left -= _ids(database.rows(f"SELECT id FROM records WHERE id IN ({marks})", (*ids,)))
+        left -= _ids(database.rows(f"SELECT id FROM tombstones WHERE id IN ({marks})", (*ids,)))
+        shown |= _ids(database.rows("SELECT record FROM promoted"))
+    # What an undo took back may have left nothing but the operation.
+    made = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
+    return {
+        id_ for id_ in left if id_ not in shown or not any(d.row(made, (id_,)) for d in databases)
+    }
+
+
+def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
+    """Return the record in a line of MEMORY.md.
+
+    It is of all projects if the journal, which begins on the day `since`, does not have it.
+    """
+    head, _, text = line.removeprefix("- [").partition("] ")
+    kind, _, day = head.partition(" ")
+    what, words = text, ""
+    if text.startswith("“"):
+        words, _, what = text[1:].removesuffix("”").partition("” (noted as: ")
+        what = what.removesuffix(")") or words
+    elif text.endswith("”)") and " (“" in text:
+        what, _, words = text[:-2].rpartition(" (“")
+    return {
+        "id": id_,
+        "type": kind,
+        "what": what,
+        "scope": "user" if kind == "preference" or (since and since <= day) else "team",
+        "trust": "user",
+        "source": MEMORY_MD,
+        "confidence": SHOWN_CONFIDENCE,
+        "created_at": f"{day}T00:00:00.000Z",
+        "evidence": {QUOTATION: words} if words else {},
+    }
+
+
+def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     """Return the lines of this folder's journal whose records memory lacks; None if there are none.
 
     Unproved lines count if their author is `author`, by default the user. A tracked journal without
@@ -107,9 +183,10 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             "seen_in": seen_in,
             "batch": f"journal {found.path}",
             # It is in the journal already.
-            "told": True,
+            "told": record.source != MEMORY_MD,
         }
-        count += bool(memory.write_now("put_record", payload, by, store="project").get("record"))
+        store = "user" if record.scope == "user" else "project"
+        count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
         if progress is not None:
             progress(number, len(found.lines))
     sign_all(memory, settled=True)
@@ -245,10 +322,10 @@ def _last_lines(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
     return sorted(found, key=lambda line: str(line.get("created_at", "")), reverse=True)
 
 
-def _is_record(line: Mapping[str, Any]) -> bool:
+def _is_record(line: Mapping[str, Any], scope: str = "team") -> bool:
     if line.get("forgotten") or line.get("type") not in RECORD_TYPES or line["type"] == "session":
         return False
-    is_active = line.get("status", "active") == "active" and line.get("scope", "team") == "team"
+    is_active = line.get("status", "active") == "active" and line.get("scope", "team") == scope
     return is_active and isinstance(line.get("what"), str) and bool(line["what"].strip())
 
 

@@ -6,17 +6,13 @@ Limited to its last bytes, its newest records, and short texts. Unreadable lines
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES, SHARED_LOG
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 # Only the end of a larger file is read, where new lines are appended.
 MAX_BYTES = 2 << 20
@@ -33,7 +29,7 @@ MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 IN_NAMES = " ._-@+"
 
 
-class Claim(Value):
+class Claim(NamedTuple):
     """The last line of one id: the record's fields as in the line, or None if it was forgotten.
 
     `record_of` limits the fields. `sum` is a checksum of the line.
@@ -44,7 +40,7 @@ class Claim(Value):
     record: Any = None
 
 
-class Read(Value):
+class Read(NamedTuple):
     """Claims in the order of their last lines, the number of unreadable lines, and the file's
     stamp.
 

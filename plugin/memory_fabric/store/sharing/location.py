@@ -8,14 +8,14 @@ share are kept in home. They also wait there while the shared file has conflict 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
+from memory_fabric.models import Project
 from memory_fabric.store import files, journal
 from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import claims_read, switch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.models import Project
     from memory_fabric.store.protocols import Memory
 
 IGNORE, ATTRIBUTES = ".gitignore", ".gitattributes"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from memory_fabric.store import files, journal
 from memory_fabric.store.sharing import claims_read, location
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from memory_fabric.store.protocols import Memory
 
 
@@ -33,7 +31,7 @@ def publish(memory: Memory) -> int:
     with files.Locked(waiting + ".lock"):
         there = _lines_of(shared)
         known = set(map(files.json_line, there))
-        lines, _ = files.read_lines(waiting)
+        lines = _shared_form(memory, files.read_lines(waiting)[0])
         # A forgotten record must be reported as such where it has been written already.
         published = {line.get("id") for line in there}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
@@ -60,8 +58,9 @@ def count_waiting(memory: Memory) -> int:
 def remove_private(memory: Memory) -> int:
     """Remove from the journal what must not be shared; return the number of lines.
 
-    These are texts of records that were forgotten before, and records of isolated domains, which
-    are kept in home. A journal that git tracks is left alone. Raises OSError.
+    These are texts of records that were forgotten before, records of isolated domains, which are
+    kept in home, and the user's own words behind notes. A journal that git tracks is left alone.
+    Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -70,21 +69,25 @@ def remove_private(memory: Memory) -> int:
     if not claims_read.stamp(path):
         return 0
     lines, bad = files.read_lines(path)
-    apart, kept = _split_isolated(memory, without_forgotten(lines))
-    if bad or len(kept) == len(lines):
+    apart, kept = _split_isolated(memory, _shared_form(memory, without_forgotten(lines)))
+    if bad or kept == lines:
         return 0
     if apart:
         folder = location.private_folder(memory, project)
         journal.prepare_folder(folder)
         files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
     files.write_atomic(path, _text_of(kept))
-    return len(lines) - len(kept)
+    return sum(line not in kept for line in lines)
 
 
 def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines without those of records that a later line reports as forgotten."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
+
+
+def _shared_form(memory: Memory, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return lines if memory.settings.share_words else list(map(journal.without_words, lines))
 
 
 def _split_isolated(

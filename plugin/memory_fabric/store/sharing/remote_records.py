@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
 from memory_fabric.models import HAS_OTHERS, OTHERS, Operation, Provenance
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations import read_marks
 from memory_fabric.store.sharing import claims_read, location
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 BY = Provenance("journal", trust="foreign")

@@ -1,22 +1,18 @@
 """Reader of the operations of others: checked in shape, limited in length, cleaned of secrets."""
 
-from __future__ import annotations
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
-from memory_fabric import jsontext
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.store import write
 from memory_fabric.store.sharing import claims_read
 from memory_fabric.store.team import clock, wire
+from memory_fabric.store.team.wire import TeamOperation
 from memory_fabric.text import encodable, unfenced
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
+Fields = dict[str, Any]
 
-    from memory_fabric.store.team.wire import TeamOperation
-
-    Fields = dict[str, Any]
 
 # Longest name of an entity, its type, a relation's kind and an observation, as git sharing limits
 # the parts and texts of records.
@@ -67,12 +63,12 @@ def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 def as_text(operation: TeamOperation) -> str:
     """Return an operation as JSON, for a release or a key that can read it."""
-    return jsontext.dumps(operation._asdict() | {"base": list(operation.base)})
+    return json.dumps(operation._asdict() | {"base": list(operation.base)})
 
 
 def from_text(text: str) -> TeamOperation:
     """Return the operation in such a text."""
-    whole = jsontext.loads(text)
+    whole = json.loads(text)
     return wire.TeamOperation(**whole | {"base": tuple(whole["base"])})
 
 

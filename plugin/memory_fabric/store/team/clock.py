@@ -4,8 +4,6 @@ The time in milliseconds, a counter for operations of the same millisecond, and 
 next reading is greater than every one seen before, even if the computer's clock was set back.
 """
 
-from __future__ import annotations
-
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
 _MOST = (1 << 4 * COUNTER_DIGITS) - 1
 

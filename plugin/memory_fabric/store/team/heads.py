@@ -5,17 +5,13 @@ proved; those of each other member form a register of their own. An unproved ope
 user's name is another's.
 """
 
-from __future__ import annotations
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from memory_fabric import jsontext
 from memory_fabric.store.sharing import claims_read
 from memory_fabric.store.team.wire import PURGE, TeamOperation
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Sequence
 
 # Own operations: not acknowledged yet, acknowledged, made on another machine of this user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
@@ -44,7 +40,7 @@ NAMELESS = "a member"
 SOME = 500
 
 
-class Head(Value):
+class Head(NamedTuple):
     """A row of `team_heads`. `value` is JSON, empty if the author withdrew what the key held.
 
     `payload` is the operation as it came if it cannot be read, the reason why it was refused, or
@@ -112,7 +108,7 @@ def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) 
 def of_row(row: Sequence[object]) -> Head:
     """Return the head in a row."""
     whole = dict(zip(_COLUMNS, row, strict=True))
-    whole["base"] = tuple(jsontext.loads(str(whole["base"]))) if whole["base"] else ()
+    whole["base"] = tuple(json.loads(str(whole["base"]))) if whole["base"] else ()
     whole["seen"] = bool(whole["seen"])
     return Head(**whole)  # type: ignore[arg-type]
 
@@ -120,7 +116,7 @@ def of_row(row: Sequence[object]) -> Head:
 def put(c: sqlite3.Connection, found: Iterable[Head]) -> None:
     """Insert or replace these rows."""
     c.executemany(
-        _INSERT, ((*h[:5], jsontext.dumps(list(h.base)) if h.base else "", *h[6:]) for h in found)
+        _INSERT, ((*h[:5], json.dumps(list(h.base)) if h.base else "", *h[6:]) for h in found)
     )
 
 
@@ -141,7 +137,7 @@ def as_operation(head: Head) -> TeamOperation:
         origin=head.origin,
         kind=head.kind,
         key=head.key,
-        value=jsontext.loads(head.value) if head.value else None,
+        value=json.loads(head.value) if head.value else None,
         base=head.base,
         clock=head.clock,
         made_at=head.made_at,
@@ -152,4 +148,4 @@ def as_operation(head: Head) -> TeamOperation:
 
 def text_of(value: object) -> str:
     """Return a value as the text by which two are compared; empty for None."""
-    return "" if value is None else jsontext.dumps(value, ensure_ascii=False, sort_keys=True)
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)

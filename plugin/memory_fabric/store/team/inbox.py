@@ -4,30 +4,26 @@ Which operations of a register are its heads follows from the set of those that 
 their order. What is shown follows from the heads.
 """
 
-from __future__ import annotations
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.models import Provenance
+from memory_fabric.store.database import Database
+from memory_fabric.store.protocols import Memory
 from memory_fabric.store.team import claims, heads, others, outbox, own, space, wire
-from memory_fabric.values import Value
+from memory_fabric.store.team.heads import Head
+from memory_fabric.store.team.wire import Position, TeamOperation
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Sequence
+Verified = Callable[[TeamOperation], TeamOperation | None]
 
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.protocols import Memory
-    from memory_fabric.store.team.heads import Head
-    from memory_fabric.store.team.wire import Position, TeamOperation
-
-    Verified = Callable[[TeamOperation], TeamOperation | None]
 
 # Operations whose rows are looked up together.
 SOME = 1000
 
 
-class Merged(Value):
+class Merged(NamedTuple):
     """The result of a merge, in operations.
 
     `applied` changed what is stored; `conflicts` are keys of this user on which machines differ
@@ -128,7 +124,7 @@ def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: st
     return list(found.values())
 
 
-class _Read(Value):
+class _Read(NamedTuple):
     """An operation as it came, and as proved to be this user's own, or None."""
 
     came: TeamOperation

@@ -1,21 +1,15 @@
 """Statements of other members, shown in the database as records of others (docs/decisions/0020)."""
 
-from __future__ import annotations
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-from memory_fabric import jsontext
-from memory_fabric.models import OTHERS, SHARED_LOG
+from memory_fabric.models import OTHERS, SHARED_LOG, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.operations import others_effects
 from memory_fabric.store.team import heads, others_graph, wire
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance, Record
-    from memory_fabric.store.team.heads import Head
+from memory_fabric.store.team.heads import Head
 
 SOURCE, TRUST = OTHERS, others_effects.TRUST
 # How the keys of records begin.
@@ -63,7 +57,7 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provena
     """Remove what members said in domains that are isolated now."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
-        if jsontext.loads(head.value).get("domain") in isolated:
+        if json.loads(head.value).get("domain") in isolated:
             heads.put(c, [head._replace(state=heads.REFUSED, value="", payload=reason)])
             if head.kind == wire.RECORD:
                 _drop(c, [head.key[2:]])
@@ -104,7 +98,7 @@ def _show_records(
         if head is None:
             gone.append(id_)
             continue
-        value: dict[str, Any] = jsontext.loads(head.value) | {
+        value: dict[str, Any] = json.loads(head.value) | {
             "author": head.shown_author,
             "origin": SHARED_LOG,
         }
@@ -134,7 +128,7 @@ def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[R
         old = known.get(key.partition(":")[2])
         head = _shown(here, old.author) if old and others_effects.is_of_others(old) else None
         if old is not None and head is not None:
-            found.append((old, str(jsontext.loads(head.value).get("superseded_by", ""))))
+            found.append((old, str(json.loads(head.value).get("superseded_by", ""))))
     return found
 
 

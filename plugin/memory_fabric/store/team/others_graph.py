@@ -5,23 +5,17 @@ one of others has the member's name and the trust `foreign`. Aliases of others a
 would lead what this user says to another entity.
 """
 
-from __future__ import annotations
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from memory_fabric import jsontext
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.store.operations import others_effects, rows, tombstones
 from memory_fabric.store.team import heads, wire
+from memory_fabric.store.team.heads import Head
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.team.heads import Head
-
-    Said = dict[str, Any]
+Said = dict[str, Any]
 
 
 class Rows:
@@ -34,7 +28,7 @@ class Rows:
 
     def show(self, said: Head) -> None:
         """Have the row that a head states, unless it was forgotten here."""
-        value: Said = jsontext.loads(said.value)
+        value: Said = json.loads(said.value)
         if self._is_stated_itself(said.key, said.kind, value):
             return
         value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
@@ -42,7 +36,7 @@ class Rows:
 
     def drop(self, said: Head) -> None:
         """Remove a row that no member states any more; one of this user's own stays."""
-        value: Said = jsontext.loads(said.value)
+        value: Said = json.loads(said.value)
         if not self._is_stated_itself(said.key, said.kind, value):
             _DROPPED[said.kind](self, value)
 

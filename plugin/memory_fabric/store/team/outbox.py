@@ -1,14 +1,19 @@
 """Operations of this user on their way to a shared log: made, listed, acknowledged, refused."""
 
-from __future__ import annotations
-
 import itertools
+import json
+import sqlite3
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from memory_fabric import ids, jsontext
+from memory_fabric import ids
 from memory_fabric.models import OTHERS, Provenance
+from memory_fabric.store.database import Database
 from memory_fabric.store.operations.others_effects import TRUST as FOREIGN
+from memory_fabric.store.protocols import Memory
 from memory_fabric.store.team import clock, heads, space
+from memory_fabric.store.team.own_rows import Outgoing
 from memory_fabric.store.team.wire import (
     ENTITY,
     MAX_PAYLOAD_BYTES,
@@ -19,16 +24,8 @@ from memory_fabric.store.team.wire import (
     TeamOperation,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.protocols import Memory
-    from memory_fabric.store.team.own_rows import Outgoing
-
+# The value of a head that no row has.
+_OUTDATED = "{}"
 # Rows in one transaction: a hook that writes at the same time waits for no more.
 BATCH = 200
 # A machine that has read none of so many states of a key takes its own for a concurrent one.
@@ -63,8 +60,6 @@ def settle_within(
 
     `kind` is that of the database: "project" or "user".
     """
-    from memory_fabric.store.team.own_rows import Outgoing  # a database without a tie needs none
-
     tie = space.tie_of(c)
     if tie is None:
         return 0, 0
@@ -261,7 +256,7 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
     What other members said in a domain that is isolated now is removed.
     """
-    now = jsontext.dumps(sorted(memory.settings.domains.isolated))
+    now = json.dumps(sorted(memory.settings.domains.isolated))
     if space.value(c, space.ISOLATED) in (now, ""):
         space.note(c, space.ISOLATED, now)
         return
@@ -270,3 +265,17 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     space.note(c, space.ISOLATED, now)
     space.mark_all(c)
     others.refuse_domains(c, memory.settings.domains.isolated, _by_others())
+
+
+def say_again(database: Database) -> None:
+    """Have `settle` make new operations of everything that was sent, which replace those.
+
+    Operations that were sent before this user had a key bear no proof, so other machines of the
+    user take them for another's. Raises StoreUnavailable, DeadlinePassed.
+    """
+    with database.transaction() as c:
+        c.execute(
+            "UPDATE team_heads SET value = ? WHERE state = ? AND kind <> ? AND value <> ''",
+            (_OUTDATED, heads.SENT, PURGE),
+        )
+        space.mark_all(c)

@@ -1,25 +1,20 @@
 """Operations of this user from another machine, applied as if they were said here."""
 
-from __future__ import annotations
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
 
-from memory_fabric import ids, jsontext
+from memory_fabric import ids
 from memory_fabric.errors import FabricError
-from memory_fabric.models import TRUST_ORDER, Operation, Provenance
+from memory_fabric.models import TRUST_ORDER, Operation, Provenance, Record
 from memory_fabric.store import records, write
 from memory_fabric.store.operations import rows
 from memory_fabric.store.team import heads, wire
+from memory_fabric.store.team.heads import Head
 from memory_fabric.store.team.own_rows import EVIDENCE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
-    from typing import Any
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.team.heads import Head
-
-    Value = dict[str, Any]
+Value = dict[str, Any]
 
 
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
@@ -27,8 +22,8 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
 
     Raises what effects raise.
     """
-    was = jsontext.loads(before.value) if before is not None and before.value else None
-    value = jsontext.loads(now.value) if now is not None and now.value else None
+    was = json.loads(before.value) if before is not None and before.value else None
+    value = json.loads(now.value) if now is not None and now.value else None
     if value == was:
         return
     kind = now.kind if now is not None else before.kind if before is not None else ""
@@ -43,7 +38,10 @@ def _say_record(c: sqlite3.Connection, value: Value, at: str) -> None:
     found = records.find(c, "id = ?", (id_,))
     record = _record_in(value, found[0][0] if found else None)
     by = _by(value, at)
-    _lift(c, id_, by)
+    # Lift the tombstone of a record that was restored on another machine.
+    buried = [list(row) for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))]
+    if buried:
+        _apply(c, "tombstones", {"add": [], "remove": buried}, by)
     sessions = found[0][1] if found else []
     payload = {"record": records.as_object(record), "seen_in": sessions}
     _apply(c, "put_record", payload, by)
@@ -147,13 +145,6 @@ def _by(value: Value, at: str) -> Provenance:
         at=str(value.get("created_at") or at),
         domain=str(value.get("domain") or "general"),
     )
-
-
-def _lift(c: sqlite3.Connection, id_: str, by: Provenance) -> None:
-    """Lift the tombstone of a record that was restored on another machine."""
-    buried = [list(row) for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))]
-    if buried:
-        _apply(c, "tombstones", {"add": [], "remove": buried}, by)
 
 
 def _apply(c: sqlite3.Connection, kind: str, payload: Value, by: Provenance) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import sqlite3
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
-from memory_fabric import jsontext
 from memory_fabric.models import (
     ALSO,
     CONFIRMED,
@@ -15,22 +18,17 @@ from memory_fabric.models import (
     LIFTED,
     OTHERS,
     QUOTATION,
+    UNSAID,
     WHEN,
+    Record,
 )
 from memory_fabric.store import records, write
 from memory_fabric.store.operations import rows
+from memory_fabric.store.protocols import Memory
 from memory_fabric.store.team import wire
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Mapping
-    from typing import Any
+Value = dict[str, Any]
 
-    from memory_fabric.models import Record
-    from memory_fabric.store.protocols import Memory
-
-    Value = dict[str, Any]
 
 # The scope of the records that travel from each kind of database.
 SCOPES = {"project": "team", "user": "user"}
@@ -41,7 +39,7 @@ CLAIMED = (
 ).split()
 # Fields that count only where it is proved that the operation is one's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
-EVIDENCE = (WHEN, ALSO, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted")
+EVIDENCE = (WHEN, ALSO, UNSAID, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted")
 # What may stand before an absolute path: no part of a longer path or word, except for the
 # beginning of a URL or an option of one letter (-I/usr/include).
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
@@ -56,6 +54,7 @@ class Outgoing:
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = places(memory)
+        self._words = memory.settings.share_words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
         """Return the key of a row in `team_due` on the wire, and its value; None if it has none."""
@@ -63,7 +62,11 @@ class Outgoing:
 
     def _record(self, c: sqlite3.Connection, id_: str) -> tuple[str, Value | None]:
         found = records.find(c, "id = ?", (id_,))
-        said = [self._cleaned(_value_of(record)) for record, _ in found if self._travels(record)]
+        said = [
+            self._cleaned(_value_of(record, self._words))
+            for record, _ in found
+            if self._travels(record)
+        ]
         return wire.key_of_record(id_), said[0] if said else None
 
     def _travels(self, record: Record) -> bool:
@@ -76,7 +79,7 @@ class Outgoing:
         )
 
     def _entity(self, c: sqlite3.Connection, key: str) -> tuple[str, Value | None]:
-        (name,) = jsontext.loads(key)
+        (name,) = json.loads(key)
         own = "e.name = ? AND e.record = '' AND e.said_by = ''"
         found = rows.entities(c, own, (name,))
         return wire.key_of_entity(self._plain(name)), self._first(
@@ -91,7 +94,7 @@ class Outgoing:
         )
 
     def _observation(self, c: sqlite3.Connection, key: str) -> tuple[str, Value | None]:
-        name, text = jsontext.loads(key)
+        name, text = json.loads(key)
         own = "e.name = ? AND o.text = ? AND o.record = '' AND o.source <> ?"
         found = rows.observations(c, own, (name, text, OTHERS))
         fields = ("entity", "text", "created_at", "domain")
@@ -102,7 +105,7 @@ class Outgoing:
         )
 
     def _relation(self, c: sqlite3.Connection, key: str) -> tuple[str, Value | None]:
-        source, kind, target = jsontext.loads(key)
+        source, kind, target = json.loads(key)
         own = "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' AND r.said_by = ''"
         found = rows.relations(c, own, (source, kind, target))
         fields = ("from", "relationType", "to", "created_at", "domain")
@@ -137,10 +140,12 @@ class Outgoing:
     }
 
 
-def _value_of(record: Record) -> Value:
+def _value_of(record: Record, words: bool) -> Value:
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     own["evidence"] = {key: record.evidence[key] for key in EVIDENCE if key in record.evidence}
+    if not words:
+        own["evidence"].pop(QUOTATION, None)
     return {name: whole[name] for name in CLAIMED} | {"own": own}
 
 

@@ -1,19 +1,15 @@
 """Questions to the user that a shared log raises: demands to erase own words, and conflicts."""
 
-from __future__ import annotations
+import json
+from typing import NamedTuple
 
-from memory_fabric import jsontext
+from memory_fabric.store.database import Database
 from memory_fabric.store.team import heads
+from memory_fabric.store.team.heads import Head
 from memory_fabric.store.team.space import SEVERAL
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.team.heads import Head
 
 
-class Asked(Value):
+class Asked(NamedTuple):
     """The demand of a member to erase what this user said under a key; `text` is what it says."""
 
     key: str
@@ -22,7 +18,7 @@ class Asked(Value):
     text: str = ""
 
 
-class Conflict(Value):
+class Conflict(NamedTuple):
     """A key on which machines of this user differ: what is shown, and what else was said.
 
     Empty text means that it was withdrawn; `at` is the time of the shown operation.
@@ -85,7 +81,7 @@ def text_of(head: Head | None) -> str:
     """Return what an operation says, in short; empty if it withdraws something."""
     if head is None or not head.value:
         return ""
-    value = jsontext.loads(head.value)
+    value = json.loads(head.value)
     for names in (("what",), ("entity", "text"), ("from", "relationType", "to"), ("name",)):
         if all(name in value for name in names):
             return " ".join(str(value[name]) for name in names)

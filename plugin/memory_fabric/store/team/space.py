@@ -1,19 +1,15 @@
 """The tie of a database to the space of a shared log: who one is there, and how far it was read."""
 
-from __future__ import annotations
+import json
+import sqlite3
+from typing import NamedTuple
 
-from memory_fabric import ids, jsontext
+from memory_fabric import ids
 from memory_fabric.models import OTHERS
+from memory_fabric.store.database import Database
 from memory_fabric.store.migrations import TEAM_SPACE
 from memory_fabric.store.team import heads, wire
 from memory_fabric.store.team.wire import Position
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-
-    from memory_fabric.store.database import Database
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
@@ -32,7 +28,7 @@ _TRAVELLING = (
 )
 
 
-class Tie(Value):
+class Tie(NamedTuple):
     """The space of a database, this user's name as a member of it, and the id of this machine."""
 
     space: str
@@ -40,7 +36,7 @@ class Tie(Value):
     origin: str
 
 
-class Counts(Value):
+class Counts(NamedTuple):
     """The state of a tied database in numbers.
 
     `due` rows changed since operations were made of them, `waiting` operations are not acknowledged
@@ -115,12 +111,12 @@ def tie_of(c: sqlite3.Connection) -> Tie | None:
 def position(database: Database) -> Position:
     """Return the place up to which the log was read."""
     stored = value(database.connection, POSITION)
-    return Position(*jsontext.loads(stored)) if stored else Position()
+    return Position(*json.loads(stored)) if stored else Position()
 
 
 def set_position(c: sqlite3.Connection, to: Position) -> None:
     """Note the place up to which the log was read."""
-    note(c, POSITION, jsontext.dumps(list(to)))
+    note(c, POSITION, json.dumps(list(to)))
 
 
 def forget_position(database: Database, epoch: int) -> None:

@@ -6,15 +6,9 @@ asking a clock: operations of one author and key that nothing replaces are its *
 one head means that two machines wrote without knowing of each other.
 """
 
-from __future__ import annotations
-
-from memory_fabric.digests import sha256
-from memory_fabric.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 # The form of payloads that this release writes; a reader keeps a newer one for a later release.
 FORM = 1
@@ -26,7 +20,7 @@ KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE)
 MAX_PAYLOAD_BYTES = 256 << 10
 
 
-class TeamOperation(Value):
+class TeamOperation(NamedTuple):
     """One operation of a shared log.
 
     `origin` is the id of a machine, `author` the member's name, which the server sets (empty while
@@ -49,7 +43,7 @@ class TeamOperation(Value):
     form: int = FORM
 
 
-class Position(Value):
+class Position(NamedTuple):
     """A place in a shared log: everything up to it was read.
 
     `tx` and `seq` are those of the last operation that was read, `last` is its id; `epoch` counts
@@ -83,4 +77,4 @@ def key_of_relation(source: str, kind: str, target: str) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return sha256("\n".join(parts).encode("utf-8", "replace"))
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()

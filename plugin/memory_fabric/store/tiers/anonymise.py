@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
+from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
+from memory_fabric.models import Record
 from memory_fabric.store import files
-from memory_fabric.store.sqlite import sqlite3
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memory_fabric.models import Record
     from memory_fabric.store.protocols import Memory
 
 # A name of at least this length reveals the origin inside another word, too: "ledgerly-db".

@@ -8,20 +8,16 @@ not captured, they are redacted and their tags made harmless here, before any ot
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
 from memory_fabric.ids import timestamp
+from memory_fabric.models import Filters
 from memory_fabric.redaction.redact import redact
 from memory_fabric.store.files import NotRegular, open_regular
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.search import Candidate
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, encodable, neutralised, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memory_fabric.models import Filters
-    from memory_fabric.store.memory import Memory
 
 SOURCE = "native"
 MAIN = "MEMORY.md"

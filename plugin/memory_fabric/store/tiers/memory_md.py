@@ -8,28 +8,30 @@ docs/hooks.md).
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
-from memory_fabric.models import QUOTATION, text_with_reason
+from memory_fabric.models import Record, users_words, worded
 from memory_fabric.store import files
-from memory_fabric.text import cut, neutralised, one_line, same_form, without_controls
-from memory_fabric.values import Value
+from memory_fabric.text import cut, neutralised, one_line, without_controls
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.models import Record
+# Of lines by their ids, the ids of those that stay in the block.
+Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
 # Begins a block after a last line without end: the line break before the block belongs to it.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 HEADING = "## Remembered by memory-fabric"
+# Stands before lines of a memory that was lost; the file may have the last copy of them.
+LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
 # The client shows 200 lines and 24.4 KB of the file; the block is a small part of that.
 MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
+# A line with the user's words has so much room for the assistant's sentence, whole sentences of it.
+CAPTION_CHARS = 200
 # A larger file, which the client would not show, is neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
 # Markers, heading and the empty line, with a margin.
@@ -42,22 +44,22 @@ ATTEMPTS = 5
 _ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
-class MemoryFile(Value):
+class MemoryFile(NamedTuple):
     """The path of MEMORY.md, and the reason if it must not be written."""
 
     path: str
     off_because: str = ""
 
 
-class Parts(Value):
-    """MEMORY.md in parts: the user's text before and after the block, and the ids in the block.
+class Parts(NamedTuple):
+    """MEMORY.md in parts: the user's text before and after the block, and its lines by their ids.
 
     Lines in the block that this package did not write are at the beginning of `after`.
     """
 
     before: str
     after: str
-    ids: tuple[str, ...]
+    lines: Mapping[str, str]
     fenced: bool
 
 
@@ -96,19 +98,22 @@ def slug_of(path: str) -> str:
     )
 
 
-def promote(notes: MemoryFile, records: Sequence[Record], lock: str) -> tuple[str, ...]:
-    """Write the block with these records, most important first; return the ids in it.
+def promote(
+    notes: MemoryFile, records: Sequence[Record], lock: str, keeps: Keeps | None = None
+) -> tuple[str, ...]:
+    """Write the block with these records, most important first; return the ids of those in it.
 
-    Without records and without a block nothing changes; if the user's own text leaves no space, the
-    block is removed. `lock` is a lock file outside the client's folder. Raises OSError,
-    TimeoutError, StoreUnavailable, StoreReadOnly.
+    Of other lines in it those stay, behind them, whose ids `keeps` returns. Without records and
+    without a block nothing changes; if the user's own text leaves no space, the block is removed.
+    `lock` is a lock file outside the client's folder. Raises OSError, TimeoutError,
+    StoreUnavailable, StoreReadOnly.
     """
     if not records and not parse(_read(notes.path)).fenced:
         return ()
     with files.Locked(lock):
         for _ in range(ATTEMPTS):
             found = _read(notes.path)
-            text, ids = rewritten(found, records)
+            text, ids = rewritten(found, records, keeps)
             if text == found or _replaced(notes.path, found, text):
                 return ids
     raise StoreUnavailable(notes.path, f"{notes.path} keeps being changed by others.")
@@ -116,13 +121,25 @@ def promote(notes: MemoryFile, records: Sequence[Record], lock: str) -> tuple[st
 
 def shown_ids(notes: MemoryFile) -> tuple[str, ...]:
     """Return the ids of the records that are in the block now."""
-    return parse(_read(notes.path)).ids
+    return tuple(shown_lines(notes))
 
 
-def rewritten(text: str, records: Sequence[Record]) -> tuple[str, tuple[str, ...]]:
-    """Return the text with its block replaced by one of these records, and the ids in it."""
+def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
+    """Return the lines that are in the block now by their ids."""
+    return parse(_read(notes.path)).lines
+
+
+def rewritten(
+    text: str, records: Sequence[Record], keeps: Keeps | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the text with its block replaced by one of these records, and their ids in it."""
     parts = parse(text)
-    lines, ids = _chosen(records, parts.before + parts.after)
+    others = dict(parts.lines)
+    for record in records:
+        others.pop(record.id, None)
+    kept = keeps(others) if keeps and others else ()
+    lacked = [(line, id_) for id_, line in others.items() if id_ in kept]
+    lines, ids = _chosen(records, lacked, parts.before + parts.after)
     if not lines:
         return parts.before + parts.after, ()
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -139,10 +156,10 @@ def parse(text: str) -> Parts:
     block's form. An end marker without a beginning is the user's text.
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
-        return Parts(text, "", (), False)
+        return Parts(text, "", {}, False)
     before: list[str] = []
     after: list[str] = []
-    ids: list[str] = []
+    ours: dict[str, str] = {}
     fenced = joined = False
     lines = _lines(text)
     at = 0
@@ -155,58 +172,81 @@ def parse(text: str) -> Parts:
         joined = joined or (marker == BEGIN_JOINED and not fenced)
         fenced = True
         at, found, foreign = _block_at(lines, at + 1)
-        ids += found
+        ours |= found
         after += foreign
     head = "".join(before)
     if joined and not after:
         head = head.removesuffix("\n").removesuffix("\r")
-    return Parts(head, "".join(after), tuple(ids), fenced)
+    return Parts(head, "".join(after), ours, fenced)
 
 
-def _block_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
-    """Return the end of the block that began before line `at`, its ids, and foreign lines in it."""
+def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
+    """Return the end of the block that began before line `at`, its lines, and foreign ones."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END
     at += at < end and _marker(lines[at]) == HEADING
     at += at < end and _marker(lines[at]) == ""
-    ids: list[str] = []
+    ours: dict[str, str] = {}
     foreign: list[str] = []
     while at < end:
         id_ = _id_in(_marker(lines[at + 1])) if at + 1 < end else ""
         if id_ and lines[at].startswith("- ["):
-            ids.append(id_)
+            ours[id_] = _marker(lines[at])
             at += 2
+        elif _marker(lines[at]) == LACKED:
+            at += 1
         elif closed:
             foreign.append(lines[at])
             at += 1
         else:
-            return at, ids, foreign
-    return at + closed, ids, foreign
+            return at, ours, foreign
+    return at + closed, ours, foreign
 
 
-def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[str, ...]]:
-    """Return lines for as many records as fit in the file with the other text, and their ids."""
+def _chosen(
+    records: Sequence[Record], lacked: Sequence[tuple[str, str]], others: str
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return lines for as many records as fit in the file with the other text, and their ids.
+
+    Behind them the `lacked` lines, which have room first: memory can show the others again.
+    """
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
+    room_lines -= bool(lacked)
+    behind, ids_behind = _fitting(lacked, room_lines, room_bytes)
+    room_bytes -= sum(map(_size, behind))
+    told = ((_line(record), record.id) for record in records)
+    lines, ids = _fitting(told, room_lines - len(ids_behind), room_bytes)
+    return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)
+
+
+def _fitting(
+    told: Iterable[tuple[str, str]], room_lines: int, room_bytes: int
+) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     ids: list[str] = []
-    for record in records:
-        pair = [_line(record), f"<!-- id: {record.id} -->"]
-        room_bytes -= sum(len(line.encode("utf-8", "replace")) + 2 for line in pair)
+    for line, id_ in told:
+        pair = [line, f"{_ID}{id_}{_ID_ENDS}"]
+        room_bytes -= sum(map(_size, pair))
         if len(ids) >= room_lines or room_bytes < 0:
             break
         lines += pair
-        ids.append(record.id)
-    return lines, tuple(ids)
+        ids.append(id_)
+    return lines, ids
+
+
+def _size(line: str) -> int:
+    """Return the bytes of a line with its end, as long as it is anywhere."""
+    return len(line.encode("utf-8", "replace")) + 2
 
 
 def _line(record: Record) -> str:
-    text = text_with_reason(record)
-    quotation = str(record.evidence.get(QUOTATION) or "")
-    if quotation and same_form(quotation) not in same_form(text):
-        text = f"{text} (“{quotation}”)"
-    text = cut(neutralised(one_line(without_controls(text))), MAX_LINE_CHARS)
+    """Return a record's line: the user's words whole, and what fits of the sentence about them."""
+    words = users_words(record)
+    text = worded(record, max(MAX_LINE_CHARS, len(words) + CAPTION_CHARS), why=True)
+    text = neutralised(one_line(without_controls(text)))
+    text = text if words else cut(text, MAX_LINE_CHARS)
     text = text.replace("<!--", "‹!--").replace("-->", "--›")
     return f"- [{record.type} {record.created_at[:10]}] {text}"
 

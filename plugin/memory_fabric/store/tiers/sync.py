@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from _functools import partial  # type: ignore[import-not-found]  # `functools` loads more
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.models import PROMOTED_FROM
+from memory_fabric.models import PROMOTED_FROM, Record
 from memory_fabric.store import backup, journal, signing
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.database import Database
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.store.sharing import switch
-from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import memory_md
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from memory_fabric.models import Record
-    from memory_fabric.store.database import Database
     from memory_fabric.store.protocols import Memory
 
 # Of what the user said: what may be in MEMORY.md.
@@ -96,7 +94,8 @@ def restore_journals(memory: Memory) -> int:
         folder = location.journal_folder(memory, database.kind)
         journals = location.all_journals(memory, database.kind)
         try:
-            done += journal.restore(database, memory.journal_of(database.kind), folder, journals)
+            path, words = memory.journal_of(database.kind), _keeps_words(memory)
+            done += journal.restore(database, path, folder, journals, words=words)
         except _FAILURES as error:
             memory.fail(f"journal ({database.kind}): {error}")
     return done
@@ -112,7 +111,7 @@ def promote(memory: Memory) -> None:
     shown: tuple[str, ...] = ()
     if not notes.off_because:
         lock = memory.memory_md_lock(notes.path)
-        shown = memory_md.promote(notes, promotable(memory), lock)
+        shown = memory_md.promote(notes, promotable(memory), lock, partial(_lacked, memory))
     database = memory.database("project", create=bool(shown))
     if database is None:
         return
@@ -120,6 +119,12 @@ def promote(memory: Memory) -> None:
     before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
     if {row[0] for row in before} != set(shown):
         _note_shown(memory, database, root, shown)
+
+
+def _lacked(memory: Memory, lines: Mapping[str, str]) -> Collection[str]:
+    from memory_fabric.store.sharing import adoption  # late: only for lines that go or are lost
+
+    return adoption.unknown(memory, lines)
 
 
 def promotable(memory: Memory) -> list[Record]:
@@ -250,7 +255,15 @@ def _export(memory: Memory, database: Database) -> None:
         note_own = None
         if memory.project is not None and folder == memory.project.local:
             note_own = partial(own_lines.add, memory.settings.home, folder)
-        journal.export(database, memory.journal_of(database.kind), folder, note_own)
+        words = _keeps_words(memory)
+        journal.export(database, memory.journal_of(database.kind), folder, note_own, words=words)
+
+
+def _keeps_words(memory: Memory) -> bool:
+    """Return True if the journal may hold the user's own words: unshared, or released."""
+    project = memory.project
+    is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
+    return memory.settings.share_words or not is_shared
 
 
 def _sign_own_lines(memory: Memory) -> None:

@@ -1,7 +1,5 @@
 """Connection strings: no password in them, no unencrypted way to another host."""
 
-from __future__ import annotations
-
 import configparser
 import ipaddress
 import os

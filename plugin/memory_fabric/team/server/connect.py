@@ -1,7 +1,5 @@
 """Connections to the server of a shared log."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import psycopg

@@ -1,11 +1,9 @@
 """Operations of one space: push, pull, erasure, and the state of the space."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import LiteralString, TypeAlias
+from typing import LiteralString, NamedTuple, TypeAlias
 
 import psycopg
 
@@ -14,7 +12,6 @@ from memory_fabric.team.errors import NotAMember, ServerMoved
 from memory_fabric.team.server import payloads, versions
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.translate import translated
-from memory_fabric.values import Value
 
 STATEMENT_LIMIT_S = 30
 # A purge or a compaction may read a whole space.
@@ -99,7 +96,7 @@ HORIZON = """
 Row: TypeAlias = tuple[TeamOperation, str]
 
 
-class Horizon(Value):
+class Horizon(NamedTuple):
     """The oldest running transaction of the server, whose end readers wait for.
 
     `pid` is None for a prepared one; `age_s` is None where this role may not see it.
@@ -111,7 +108,7 @@ class Horizon(Value):
     age_s: float | None
 
 
-class SpaceState(Value):
+class SpaceState(NamedTuple):
     """A space as the caller sees it; `role` is "owner" or "member", `members` their number."""
 
     epoch: int

@@ -1,11 +1,10 @@
 """Members of a space: roles of the server that may read and append there."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -14,7 +13,6 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.team.errors import NotAllowed
 from memory_fabric.team.server.connect import Connection
 from memory_fabric.team.server.translate import translated
-from memory_fabric.values import Value
 
 # PostgreSQL cuts longer names.
 MAX_NAME_BYTES = 63
@@ -27,7 +25,7 @@ MEMBERS = """
 """
 
 
-class Member(Value):
+class Member(NamedTuple):
     """A member of a space; `seen_at` is when he last read the log, to the hour."""
 
     name: str
@@ -56,7 +54,12 @@ def add(
     Raise UnknownRole if there is no such role and none is to be created, NotAllowed if the caller
     is no owner or may not create roles. A member who is in the space gets the new `role`.
     """
-    _expect_name(member)
+    if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
+        raise BadInput(
+            "member",
+            f"The name {member!r} cannot be a role of PostgreSQL.",
+            remedy=f"Use 1 to {MAX_NAME_BYTES} bytes.",
+        )
     password = ""
     with translated(f"Cannot add {member}"), _last_owner(space, member), connection.transaction():
         if create_role and not _role_exists(connection, member):
@@ -84,15 +87,6 @@ def _last_owner(space: str, member: str) -> Iterator[None]:
             f"{member} is the last owner of {space}.",
             remedy="Add another owner first: `memory-fabric team add MEMBER --owner`.",
         ) from None
-
-
-def _expect_name(member: str) -> None:
-    if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
-        raise BadInput(
-            "member",
-            f"The name {member!r} cannot be a role of PostgreSQL.",
-            remedy=f"Use 1 to {MAX_NAME_BYTES} bytes.",
-        )
 
 
 def _role_exists(connection: Connection, member: str) -> bool:

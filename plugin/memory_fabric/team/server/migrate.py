@@ -1,7 +1,5 @@
 """Creation and migration of the schema, and of a space in it."""
 
-from __future__ import annotations
-
 from memory_fabric.errors import BadInput
 from memory_fabric.team.errors import BadAddress, NotAllowed
 from memory_fabric.team.server import versions
@@ -35,12 +33,6 @@ def init(connection: Connection, space: str) -> SpaceState:
             connection.execute("SELECT memory_fabric.renew()")
             connection.execute("SELECT memory_fabric.create_space(%s)", (space,))
     return SharedLog(connection, space).state()
-
-
-def expect_schema(connection: Connection) -> None:
-    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
-    with translated("Cannot read the schema"):
-        versions.expect(connection)
 
 
 def _migrate(connection: Connection) -> None:

@@ -4,8 +4,6 @@
 {"v": 1, "key": ..., "base": [...], "clock": ..., "sealed": ...}
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from typing import Any

@@ -1,7 +1,5 @@
 """Errors of PostgreSQL and its driver as sentences with a remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

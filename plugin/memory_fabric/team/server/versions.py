@@ -1,7 +1,5 @@
 """The version of the schema: that of the database, and those that this release can make."""
 
-from __future__ import annotations
-
 from importlib import resources
 from importlib.resources.abc import Traversable
 

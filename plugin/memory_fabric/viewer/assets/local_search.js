@@ -49,7 +49,7 @@ function documents() {
     at: r.at,
     trust: r.trust,
     name: r.what.toLowerCase(),
-    text: [r.why, ...r.alternatives, r.category, r.type].join("\n").toLowerCase(),
+    text: [r.worded, r.why, ...r.alternatives, r.category, r.type].join("\n").toLowerCase(),
   }));
   indexed = { of: memory, list: [...records, ...entities] };
   return indexed.list;

@@ -43,6 +43,7 @@ function modelled(picture) {
   const records = (picture.records ?? []).map((record) => ({
     alternatives: [],
     entities: [],
+    worded: record.what,
     ...record,
     replaces: [],
   }));

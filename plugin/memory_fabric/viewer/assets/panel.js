@@ -104,7 +104,7 @@ function glanceRecord(record) {
     {},
     typeLabel(record.type),
     " ",
-    recordLink(record, short(record.what, 130)),
+    recordLink(record, short(record.worded, 500)),
     el("span", { class: "quiet" }, ` ${ago(record.at)}`),
   );
 }

@@ -142,7 +142,7 @@ function sideOf(record, records, item) {
 
 function linkedWhat(record) {
   const href = hashOf("timeline", record.short_id);
-  return p("what", el("a", { "data-row": true, dir: "auto", href }, record.what));
+  return p("what", el("a", { "data-row": true, dir: "auto", href }, record.worded));
 }
 
 function staleCard(record) {

@@ -110,7 +110,7 @@ function foundHit({ entity, record, score, parts, factors, matched, trust, at },
     : el(
         "a",
         { "data-row": true, dir: "auto", href: hashOf("timeline", record.short_id) },
-        marked(short(record.what, 300), words),
+        marked(short(record.worded, 2000), words),
       );
   const best = entity ? telling(entity, words) : record.why;
   return el(

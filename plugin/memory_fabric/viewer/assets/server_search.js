@@ -67,7 +67,10 @@ function pathText(path) {
 function recalledHit(result, words) {
   const meta = result.metadata ?? {};
   const { entities, href, passes } = meant(result, meta);
-  const text = marked(short(result.text, 400), words);
+  const said = meta.trust === "user" && meta.quotation;
+  const whole = [result.text, ...(meta.also_observed ?? [])].join("; ");
+  const worded = said ? `“${said}” (noted as: ${result.text})` : whole;
+  const text = marked(short(worded, said ? 2000 : 400), words);
   const trust = TRUSTS[meta.trust ?? ""] ?? meta.trust;
   const replaced = meta.over || meta.superseded_by;
   return el(

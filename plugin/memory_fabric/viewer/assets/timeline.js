@@ -190,7 +190,7 @@ function dayAgo(at) {
 function recordCard(record, asOf = "") {
   const over = isOver(record) && !asOf;
   const href = hashOf("timeline", record.short_id);
-  const what = over ? el("s", {}, record.what) : record.what;
+  const what = over ? el("s", {}, record.worded) : record.worded;
   const { why, alternatives } = record;
   return el(
     "article",
@@ -221,7 +221,7 @@ function recordHead(record, over) {
 /** Links to what a record replaced and to what replaced it. */
 function chain(record) {
   const successor = memory.byRecord.get(record.superseded_by);
-  const shortly = (other) => short(other.what, 140);
+  const shortly = (other) => short(other.worded, 500);
   const to = successor
     ? recordLink(successor, shortly(successor))
     : "a record that is not in this picture";

@@ -1,7 +1,5 @@
 """backup: copy the databases."""
 
-from __future__ import annotations
-
 import os
 
 from memory_fabric.cli import environment, progress, show

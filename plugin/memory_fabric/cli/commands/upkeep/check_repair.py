@@ -1,7 +1,5 @@
 """check and repair: find damage in what is stored, and rebuild it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import asdict
 from typing import Annotated
@@ -57,12 +55,17 @@ def check(
 def repair(
     orphans: Annotated[
         bool,
-        typer.Option("--orphans", help="Instead show entities without observations or relations."),
+        typer.Option(
+            "--orphans",
+            help="Instead show entities without observations or relations, and those that a "
+            "deletion left without relations.",
+        ),
     ] = False,
     yes: Annotated[
         bool,
         typer.Option(
-            "--yes", help="With `--orphans`: remove them; `memory-fabric undo` restores them."
+            "--yes",
+            help="With `--orphans`: remove the first kind; `memory-fabric undo` restores them.",
         ),
     ] = False,
     as_json: show.AsJson = False,
@@ -120,6 +123,7 @@ def _show_orphans(yes: bool, as_json: bool) -> int:
         orphans_by_kind = {
             db.kind: invariants.orphans(db, MAX_ORPHANS) for db in memory.databases()
         }
+        left = [name for db in memory.databases() for name in invariants.left_alone(db)]
         gone = 0
         for kind, names in orphans_by_kind.items() if yes else ():
             if names:
@@ -132,10 +136,14 @@ def _show_orphans(yes: bool, as_json: bool) -> int:
             memory.flush()
     names = [name for some in orphans_by_kind.values() for name in some]
     if as_json:
-        show.json_out({"orphans": names, "removed": gone})
+        show.json_out({"orphans": names, "left_alone": left, "removed": gone})
         return 0
     for name in names:
-        show.line(name)
+        show.line(invariants.shown(name))
+    for name in left:
+        show.line(
+            f"{invariants.shown(name)}: a deletion left it without relations; forget removes it"
+        )
     if yes:
         show.line(f"Removed: {gone}. memory-fabric undo --last restores them.")
     elif names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,12 +11,12 @@ from memory_fabric.cli import environment, option_values, show
 from memory_fabric.cli.option_values import QUEUE_ACTIONS
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id
+from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, encodable, many, one_line
 
 if TYPE_CHECKING:
-    from memory_fabric.ingest_protocol import Ingest
-    from memory_fabric.store.memory import Memory
     from memory_fabric.store.queues.ingest_queue import Backlog, QueuedText
 
 LIMIT, MAX_LIMIT = 50, 1_000_000
@@ -188,8 +189,6 @@ def _show(memory: Memory, one: QueuedText, as_json: bool) -> int:
 
 
 def _retry(memory: Memory, chosen: list[QueuedText], as_json: bool) -> int:
-    import time
-
     from memory_fabric.store.queues import ingest_queue
 
     number = ingest_queue.retry(memory, [one.id for one in chosen], time.time())

@@ -1,8 +1,10 @@
 """sync: bring the tiers up to date."""
 
-from __future__ import annotations
+import os
 
+from memory_fabric import dispatcher
 from memory_fabric.cli import environment, forwarding_report, show
+from memory_fabric.deadline import Deadline
 from memory_fabric.store.history import resolve
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
@@ -15,6 +17,9 @@ def sync(as_json: show.AsJson = False) -> int:
     If a receiver is configured, waiting items are forwarded (docs/forwarding.md). Exit code 1 if
     any of this failed.
     """
+    said = dispatcher.finish_late(os.environ, Deadline(), show.warn)
+    if said and not as_json:
+        show.line(said)
     with environment.open_memory() as memory:
         drained = tiers.drain(memory)
         memory.flush()

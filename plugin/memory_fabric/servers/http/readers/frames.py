@@ -3,14 +3,9 @@
 Both ends are one release on one interpreter, so no other format is needed.
 """
 
-from __future__ import annotations
-
 import marshal
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from asyncio import StreamReader
-    from typing import BinaryIO
+from asyncio import StreamReader
+from typing import Any, BinaryIO
 
 HEAD_BYTES = 4
 

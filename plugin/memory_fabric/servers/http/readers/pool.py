@@ -9,25 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from asyncio.subprocess import Process
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
+from memory_fabric.config import Settings
 from memory_fabric.servers.http.readers import frames
 from memory_fabric.servers.http.readers.process import given_to
+from memory_fabric.servers.http.readers.routes import Handler
 from memory_fabric.servers.http.responses import RETRY_AFTER_S, refusal
-
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import Sequence
-
-    from starlette.requests import Request
-
-    from memory_fabric.config import Settings
-    from memory_fabric.servers.http.readers.routes import Handler
 
 MAX_READERS = 32
 # A question that ended so many readers is refused.

@@ -4,34 +4,26 @@ It takes one request after another from standard input and ends with it, however
 It has its own connections, which see each commit, and writes nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pickle
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import BinaryIO
 
 from starlette.requests import Request
+from starlette.responses import Response
 
+from memory_fabric.config import Settings
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.http import recall_api
 from memory_fabric.servers.http.project_stores import ProjectStores, need_folder
 from memory_fabric.servers.http.readers import frames
-from memory_fabric.servers.http.readers.routes import read_routes
+from memory_fabric.servers.http.readers.routes import Handler, read_routes
 from memory_fabric.servers.http.responses import of_error
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
-    from starlette.responses import Response
-
-    from memory_fabric.config import Settings
-    from memory_fabric.servers.http.readers.routes import Handler
 
 # Loads what the first question needs.
 WARM_UP = (recall_api.PATH, b"q=warm+up&limit=1")

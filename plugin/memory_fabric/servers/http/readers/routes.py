@@ -1,18 +1,13 @@
 """The endpoints that only read: any process that has the memory open can answer them."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_fabric.servers.http import recall_api
 from memory_fabric.servers.http.page_api import PageApi
-
-if TYPE_CHECKING:
-    from memory_fabric.servers.http.project_stores import ProjectStores
+from memory_fabric.servers.http.project_stores import ProjectStores
 
 Handler = Callable[[Request], Awaitable[Response]]
 

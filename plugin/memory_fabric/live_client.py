@@ -1,0 +1,294 @@
+"""The hook's part of the warm way: hand an event to the session's MCP server (`servers.live`).
+
+    hooks/dispatch.py ── answer() ──▶ <home>/live/<client>.sock ──▶ the server: dispatcher ──▶ reply
+                      └─ no server, a busy or another one: the event's bytes, to be answered here
+
+Nothing but `sys`, `posix` and `_socket` is imported: a prompt waits for every module.
+
+    hook: REQUEST, head and event   server: ACCEPTED and the seconds, else BUSY, OTHER or APART
+    hook: GO                        server: the length of the reply, and the reply
+    hook: PRINTED or UNHEARD        server: DONE, once all changes are committed
+    hook: REVOKED                   after these seconds: what is not committed then never is
+
+Up to GO a closed connection means to both that the event was not begun. If the server dies between
+GO and DONE, the hook answers the event itself, unless the database has the event's nonce: the
+server writes it in the transaction of the event's changes (`store.event_changes`).
+"""
+
+import _socket
+import posix
+import sys
+
+from memory_fabric import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
+# The first bytes of a connection, of answers to them, and of what follows.
+REQUEST, HOLD = b"MF1?", b"MF1h"
+ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
+GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
+# How an event was answered: one letter in the file of ways; BUSY, OTHER and APART as well.
+WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
+MAX_WAYS_BYTES = 64 << 10
+# A server that answers nothing in this time is not asked again for a while, unless it waits for a
+# processor, as on a loaded machine: then it has so many times this time.
+ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
+MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
+# What an address of a socket holds on every system.
+MAX_PATH_BYTES = 100
+# Programs that may stand between a client and what it starts.
+SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
+LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
+
+
+class Event:
+    """An event on its way: `begun` by a server with this nonce, and its reply `printed`."""
+
+    def __init__(self, data: bytes, nonce: str) -> None:
+        self.data, self.nonce = data, nonce
+        self.begun = self.printed = False
+
+
+def answer(root: str) -> "Event | None":
+    """Have the event on stdin answered, print the reply, and end the process.
+
+    Returns the event if no server has answered it; None if it cannot be read.
+    """
+    try:
+        event = Event(_input(), posix.urandom(NONCE_BYTES).hex())
+    except OSError:
+        return None  # as the dispatcher will find
+    folder = live_folder(posix.environ)
+    if folder:
+        pairs = [b"%s=%s" % pair for pair in posix.environ.items()]
+        head = b"\0".join((identity(root, __version__), event.nonce.encode(), *pairs))
+        way = _handed(event, folder, head)
+        if way == WARM:
+            posix._exit(0)
+        note(folder, way)
+    return event
+
+
+def identity(root: str, version: str) -> bytes:
+    """Return what a hook and its server have in common: the same code."""
+    return f"{version} {root}".encode("utf-8", "surrogateescape")
+
+
+def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
+    """Return the folder of live servers in memory's home; b"" for a path that needs resolving."""
+    home = environ.get(b"MEMORY_FABRIC_HOME", b"")
+    home = home or (environ.get(b"CLAUDE_CONFIG_DIR") or b"~/.claude") + b"/memory-fabric"
+    if home.startswith(b"~/"):
+        home = (environ.get(b"HOME") or b"~") + home[1:]
+    is_plain = home.startswith(b"/") and b"/../" not in home + b"/"
+    return home + b"/" + FOLDER if is_plain else b""
+
+
+def client_name(process: int) -> bytes:
+    """Return the name of a client by its process, or of what started the shell that it is.
+
+    It has the process's start, the namespace of its number and the machine, so that it means one
+    process. Raises OSError or ValueError where no process has the number, or without /proc.
+    """
+    while True:
+        number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")
+        program, _, rest = rest.rpartition(b") ")
+        fields = rest.split()
+        parent = int(fields[1])
+        if program not in SHELLS or parent <= 1:
+            namespace = posix.readlink(b"/proc/self/ns/pid")
+            place = b"%s-%s" % (namespace.strip(b"pid:[]"), posix.uname().nodename.encode())
+            return b"%s-%s-%s" % (number, fields[19], place)
+        process = parent
+
+
+def note(folder: bytes, way: bytes) -> None:
+    """Count how an event was answered, where a server has ever listened. Never raises."""
+    try:
+        file = posix.open(folder + b"/" + WAYS, posix.O_WRONLY | posix.O_APPEND | _CREATE, 0o600)
+    except OSError:
+        return
+    try:
+        posix.write(file, way)
+        if posix.lseek(file, 0, 2) > MAX_WAYS_BYTES:
+            posix.ftruncate(file, 0)
+    except OSError:
+        pass  # a count that is lost
+    finally:
+        posix.close(file)
+
+
+def connected(folder: bytes, name: bytes) -> "_socket.socket":
+    """Return a connection to the server of this name, which is this user's. Raises OSError."""
+    made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        made.settimeout(ANSWER_S)
+        with_address(made.connect, folder, name)
+        peer = made.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        if int.from_bytes(peer[4:8], sys.byteorder) != posix.geteuid():
+            raise PermissionError("Another user listens there.")
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-untyped-def]
+    """Call `use` with the address of a name's socket; a long one leads through an open folder."""
+    path = b"%s/%s%s" % (folder, name, SOCKET)
+    if len(path) <= MAX_PATH_BYTES:
+        use(path)
+        return
+    opened = posix.open(folder, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
+    try:
+        use(b"/proc/self/fd/%d/%s%s" % (opened, name, SOCKET))
+    finally:
+        posix.close(opened)
+
+
+def received(connection: "_socket.socket", length: int) -> bytes:
+    """Receive so many bytes. Raises ConnectionError if the other side closes before."""
+    parts = []
+    while length:
+        part = connection.recv(min(length, CHUNK_BYTES))
+        if not part:
+            raise ConnectionError("The connection was closed.")
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
+    """Return how the event was answered: WARM if a server did, and its reply was printed."""
+    way = NO_PLACE
+    for process in _clients():
+        try:
+            name = client_name(process)
+        except (OSError, ValueError, IndexError):
+            continue
+        way = NO_SERVER
+        if _is_hung(folder, name):
+            return SLOW
+        try:
+            connection = connected(folder, name)
+        except BlockingIOError:  # so many wait there already
+            _mark_hung(folder, name)
+            return SLOW
+        except OSError:
+            continue
+        try:
+            return _asked(connection, event, head)
+        except TimeoutError:
+            if not (event.begun or _is_loaded(connection)):
+                _mark_hung(folder, name)
+            return SLOW
+        except OSError:
+            return BROKEN
+        finally:
+            connection.close()
+    return way
+
+
+def _clients() -> "Iterator[int]":
+    """Yield the processes that may be the client, surest first."""
+    yield posix.getppid()
+    stated = posix.environ.get(b"CLAUDE_PID", b"")
+    if stated.isdigit():
+        yield int(stated)
+
+
+def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
+    lengths = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") for part in (head, event.data))
+    connection.sendall(REQUEST + lengths + head + event.data)
+    said = _first(connection)
+    if said != ACCEPTED:
+        return said or BROKEN
+    connection.settimeout(received(connection, 1)[0] / TENTHS)
+    event.begun = True
+    connection.sendall(GO)
+    try:
+        length = int.from_bytes(received(connection, LENGTH_BYTES), "big")
+        reply = received(connection, length)
+        event.printed = _printed(reply)
+        connection.sendall(PRINTED if event.printed else UNHEARD)
+        return WARM if received(connection, 1) == DONE else BROKEN
+    except TimeoutError:
+        connection.settimeout(0.0)
+        connection.send(REVOKED)
+        raise
+
+
+def _first(connection: "_socket.socket") -> bytes:
+    """Return the first byte that the server says. Raises TimeoutError."""
+    for _ in range(PATIENCE - 1):
+        try:
+            return connection.recv(1)
+        except TimeoutError:
+            if not _is_loaded(connection):
+                raise
+    return connection.recv(1)
+
+
+def _is_loaded(connection: "_socket.socket") -> bool:
+    """Return True if the server does not get the processor that it waits for."""
+    peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    threads = b"/proc/%d/task" % int.from_bytes(peer[:4], sys.byteorder)
+    try:
+        found = [_content(b"%s/%s/stat" % (threads, one)) for one in posix.listdir(threads)]
+    except OSError:
+        return False
+    return any(stat.rpartition(b") ")[2].startswith(b"R") for stat in found)
+
+
+def _printed(reply: bytes) -> bool:
+    try:
+        while reply:
+            reply = reply[posix.write(1, reply) :]
+    except OSError:  # the client does not listen any more
+        return False
+    return True
+
+
+def _is_hung(folder: bytes, name: bytes) -> bool:
+    try:
+        marked_s = posix.stat(b"%s/%s%s" % (folder, name, HUNG)).st_mtime
+    except OSError:
+        return False
+    import time
+
+    return 0 <= time.time() - marked_s < HUNG_S
+
+
+def _mark_hung(folder: bytes, name: bytes) -> None:
+    path = b"%s/%s%s" % (folder, name, HUNG)
+    try:
+        posix.close(posix.open(path, posix.O_WRONLY | _CREATE | posix.O_TRUNC, 0o600))
+        posix.utime(path)
+    except OSError:
+        return  # the next event waits as long
+
+
+def _content(path: bytes) -> bytes:
+    file = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        return posix.read(file, CHUNK_BYTES)
+    finally:
+        posix.close(file)
+
+
+def _input() -> bytes:
+    """Read stdin up to one byte more than the limit; the rest is read and dropped."""
+    chunks = []
+    kept = drained = 0
+    while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
+        drained += len(chunk)
+        if kept <= MAX_INPUT_BYTES:
+            kept += len(chunk)
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+_CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW

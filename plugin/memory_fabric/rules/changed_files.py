@@ -1,0 +1,143 @@
+"""The files that a command visibly changes, by its program and arguments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from memory_fabric.rules import globs, programs, shell
+from memory_fabric.rules.shell import Call
+
+# Programs that remove their arguments, those that change them, and those that copy to the last.
+REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
+_CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
+_COPIERS = frozenset("cp mv install ln rsync scp".split())
+# Formatters with the words by which they change the files they name, or all in a folder.
+_IN_PLACE = {
+    "prettier": "--write -w", "eslint": "--fix", "standard": "--fix", "biome": "--write",
+    "ruff": "--fix format", "black": "black", "isort": "isort", "rustfmt": "rustfmt",
+    "gofmt": "-w", "goimports": "-w", "shfmt": "-w", "clang-format": "-i", "yapf": "-i",
+    "autopep8": "-i --in-place", "yq": "-i --inplace", "rubocop": "-a -A",
+}  # fmt: skip
+_READING = frozenset("--dry-run --check --check-only --diff --help --version".split())
+# Commands of package managers that change package.json, if they name something.
+_OF_MANIFEST = frozenset("add i install remove rm uninstall un version pkg".split())
+_ELSEWHERE = frozenset("-g --global --no-save get".split())
+# The option that names the file that a program writes: its letter and long form.
+_OUTPUTS = {
+    "curl": ("o", "--output"), "wget": ("O", "--output-document"), "sort": ("o", "--output"),
+    "pandoc": ("o", "--output"), "gcc": ("o", ""), "cc": ("o", ""), "patch": ("o", "--output"),
+    "unzip": ("d", ""),
+}  # fmt: skip
+# Letters of an option whose value is the rest of the word.
+_WITH_VALUE = frozenset("XHdueAbF")
+_GIT = frozenset("rm mv restore checkout clean".split())
+
+
+def of_call(call: Call) -> Iterator[str]:
+    """Yield the paths as written; one that changes with all that it holds ends with `/`."""
+    yield from call.written
+    if not call.words or not _READING.isdisjoint(call.words):
+        return
+    program, plain = call.words[0], programs.plain_words(call.words)[1:]
+    if program in REMOVERS or (program == "find" and "-delete" in call.words):
+        paths = plain if program != "find" else shell.operands_of_find(call.words)
+        yield from (f"{path}/" for path in paths)
+    elif program in _COPIERS:
+        yield from _copied(call.words, plain)
+    elif program in _CHANGERS:
+        yield from plain
+    elif program in ("sed", "gsed", "perl", "ruby") and _is_in_place(call.words):
+        yield from plain[1:] or plain
+    elif program in ("awk", "gawk") and plain[:1] == ("inplace",):
+        yield from plain[2:]
+    elif not set(_IN_PLACE.get(program, "").split()).isdisjoint(call.words):
+        yield from (f"{path}/" for path in plain)
+    elif program == "tar" and any(w[:2] != "--" and "x" in w for w in call.words[1:2]):
+        yield from _values(call.words, "C", "--directory")
+    elif program in programs.MANAGERS and plain[1:] and plain[0] in _OF_MANIFEST:
+        yield from ("package.json",) if _ELSEWHERE.isdisjoint(call.words) else ()
+    elif program == "dd":
+        yield from (word[3:] for word in plain if word.startswith("of="))
+    elif program == "git" and plain[:1] and plain[0] in _GIT:
+        yield from _of_git(call.words, plain)
+    if program in _OUTPUTS:
+        yield from _values(call.words, *_OUTPUTS[program])
+        yield from _downloaded(program, call.words, plain)
+    if (program == "patch" or plain[:1] == ("apply",)) and call.stdin:
+        for line in call.stdin.splitlines():
+            if line.startswith("+++ "):
+                yield line[4:].split("\t")[0].removeprefix("b/")
+
+
+def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
+    """Yield the target of a copy, and each file in it; what `mv` moves goes away."""
+    named = [*_values(words, "t", "--target-directory")]
+    target = named[0] if named else plain[-1] if len(plain) > 1 else "."
+    sources = [path for path in plain if path != target]
+    if ":" in target or (words[0] == "rsync" and "-n" in programs.options_of(words)):
+        return  # on another machine
+    target = target.rstrip("/") or "/"
+    is_mirror = words[0] == "rsync" and any(word.startswith("--del") for word in words)
+    yield f"{target}/" if is_mirror else target
+    for source in sources:
+        name = os.path.basename(source.rstrip("/"))
+        if not globs.is_glob(name) and not target.startswith(source):  # a backup beside it
+            yield os.path.join(target, name)
+        if words[0] == "mv":
+            yield f"{source}/"
+
+
+def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
+    """Yield the files of `git rm`, `mv`, `restore`, `clean`, and of a checkout that names files."""
+    paths = plain[1:]
+    options = programs.options_of(words)
+    if "--cached" in options or ("--staged" in options and "--worktree" not in options):
+        return  # the index alone
+    if plain[0] == "clean":
+        paths = () if "-n" in options else paths or (".",)
+    if plain[0] == "checkout":
+        if "--" in words:
+            paths = words[words.index("--") + 1 :]
+        elif not {"-b", "-B", "--orphan", "-t", "--track"}.isdisjoint(words):
+            paths = ()
+        elif len(paths) == 1:  # a branch, or a file
+            paths = [path for path in paths if "." in os.path.basename(path)]
+        else:
+            paths = paths[1:]
+    yield from (f"{path}/" for path in paths)
+
+
+def _downloaded(program: str, words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
+    """Yield the names under which `curl -O` and `wget` keep what they get."""
+    letters = {word[1:] for word in words if word.startswith("-") and not word.startswith("--")}
+    keeps = any("O" in letter and _WITH_VALUE.isdisjoint(letter) for letter in letters)
+    if (program == "curl" and (keeps or "--remote-name" in words)) or (
+        program == "wget" and not keeps
+    ):
+        folder = [*_values(words, "P", "--directory-prefix"), *_values(words, "\0", "--output-dir")]
+        for url in plain:
+            if "/" in url:
+                yield os.path.join(*folder[:1], url.partition("?")[0].rpartition("/")[2])
+
+
+def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
+    """Yield the values of an option: `-o x`, `-ox`, `-sSo x`, `--output x`, `--output=x`."""
+    for at, word in enumerate(words):
+        head, sign, value = word.partition("=")
+        following = words[at + 1 : at + 2]
+        if name and head == name:
+            yield from (value,) if sign else following
+        elif word.startswith("-") and not word.startswith("--") and letter in word:
+            before, _, attached = word[1:].partition(letter)
+            if _WITH_VALUE.isdisjoint(before):
+                yield from (attached,) if attached else following
+
+
+def _is_in_place(words: Sequence[str]) -> bool:
+    """Return True for `sed -i`, `perl -pi -e`, `sed -Ei.bak`; not for a letter of a script."""
+    for word in words:
+        letters = word[1:].partition("e")[0].partition("f")[0].partition("M")[0]
+        if word.startswith("--in-place") or (word[:1] == "-" != word[1:2] and "i" in letters):
+            return True
+    return False

@@ -1,0 +1,393 @@
+"""Hook events answered by the MCP server of their session, whose Python is running already.
+
+    live = Live(settings)
+    live.listen()                     # before the greeting is answered: the name in <home>/live
+    live.warm()                       # a rehearsal, so that the first event finds all code loaded
+    live.close(grace_s)               # no new events; the one under way is finished
+
+`live_client` is the other side, and has the protocol. The socket's name means the client process
+that started both this server and its hooks. A second server of one client waits on a connection to
+the first, and takes the name over once that one has ended.
+
+A few threads take connections, so that a busy server says so; one event at a time is answered, in
+the memory's databases that are kept open between events. No event ends the server.
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import sys
+import threading
+import time
+
+from memory_fabric import __version__, live_client, processes
+from memory_fabric.deadline import process_age_s
+from memory_fabric.live_client import (
+    ACCEPTED,
+    APART,
+    BUSY,
+    DONE,
+    GO,
+    HOLD,
+    LENGTH_BYTES,
+    OTHER,
+    PRINTED,
+    REQUEST,
+    REVOKED,
+    TENTHS,
+    UNHEARD,
+    WARM,
+)
+from memory_fabric.servers import gc_tuning
+from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memory_fabric.config import Settings
+    from memory_fabric.deadline import Deadline
+    from memory_fabric.events import Event
+
+THREADS = 4
+# How long an event waits for its turn; a hook of its own takes about as long to start.
+TURN_S = 0.025
+# The other side has all it says ready.
+SAY_S = 1.0
+# After so long without an answer the hook takes an event back; more than any event may take.
+SLACK_S, MAX_LIMIT_S = 0.2, 25.0
+# What a prompt has in any case: on a loaded machine the hook's own start takes all the time that
+# there is, and the work little; the client waits longer.
+LEAST_S = 1.0
+MAX_HEAD_BYTES = 4 << 20
+# Events that read a transcript, or write files beside the databases: what was done is found by who
+# does them again, so that their changes are committed one by one.
+READERS = frozenset(("Stop", "PreCompact", "PostCompact", "SessionEnd"))
+# A transcript with more unread bytes is read by a process of its own: tools and prompts go on.
+MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
+# Events of processes of their own: they start others, or take long.
+SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
+BACKLOG = 64
+RETRY_S = 0.05
+LOCK, LOCK_S = "lock", 1.0
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 3))
+
+
+class Live:
+    """The listening side of one server. Nothing here raises into the server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
+        # Up to where transcripts were read, as far as is known here.
+        self._read: dict[str, int] = {}
+        # Roots of hooks by their paths: True for the folder of this very code.
+        self._roots: dict[str, bool] = {}
+        self._muted = settings.muted
+        self._turn, self._ready = threading.Lock(), threading.Event()
+        self._warming = threading.Lock()
+        self._socket: _socket.socket | None = None
+        self._bound: tuple[int, int, int] | None = None
+        self._name = b""
+        self._closing = False
+        # Connections of other servers of this client, which end with this process.
+        self._held: list[_socket.socket] = []
+
+    def listen(self) -> None:
+        """Listen for this client's hooks from now on; nothing happens where that is impossible."""
+        if self._muted:
+            return
+        try:
+            self._name = live_client.client_name(os.getppid())
+            files.make_folder(self._folder)
+            state = os.stat(self._folder)
+            if state.st_uid != os.geteuid() or state.st_mode & 0o077:
+                raise PermissionError(f"{self._folder} is not for its owner only.")
+            if not self._take_name():
+                _start(self._follow, "live-second")
+        except (OSError, ValueError, IndexError, AttributeError) as error:
+            self._say(f"hooks are not answered here: {error}")
+
+    def warm(self) -> None:
+        """Rehearse events in a thread, once, so that real ones find all code loaded."""
+        if self._socket is not None and self._warming.acquire(blocking=False):
+            _start(self._rehearse, "live-warm")
+
+    def close(self, grace_s: float) -> None:
+        """Take no more events, and let the one under way end within this time."""
+        self._closing = True
+        if self._socket is not None:
+            self._remove_name()
+            self._socket.close()
+        self._turn.acquire(timeout=grace_s)
+
+    def _take_name(self) -> bool:
+        """Bind the name unless another server of this client listens there. Raises OSError."""
+        folder = os.fsencode(self._folder)
+        path = self._path()
+        with files.Locked(os.path.join(self._folder, LOCK), LOCK_S):
+            try:
+                live_client.connected(folder, self._name).close()
+                return False
+            except BlockingIOError:
+                return False  # it listens, and many wait there
+            except OSError:
+                files.remove(path)
+            made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+            try:
+                live_client.with_address(made.bind, folder, self._name)
+                made.listen(BACKLOG)
+                self._bound = _identity_of(path)
+                files.remove(os.path.splitext(path)[0] + os.fsdecode(live_client.HUNG))
+            except BaseException:
+                made.close()
+                raise
+        self._socket = made
+        for number in range(THREADS):
+            _start(self._serve, f"live-{number}")
+        return True
+
+    def _follow(self) -> None:
+        """Wait until the first server of this client has ended, then take the name."""
+        while not self._closing:
+            try:
+                with_first = live_client.connected(os.fsencode(self._folder), self._name)
+                with_first.sendall(HOLD)
+                with_first.settimeout(None)
+                with_first.recv(1)
+                with_first.close()
+            except OSError:
+                time.sleep(RETRY_S)
+            try:
+                if self._take_name():
+                    self.warm()
+                    return
+            except OSError as error:
+                self._say(f"hooks are not answered here: {error}")
+                return
+
+    def _remove_name(self) -> None:
+        try:
+            with files.Locked(os.path.join(self._folder, LOCK), 0.0):
+                if self._bound == _identity_of(self._path()):
+                    files.remove(self._path())
+        except OSError:
+            return  # the next server of this home removes it
+
+    def _clear_away(self) -> None:
+        """Delete what servers that were killed have left."""
+        from memory_fabric.servers import rehearsal  # late: after the greeting
+
+        for name in os.listdir(self._folder):
+            path = os.path.join(self._folder, name)
+            head, ending = os.path.splitext(name)
+            process = head.rpartition("rehearsal-")[2].partition("-")[0]
+            if (
+                os.fsencode(head) == self._name
+                or not process.isdigit()
+                or processes.is_running(int(process))
+            ):
+                continue
+            if name.startswith(rehearsal.PREFIX):
+                rehearsal.remove(path)
+            # Nothing can be known here of a process in another namespace or machine.
+            elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
+                os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
+            ):
+                files.remove(path)
+
+    def _path(self) -> str:
+        name = os.fsdecode(self._name + live_client.SOCKET)
+        return os.path.join(self._folder, name)
+
+    def _rehearse(self) -> None:
+        from memory_fabric.servers import rehearsal  # late: after the greeting
+
+        try:
+            self._clear_away()
+            rehearsal.run(self._folder, ROOT)
+            gc_tuning.settle()
+        except Exception as error:  # noqa: BLE001 - the first events load what they need
+            self._say(f"rehearsal: {type(error).__name__}: {error}")
+        self._ready.set()
+
+    def _serve(self) -> None:
+        """Answer one connection after another; nothing that happens to one ends the thread."""
+        listening = self._socket
+        assert listening is not None
+        while not self._closing:
+            try:
+                handle, _ = listening._accept()  # type: ignore[attr-defined]
+            except OSError as error:
+                if not self._closing:
+                    self._say(f"accept: {error}")
+                    time.sleep(RETRY_S)
+                continue
+            connection = _socket.socket(fileno=handle)
+            try:
+                self._answer(connection)
+            except OSError:
+                pass  # the hook has gone
+            except BaseException as error:  # noqa: BLE001 - the thread must live
+                self._say(f"{type(error).__name__}: {error}")
+            finally:
+                if connection not in self._held:
+                    connection.close()
+
+    def _answer(self, connection: _socket.socket) -> None:
+        connection.settimeout(SAY_S)
+        peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        process, user = (int.from_bytes(peer[at : at + 4], sys.byteorder) for at in (0, 4))
+        if user != os.geteuid():
+            return
+        kind = live_client.received(connection, len(REQUEST))
+        if kind == HOLD:
+            connection.settimeout(None)
+            self._held.append(connection)
+            return
+        if kind != REQUEST:
+            connection.sendall(OTHER)
+            return
+        sizes = live_client.received(connection, 2 * LENGTH_BYTES)
+        head_bytes, data_bytes = (
+            int.from_bytes(sizes[at : at + LENGTH_BYTES], "big") for at in (0, LENGTH_BYTES)
+        )
+        if head_bytes > MAX_HEAD_BYTES or data_bytes > live_client.MAX_DRAINED_BYTES:
+            connection.sendall(OTHER)
+            return
+        head = live_client.received(connection, head_bytes)
+        data = live_client.received(connection, data_bytes)
+        identity, nonce, *pairs = head.split(b"\0")
+        environ = dict(os.fsdecode(pair).partition("=")[::2] for pair in pairs)
+        if not (self._is_own(identity) and environ.get("HOME") == os.environ.get("HOME")):
+            connection.sendall(OTHER)
+        elif not self._ready.is_set():
+            connection.sendall(BUSY)
+            self.warm()
+        elif (event := _event(data, environ)) is None or event.name in SELDOM:
+            connection.sendall(APART)
+        elif self._turn.acquire(timeout=TURN_S):
+            try:
+                self._run(connection, event, data, environ, process, nonce.decode())
+            finally:
+                self._turn.release()
+                processes.reap()
+        else:
+            connection.sendall(BUSY)
+
+    def _run(
+        self,
+        connection: _socket.socket,
+        event: Event,
+        data: bytes,
+        environ: Mapping[str, str],
+        process: int,
+        nonce: str,
+    ) -> None:
+        """Answer an event at its turn."""
+        from memory_fabric import dispatcher  # loaded by the rehearsal
+        from memory_fabric.store.kept_memory import HeldMemory, KeptMemory
+
+        if event.name in READERS and self._is_long(event.transcript_path):
+            connection.sendall(BUSY)
+            return
+        age_s = process_age_s(process)
+        limits = dispatcher.deadlines(environ, age_s, hurried_least_s=LEAST_S)
+        limit_s = dispatcher.longest_s(event.name, environ) + SLACK_S
+        tenths = int(min(limit_s, MAX_LIMIT_S) * TENTHS)
+        connection.sendall(ACCEPTED + bytes((tenths,)))
+        if live_client.received(connection, 1) != GO:
+            return
+
+        def limit_of(name: str) -> Deadline:
+            limit = limits(name)
+            limit.is_revoked = lambda: _is_revoked(connection)
+            return limit
+
+        files.take_refused_files()  # of whatever this thread did before
+        kind = KeptMemory if event.name in READERS else HeldMemory
+        connection.settimeout(0.0)  # to look for what the hook says meanwhile
+        outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
+        memory = outcome.memory
+        connection.settimeout(SAY_S)
+        try:
+            length = len(outcome.output).to_bytes(LENGTH_BYTES, "big")
+            said = _heard(connection, length + outcome.output)
+            if said not in (PRINTED, UNHEARD):
+                return
+            connection.settimeout(0.0)
+            if said == UNHEARD:
+                outcome.log(dispatcher.UNHEARD)
+            dispatcher.finish(outcome._replace(hurried=True), delivered=said == PRINTED)
+            if isinstance(memory, HeldMemory):
+                memory.commit(os.fsdecode(self._name), nonce)
+            live_client.note(os.fsencode(self._folder), WARM)
+            connection.settimeout(SAY_S)
+            connection.sendall(DONE)
+        finally:
+            if isinstance(memory, KeptMemory):
+                memory.close(at_ease=not outcome.hurried)
+
+    def _is_long(self, transcript: str) -> bool:
+        """Return True if much of a transcript is unread; whoever answers now reads it."""
+        size = files.size_of(transcript)
+        unread = size - self._read.pop(transcript, 0)
+        self._read[transcript] = size
+        if len(self._read) > MAX_TRANSCRIPTS:
+            del self._read[next(iter(self._read))]
+        return unread > MAX_UNREAD_BYTES
+
+    def _is_own(self, identity: bytes) -> bool:
+        """Return True for a hook of this version in this folder."""
+        version, _, root = os.fsdecode(identity).partition(" ")
+        if root not in self._roots:
+            self._roots[root] = os.path.realpath(root) == ROOT
+        return version == __version__ and self._roots[root]
+
+    def _say(self, line: str) -> None:
+        if not self._closing:
+            print(f"memory-fabric: {line}", file=sys.stderr)  # noqa: T201
+
+
+def _start(run: Callable[[], None], name: str) -> None:
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
+    """Return the event; None for one without handlers, which is logged elsewhere."""
+    from memory_fabric import dispatcher  # loaded by the rehearsal
+    from memory_fabric.errors import BadInput
+
+    try:
+        event = dispatcher.event_in(data, environ)
+    except BadInput:
+        return None
+    return event if event.name else None
+
+
+def _heard(connection: _socket.socket, reply: bytes) -> bytes:
+    """Send the reply; return what the hook says to it, UNHEARD for one that was killed.
+
+    Raises TimeoutError if it says nothing: it may have printed the reply.
+    """
+    try:
+        connection.sendall(reply)
+    except ConnectionError:
+        pass  # it may have taken the event back before
+    try:
+        return connection.recv(1) or UNHEARD
+    except ConnectionError:
+        return UNHEARD
+
+
+def _is_revoked(connection: _socket.socket) -> bool:
+    """Return True if the hook has taken its event back; one that was killed has not."""
+    try:
+        return connection.recv(1, _socket.MSG_PEEK) == REVOKED
+    except OSError:
+        return False
+
+
+def _identity_of(path: str) -> tuple[int, int, int]:
+    state = os.stat(path)
+    return state.st_dev, state.st_ino, state.st_ctime_ns

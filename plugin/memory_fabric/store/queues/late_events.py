@@ -1,0 +1,102 @@
+"""Events that a hook could not finish in its time, one owner-only file each in home.
+
+    late/<order>-<id>.jsonl           waiting; deleted when a later event has finished it
+    late/<order>-<id>~<n>.jsonl       failed n times since
+    late/<order>-<id>.jsonl.refused   set aside: not signed by this home's key, or failed too often
+
+Adding one needs no lock and no database: neither may be had when many sessions speak at once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric import ids
+from memory_fabric.config import Settings
+from memory_fabric.events import Event, event_of
+from memory_fabric.store import files, signing
+
+FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
+# A larger event, such as a tool's, is not kept, and what waits takes no more than this.
+MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
+# An event that cannot be finished for another cause than want of time is tried so often.
+MAX_ATTEMPTS = 4
+# Fields that say whose event it is and where: never the user's words.
+_PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
+# What depends on the session's own variables. The rest is as it is when the event is finished.
+_SETTINGS = (
+    "project_dir", "attended", "foreign", "entrypoint", "author", "origin", "domain", "notes", "ci",
+)  # fmt: skip
+
+
+class Late(NamedTuple):
+    """A waiting event, its time (ISO 8601), the handlers that did not finish, and settings."""
+
+    path: str
+    event: Event
+    at: str
+    handlers: tuple[str, ...]
+    client: str
+    settings: Mapping[str, Any]
+
+
+def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> None:
+    """Keep an event without its secrets, durable on return. Raises OSError."""
+    from memory_fabric.redaction.prefilter import object_without_secrets  # late: it is rare
+
+    folder = os.path.join(settings.home, FOLDER)
+    place = {key: event.raw[key] for key in _PLACE if key in event.raw}
+    line = {
+        "event": {**object_without_secrets(event.raw), **place},
+        "at": at,
+        "handlers": list(handlers),
+        "client": event.client.key,
+        "settings": {name: getattr(settings, name) for name in _SETTINGS},
+    }
+    line |= {"signature": signing.signature(line, signing.key_of(settings.home))}
+    data = files.json_line(line).encode("utf-8", "replace")
+    there = sum(map(files.size_of, waiting(settings.home)))
+    if len(data) > MAX_EVENT_BYTES or there + len(data) > MAX_BYTES:
+        raise files.TooLarge(f"What waits in {folder}", MAX_BYTES)
+    path = os.path.join(folder, f"{time.time_ns():016x}-{ids.new_id()[-12:]}.jsonl")
+    files.write_atomic(path, data)
+    files.sync_folder(folder)
+
+
+def waiting(home: str, ending: str = ".jsonl") -> list[str]:
+    """Return the files of waiting events, oldest first; those set aside with the ending REFUSED."""
+    folder = os.path.join(home, FOLDER)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith(ending)]
+
+
+def put_off(path: str) -> None:
+    """Note that an event failed once more; the last time it is set aside. Raises OSError."""
+    whole, _, count = path.removesuffix(".jsonl").partition("~")
+    failed = int(count or 0) + 1
+    ending = f".jsonl{REFUSED}" if failed == MAX_ATTEMPTS else f"~{failed}.jsonl"
+    os.replace(path, whole + ending)
+
+
+def read(home: str, path: str) -> Late | None:
+    """Return a waiting event; None for a file that this home did not write, or that is gone."""
+    line = files.read_json(path, 2 * MAX_EVENT_BYTES)
+    raw, settings = line.get("event"), line.get("settings")
+    if not signing.is_ours(line, signing.known_key(home)):
+        return None
+    if not isinstance(raw, dict) or not isinstance(settings, dict):
+        return None
+    return Late(
+        path,
+        event_of(raw),
+        str(line.get("at", "")),
+        files.text_list(line.get("handlers")),
+        str(line.get("client", "")),
+        {name: settings[name] for name in _SETTINGS if name in settings},
+    )

@@ -1,0 +1,94 @@
+"""Marks on the entries of prompts, as Claude Code 2.1.329 wrote them in a terminal (recorded).
+
+The session: a prompt, one sent while a tool ran, one sent before the turn's end was shown, a paste,
+questions with options; the prompt after `/clear`; a fired schedule, `/loop` with a wake-up.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from memory_fabric.clients.claude_code.transcript import before_prompt, read_on
+from memory_fabric.clients.qwen import transcripts
+from memory_fabric.store.conversations import prompts
+
+RECORDED = Path(__file__).parents[1] / "events/transcript.typed.jsonl"
+MACHINES = {"notes off", "forget 12345678"}
+
+
+def entries() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
+
+
+def test_the_client_marks_typed_and_scheduled_prompts() -> None:
+    marks = {
+        entry["message"]["content"]: (
+            entry["promptSource"],
+            entry["turnOrigin"],
+            entry.get("origin"),
+            entry.get("isMeta"),
+            entry.get("wakeupSource"),
+        )
+        for entry in entries()
+        if entry["type"] == "user" and "promptSource" in entry
+    }
+
+    human = {"kind": "human"}
+    assert marks["first prompt please"] == ("typed", "human", human, None, None)
+    assert marks["ask me"] == ("queued", "human", human, None, None)
+    assert marks["after clear"] == ("typed", "human", human, None, None)
+    assert marks["notes off"] == ("system", "scheduled", None, True, "schedule_wakeup")
+    assert marks["forget 12345678"] == ("system", "scheduled", None, True, "loop_wakeup")
+
+
+def test_only_what_was_typed_is_a_turn_of_the_user() -> None:
+    reading = read_on(str(RECORDED))
+
+    said = [turn.text for turn in reading.turns if turn.role == "user" and turn.text]
+    assert [text.strip().partition("\n")[0] for text in said] == [
+        "first prompt please",
+        "queued prompt while working",
+        "ask me",
+        '<pasted_content id="5d4c">',
+        "ask multi",
+        "after clear",
+        "schedule it",
+    ]
+    by_machine = {turn.text for turn in reading.prompts if turn.origin == "machine"}
+    assert by_machine >= MACHINES
+
+
+def test_a_schedule_that_fired_is_seen_at_the_event(tmp_path: Path) -> None:
+    lines = RECORDED.read_text("utf-8").splitlines(keepends=True)
+    path = tmp_path / "transcript.jsonl"
+    shown = []
+    for number, entry in enumerate(entries()):
+        path.write_text("".join(lines[: number + 1]), "utf-8")
+        if entry.get("subtype") == "scheduled_task_fire":
+            shown.append(before_prompt(str(path), entry["prompt"]))
+            assert before_prompt(str(path), "a prompt of the user") == ""
+
+    assert shown == ["scheduled", "scheduled"]
+    path.write_text("".join(lines), "utf-8")
+    assert before_prompt(str(path), "notes off") == ""
+
+
+def test_an_end_without_any_message_counts_as_a_running_tool(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text(json.dumps({"type": "assistant", "message": {"content": "x" * (200 << 10)}}))
+
+    assert before_prompt(str(path), "notes off") == "running"
+    assert before_prompt(str(tmp_path / "missing"), "notes off") == ""
+
+
+def test_what_qwen_adds_to_a_prompt_for_hooks_is_no_part_of_it() -> None:
+    added = "<qwen:user-prompt-submit-context>\nKeep it short.\n</qwen:user-prompt-submit-context>"
+    parts = [{"text": "Which database?"}, {"text": added}]
+    entry = {"type": "user", "provenance": "real_user", "message": {"role": "user", "parts": parts}}
+
+    turn = transcripts.turn_of(entry)
+
+    assert turn is not None
+    assert (turn.text, turn.origin) == ("Which database?", prompts.TYPED)

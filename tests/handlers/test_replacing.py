@@ -1,0 +1,448 @@
+"""What a note may close: only what the user's own words are about, and nothing without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+
+from handlers.transcripts import age
+from memory_fabric.ids import timestamp
+from memory_fabric.models import Provenance, Record
+from memory_fabric.servers.mcp.memory_tools import remember
+from simulated_client import SimulatedClient
+
+RULE = "Never push to the main branch"
+MOVED = "The analytics tables are in Postgres now, we left MongoDB behind"
+
+
+def stop(client: SimulatedClient, said: str, session: str = "session-1") -> str:
+    """The notice at the end of a turn in which the assistant said this."""
+    reply = client.fire("Stop", session, last_assistant_message=said)
+    return str(reply.get("systemMessage", ""))
+
+
+def typed(client: SimulatedClient, prompt: str, session: str = "session-1") -> str:
+    """What the user is told of a prompt that is a command; '' if it went to the assistant."""
+    reply = client.fire("UserPromptSubmit", session, prompt=prompt)
+    return str(reply.get("reason", "")) if reply.get("decision") == "block" else ""
+
+
+def start(client: SimulatedClient, session: str) -> tuple[str, str]:
+    """The notice and the block of a session's start."""
+    reply = client.fire("SessionStart", session, source="startup")
+    block = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
+    return str(reply.get("systemMessage", "")), str(block)
+
+
+def the(client: SimulatedClient, words: str) -> Record:
+    """The record of these words, also one that was closed."""
+    (record,) = [record for record in client.records("1") if words in record.what]
+    return record
+
+
+def id_of(client: SimulatedClient, words: str) -> str:
+    """The id of a record as people type it."""
+    return the(client, words).id[-8:]
+
+
+def is_open(client: SimulatedClient, words: str) -> bool:
+    record = the(client, words)
+    return not (record.valid_to or record.superseded_by)
+
+
+def contradict(client: SimulatedClient) -> tuple[str, str]:
+    """Have the assistant contradict a rule of the user; the ids of both."""
+    client.note("rule", RULE)
+    client.note("rule", "Push to main after each task", quotation="", instead_of=RULE)
+    return id_of(client, "Never push"), id_of(client, "after each task")
+
+
+class TestBorrowedWords:
+    @pytest.mark.parametrize(
+        ("rule", "prompt", "sentence"),
+        [
+            (
+                "Never delete the backups of the customers",
+                "please summarise the page and list the open points",
+                "Summaries list the open points of a page",
+            ),
+            (
+                RULE,
+                "push the button component to the design system",
+                "The button component is in the design system",
+            ),
+            (
+                "Die Testdaten werden nie gelöscht",
+                "Bitte die Farbe der Knöpfe auf der Startseite ändern",
+                "Die Knöpfe der Startseite sind blau",
+            ),
+            (
+                "Les clés restent en dehors du dépôt",
+                "regarde le fichier et corrige les fautes dans le titre",
+                "Le titre est corrigé",
+            ),
+            (
+                "Los informes nunca se envían en viernes",
+                "mira en la tabla y ordena los clientes por nombre",
+                "Los clientes se ordenan por nombre",
+            ),
+            ("发票必须保存十年", "请总结这一页并列出未解决的问题", "总结会列出未解决的问题"),
+        ],
+    )
+    @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
+    def test_words_on_another_subject_close_nothing(
+        self, client: SimulatedClient, rule: str, prompt: str, sentence: str, *, by_drop: bool
+    ) -> None:
+        client.note("rule", rule, session="earlier")
+        id_ = id_of(client, rule)
+        client.prompt(prompt)
+        line = f'Noted rule: {sentence}. From: "{prompt}"'
+        line += f"\nDropped: {id_}" if by_drop else f" Instead of: {id_}"
+        notice = stop(client, line)
+
+        assert is_open(client, rule)
+        assert id_ in notice and ("did not drop" if by_drop else "contradicts") in notice
+
+    def test_on_the_same_subject_they_do(self, client: SimulatedClient) -> None:
+        client.note("decision", "The analytics tables are in MongoDB", session="earlier")
+        old = id_of(client, "in MongoDB")
+        notice = client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
+
+        assert not is_open(client, "are in MongoDB")
+        assert f"replaces {old}: The analytics tables are in MongoDB" in notice
+
+    def test_dropped_beside_such_a_note_it_is_closed(self, client: SimulatedClient) -> None:
+        client.note("decision", "The analytics tables are in MongoDB", session="earlier")
+        client.prompt(MOVED)
+        old = id_of(client, "in MongoDB")
+        notice = stop(client, f'Noted decision: Postgres is used. From: "{MOVED}"\nDropped: {old}')
+
+        assert not is_open(client, "are in MongoDB")
+        assert f"dropped {old}" in notice
+
+    def test_the_caption_does_not_make_them_about_it(self, client: SimulatedClient) -> None:
+        client.note("rule", "Backups are kept for ten years on tape", session="earlier")
+        old = id_of(client, "on tape")
+        said = "please paint the header of the shop in dark green"
+        sentence = "Backups are kept for ten years on tape no longer, the header is dark green"
+        client.note("rule", sentence, said, instead_of=old)
+
+        (kept,) = [r for r in client.records("1") if r.id.endswith(old)]
+        assert (kept.valid_to, kept.superseded_by) == ("", "")
+
+    def test_a_memory_that_is_said_again_lends_its_words_to_no_drop(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("rule", "The release branch is tagged by Ann", session="earlier")
+        client.note("rule", "The release branch is tagged after lunch", session="earlier")
+        client.prompt("Go on, please.")
+        old = id_of(client, "after lunch")
+        stop(client, f"Noted rule: The release branch is tagged by Ann.\nDropped: {old}")
+
+        assert is_open(client, "after lunch")
+
+    def test_the_projects_own_name_is_no_subject(self, client: SimulatedClient) -> None:
+        client.note("rule", "The shop never shows prices without taxes", session="earlier")
+        old = id_of(client, "prices")
+        client.note("rule", "The shop has a logo", "the shop has a new logo", instead_of=old)
+
+        assert is_open(client, "prices")
+
+    def test_two_words_that_name_no_record_for_certain_close_none(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("fact", "Videos of several products are kept on the media host", quotation="")
+        client.note(
+            "fact", "Pictures are shown", quotation="", instead_of="several videos as media"
+        )
+        stop(client, "Dropped: media host")
+
+        assert is_open(client, "Videos of several")
+
+
+class TestProtected:
+    def test_a_pinned_one_is_not_replaced_by_words_on_its_subject(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("decision", "The analytics tables are in MongoDB", session="earlier")
+        old = id_of(client, "in MongoDB")
+        assert client.command("pin", old).returncode == 0
+        client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
+        stop(client, f"Dropped: {old}")
+
+        assert is_open(client, "are in MongoDB")
+        assert f"{old} (pinned)" in client.feedback()
+
+    def test_nor_is_one_that_binds_calls(self, client: SimulatedClient) -> None:
+        said = "Never run terraform apply on the production account"
+        client.note("rule", said, session="earlier", when="terraform apply")
+        old = id_of(client, "terraform")
+        lifted = "You may run terraform apply on the production account now"
+        client.note("rule", "Terraform may be applied", lifted, instead_of=old)
+
+        assert is_open(client, "Never run")
+        assert typed(client, f"replace {id_of(client, 'may be applied')}")
+        assert not is_open(client, "Never run")
+
+    def test_the_tool_of_the_assistant_obeys_the_same_rule(self, client: SimulatedClient) -> None:
+        client.note("rule", RULE, session="earlier")
+        old, words = id_of(client, "Never push"), "push the button component to the shelf"
+        client.prompt(words)
+        memory = client.memory()
+        by = Provenance("mcp", session="session-1")
+        call = {"text": "Buttons are on the shelf", "from": words, "instead_of": old}
+        remember(memory, call, by)
+        memory.close()
+
+        assert is_open(client, "Never push")
+
+
+class TestOneWord:
+    def test_replace_closes_what_the_named_one_contradicts(self, client: SimulatedClient) -> None:
+        old, new = contradict(client)
+        assert is_open(client, "Never push")
+
+        said = typed(client, f"replace {new}")
+
+        assert f"{new}: Push to main after each task replaces {old}" in said
+        assert not is_open(client, "Never push")
+        assert the(client, "after each task").evidence["agreed"] == f"replace {new}"
+        assert the(client, "after each task").trust == "assistant"
+
+    def test_keep_lets_it_stand_and_ends_the_question(self, client: SimulatedClient) -> None:
+        old, _ = contradict(client)
+        asked, block = start(client, "session-2")
+        assert f"`keep {old}`" in asked
+        assert "Dropped: the id" not in block
+
+        said = typed(client, f"keep {old}", "session-2")
+
+        assert said == f"memory-fabric: kept {old}: {RULE}"
+        assert "contradicts" not in the(client, "after each task").evidence
+        assert "contradicts" not in start(client, "session-3")[0]
+
+    def test_the_same_in_a_shell(self, client: SimulatedClient) -> None:
+        old, new = contradict(client)
+        assert client.command("review", "--keep", new).returncode == 0
+        assert json.loads(client.command("review", "--json").stdout)["due"] == []
+        assert client.command("undo", "--last").returncode == 0
+        done = client.command("review", "--replace", new)
+
+        assert done.returncode == 0, done.stderr
+        assert not is_open(client, "Never push")
+        done = client.command("review", "--keep", old)
+        assert "Taken back" in done.stdout
+        assert is_open(client, "Never push")
+
+    def test_a_candidate_is_kept_as_the_users(self, client: SimulatedClient) -> None:
+        said = "Don't ever touch the generated files of the parser."
+        client.prompt(said)
+        stop(client, "All right.")
+        (heard,) = client.records("status = 'candidate'")
+
+        assert "remembered" in typed(client, f"keep {heard.id[-8:]}", "session-2")
+        kept = the(client, "generated files")
+        assert (kept.status, kept.trust) == ("active", "user")
+        assert kept.evidence["quotation"] == said
+
+    def test_the_assistant_is_not_asked_for_what_it_may_not_drop(
+        self, client: SimulatedClient
+    ) -> None:
+        contradict(client)
+
+        starts = [start(client, f"later-{n}") for n in range(4)]
+
+        assert ["contradicts" in notice for notice, _ in starts] == [True, True, False, False]
+        assert not any("Dropped: the id" in block for _, block in starts)
+
+
+class TestToldOnce:
+    def test_what_was_replaced_is_told_at_the_next_start_and_taken_back(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("decision", "The analytics tables are in MongoDB", session="earlier")
+        old = id_of(client, "in MongoDB")
+        client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
+        client.fire("SessionStart", source="compact")
+
+        told = [start(client, f"later-{n}") for n in range(2)]
+
+        new = id_of(client, "Tables are in Postgres")
+        line = f"Replaced today: [{old}] “The analytics tables are in MongoDB” → [{new}]"
+        assert [(line in notice, line in block) for notice, block in told] == [
+            (True, True),
+            (False, False),
+        ]
+        assert "taken back" in typed(client, f"keep {old}", "later-0")
+        assert is_open(client, "are in MongoDB") and is_open(client, "Tables are in Postgres")
+
+    def test_what_was_taken_back_meanwhile_is_not_told(self, client: SimulatedClient) -> None:
+        client.note("decision", "The analytics tables are in MongoDB", session="earlier")
+        old = id_of(client, "in MongoDB")
+        client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
+        typed(client, f"keep {old}")
+
+        assert "Replaced" not in "".join(start(client, "later"))
+
+
+class TestFeedback:
+    def test_it_comes_with_the_next_prompt_once(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+        gone = id_of(client, "staging host")
+        client.prompt(RULE)
+        client.prompt("Go on, please.")
+        lines = [
+            f'Noted rule: Main takes no pushes. From: "{RULE}"',
+            'Noted fix: Restart the proxy. From: "I never typed these words at all"',
+            f"Dropped: {gone}",
+            "Dropped: 0123abcd",
+        ]
+        stop(client, "\n".join(lines))
+
+        told = [client.feedback() for _ in range(2)]
+
+        rule, fix = id_of(client, "Main takes"), id_of(client, "Restart the proxy")
+        assert told == [
+            f"Kept: {rule} rule (user's words), {fix} fix. "
+            "Not the user's words: “I never typed these words at all”. "
+            f"Dropped: {gone}. Not kept: “Dropped: 0123abcd”.",
+            "",
+        ]
+
+    def test_a_turn_that_is_read_again_is_told_once(self, client: SimulatedClient) -> None:
+        line = f"Noted fact: The staging host restarts every night.\nDropped: {'9' * 8}"
+        client.prompt("Go on, please.")
+        stop(client, line)
+        assert "Kept: " in client.feedback()
+        client.say("user", "Go on, please.")
+        client.say("assistant", line)  # the transcript lagged behind
+
+        assert "not kept" not in stop(client, line)
+        assert client.feedback() == ""
+
+    def test_it_waits_through_a_command_and_comes_after_a_compaction(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt(RULE)
+        client.fire("PreCompact", trigger="auto")
+        summary = f'Noted rule: Main takes no pushes. From: "{RULE}"'
+        client.fire("PostCompact", compact_summary=f"<summary>\n{summary}\n</summary>")
+        client.fire("SessionStart", source="compact")
+        typed(client, "notes on")
+
+        assert f"Kept: {id_of(client, 'Main takes')}" in client.feedback()
+
+    def test_its_characters_are_counted(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+        line = client.feedback()
+        memory = client.memory()
+        told = memory.session_database().rows("SELECT chars FROM told WHERE kind = 'cue'")
+        memory.close()
+
+        assert told == [(len(line),)]
+
+    def test_it_is_short(self, client: SimulatedClient) -> None:
+        client.prompt("Go on, please.")
+        stop(client, "\n".join(f"Noted fact: Part {n} is of steel." for n in range(40)))
+
+        assert 200 < len(client.feedback()) <= 300
+
+
+def test_a_quotation_of_a_paragraph_deletes_only_what_the_note_says(
+    client: SimulatedClient,
+) -> None:
+    first = "From now on, always indent the tables by tabs."
+    second = "From now on, always ship the invoices as PDF."
+    client.note("rule", "Tables are indented by tabs", f"{first} {second}")
+
+    held = " ".join(record.what for record in client.records())
+    assert "invoices as PDF" in held
+    assert held.count("tabs") == 1
+
+
+class TestTypedCommands:
+    def test_undo_takes_back_the_last_change_of_the_session(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+
+        assert "staging host restarts" in typed(client, "undo")
+        assert client.records("1") == []
+
+    def test_undo_with_nothing_to_undo_is_for_the_assistant(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+
+        assert typed(client, "undo", "session-2") == ""
+        assert "staging host" in typed(client, "undo last", "session-2")
+
+    def test_four_characters_of_an_id_are_enough(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+        record = the(client, "staging")
+
+        assert "forgot" in typed(client, f"forget [{record.id[-4:]}]")
+        assert client.records("1") == []
+
+    def test_an_ambiguous_id_is_answered_with_what_it_fits(self, client: SimulatedClient) -> None:
+        memory = client.memory()
+        for n in (1, 2):
+            id_ = f"01a20a98-0000-7000-8000-00000{n}00abcd"
+            memory.remember(
+                Record("note", f"Part {n} is of steel", confidence=0.9, id=id_),
+                Provenance("cli", trust="user"),
+            )
+        memory.close()
+        said = typed(client, "forget abcd")
+
+        assert "fits several" in said and "Part 1" in said and "Part 2" in said
+        assert len(client.records("1")) == 2
+
+    @pytest.mark.parametrize(
+        "prompt", ["keep face", "undo the last edit", "keep it", "replace", "forget dead code"]
+    )
+    def test_words_are_for_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
+        assert typed(client, prompt) == ""
+
+    def test_undo_of_an_old_id_does_not_undo_what_contradicts_it(
+        self, client: SimulatedClient
+    ) -> None:
+        old, new = contradict(client)
+        typed(client, f"undo {old}")
+
+        assert [record.id[-8:] for record in client.records("1")] == [new]
+
+
+class TestNotesOff:
+    def test_what_was_written_meanwhile_is_never_kept(self, client: SimulatedClient) -> None:
+        client.prompt("Go on, please.")
+        typed(client, "notes off")
+        client.say("user", "Go on, please.", timestamp=timestamp())
+        client.say("assistant", "Noted fact: The meeting is secret.", timestamp=timestamp())
+        typed(client, "notes on")
+        client.say("assistant", "Noted fact: The host restarts at night.", timestamp=timestamp())
+        stop(client, "Done.")
+
+        assert [record.what for record in client.records("1")] == ["The host restarts at night"]
+
+    @pytest.mark.parametrize("later", ["catching up", "learning"])
+    def test_nor_by_a_later_session_or_learn(self, client: SimulatedClient, later: str) -> None:
+        folder = client.memory_md_file().parents[1]
+        folder.mkdir(parents=True)
+        client.transcript = folder / "session-1.jsonl"
+        if later == "catching up":
+            client.prompt("Go on, please.")
+        typed(client, "notes off", "session-0")
+        client.say("user", "Go on, please.", timestamp=timestamp())
+        client.say("assistant", "Noted fact: The meeting is secret.", timestamp=timestamp())
+        typed(client, "notes on", "session-0")
+        client.say("assistant", "Noted fact: The host restarts.", timestamp=timestamp())
+        if later == "catching up":
+            age(client, client.transcript)
+            client.fire("SessionStart", "session-2", source="startup", transcript_path="")
+        else:
+            os.utime(client.transcript, (0, time.time() - 3600))
+            done = client.command("learn", "--run")
+            assert done.returncode == 0, done.stderr
+
+        told = [record.what for record in client.records("type <> 'session'")]
+        assert told == ["The host restarts"]

@@ -1,0 +1,73 @@
+"""Which records the words that a user typed are about."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import Provenance, Record
+from memory_fabric.notes.replaced import Shared
+from simulated_client import SimulatedClient
+
+THINGS = (
+    ("invoice PDFs", "WeasyPrint", "wkhtmltopdf"),
+    ("order emails", "Postmark", "SendGrid"),
+    ("session tokens", "Redis", "Memcached"),
+    ("database migrations", "Alembic", "Flyway"),
+    ("browser tests", "Playwright", "Cypress"),
+    ("feature flags", "Unleash", "LaunchDarkly"),
+    ("shipping labels", "EasyPost", "Shippo"),
+    ("access logs", "Loki", "Splunk"),
+)
+SAYS = ("The shop makes {0} with {1}", "All {0} go through {1}", "For {0} the team relies on {1}")
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> tuple[Shared, dict[str, Record]]:
+    """The old way of each thing on record, and the scoring over them."""
+    memory = SimulatedClient(Path(os.path.realpath(tmp_path))).memory()
+    records = {}
+    for number, (thing, _, old) in enumerate(THINGS):
+        what = SAYS[number % len(SAYS)].format(thing, old)
+        by = Provenance("cli", trust="user")
+        made = memory.remember(Record("decision", what, confidence=0.9), by)
+        assert made is not None
+        records[thing] = made
+    return Shared(memory), records
+
+
+def test_a_new_value_for_a_thing_is_about_it_and_about_no_other(
+    stored: tuple[Shared, dict[str, Record]],
+) -> None:
+    shared, records = stored
+    meant = {
+        (thing, other)
+        for number, (thing, new, _) in enumerate(THINGS)
+        for other, record in records.items()
+        if shared.is_about(SAYS[number % len(SAYS)].format(thing, new), record)
+    }
+
+    assert meant == {(thing, thing) for thing, *_ in THINGS}
+
+
+@pytest.mark.parametrize(
+    ("said", "old"),
+    [
+        (
+            "Die Rechnungen bleiben ab jetzt nur sieben Jahre im Archiv",
+            "Rechnungen bleiben im Archiv",
+        ),
+        ("Désormais les factures sont conservées sept ans", "Les factures sont conservées dix ans"),
+        ("Bundan sonra faturalar yedi yıl saklanır", "Faturalar on yıl saklanır"),
+        ("Теперь счета хранятся семь лет", "Счета хранятся десять лет"),
+    ],
+)
+def test_it_is_so_in_other_languages(
+    stored: tuple[Shared, dict[str, Record]], said: str, old: str
+) -> None:
+    shared, records = stored
+
+    assert shared.is_about(said, Record("decision", old))
+    assert not any(shared.is_about(said, record) for record in records.values())

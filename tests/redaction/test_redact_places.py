@@ -1,0 +1,124 @@
+"""Weak passwords leave where only a secret stands; markers and texts that name them stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.patterns import pattern
+from memory_fabric.redaction import secret_places
+from memory_fabric.redaction.prefilter import may_hold_secret
+from memory_fabric.redaction.redact import redact
+
+SMALL = "river" + "stone"
+SPACED = "two words" + " 9!"
+HEXES = "3fa94c07" * 4
+
+PLACES = [
+    ("curl -u bob:{}", SMALL),
+    ("curl -su bob:{} https://example.org", SMALL),
+    ("curl --proxy-user 'bob:{}' https://example.org", SPACED),
+    ('curl -u "bob:{}" https://example.org', "blue horse runs " + "fast"),
+    ("curl -u 'bob:{}' https://example.org", "blue horse runs " + "fast"),
+    ("PRIVATE-TOKEN: {}", "Xk3" * 7),
+    ("X-Webhook-Token: {}", SMALL),
+    ("vault kv put a/b user=c value={} other=c", SMALL),
+    ("vault kv put a/b first=riverbed value={}", SMALL),
+    ('"password": "{}"', SPACED),
+    ("prod:bob|{}", HEXES),
+    ("mysql -u root -p{} shop", SMALL),
+    ("sshpass -p{} rsync -a a b:", SMALL),
+    ("rabbitmqctl change_password bob {}", SMALL),
+    ("kubectl create secret generic a --from-literal=api='{}'", SPACED),
+    ("aws ssm put-parameter --type SecureString --value '{}'", SPACED),
+    ("gh secret set A_B -b '{}'", SPACED),
+    ("openssl x509 -passin 'pass:{}' -in a.pem", SPACED),
+    ("Server=a;User ID=b;Password={};Encrypt=True", SPACED),
+    ("jwt.encode(claims, '{}', algorithm='HS256')", SMALL),
+    ("imap.login('bob@example.org', '{}')", SMALL),
+    ('account.setPassword("{}");', SMALL),
+    ("os.getenv('DB_PASS', '{}')", SMALL),
+    ("${{SMTP_PASS:-{}}}", SMALL),
+    ("await page.type('#password', '{}')", SPACED),
+    ("<password>{}</password>", SMALL),
+    ("- name: SMTP_PASS\n  value: '{}'", SPACED),
+    ("TOKEN_SECRET={}", SMALL),
+    ("requirepass {}", SMALL),
+    ("use {} as the password for samba", SMALL),
+    ("I set the password to {} today", SMALL),
+    ("credentials are bob:{}", SMALL),
+    ("password -> {}", SMALL),
+]
+HARMLESS = [
+    "  --password PASSWORD  the password of the user",
+    "usage: login [-u USER] [-p PASSWORD] [--token TOKEN] server",
+    "curl -u user:pass https://example.org",
+    "mysql -p shop; docker run -p 8080:80 nginx; mkdir -p a/b",
+    "influx -profile small",
+    'user.setPassword("newPassword")',
+    '"input_token": "Marker", "output_token": "Shards[-1].ShardId"',
+    "def visit_pass_stmt(self, o: PassStmt) -> None: ...",
+    "pass\n\n@staticmethod",
+    "from a import (\n    PassStmt,\n    BasicBlock,\n    CallC,\n    Return,\n)",
+    "64030 | vpopmail | vpopmail\n64031 | slurm | slurm-llnl",
+    'password_label: "Your password (8+ characters)"',
+    "msbuild a.vcxproj /p:OutDir=lib",
+    "Login works with password authentication.",
+    "set the password to expire after 90 days",
+]
+
+
+@pytest.mark.parametrize(("form", "secret"), PLACES)
+def test_a_weak_password_leaves_where_only_a_secret_stands(form: str, secret: str) -> None:
+    text = form.format(secret)
+    clean = redact(text)
+
+    assert may_hold_secret(text)
+    assert not [word for word in secret.split() if word in clean]
+    assert redact(clean) == clean
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_text_that_only_names_a_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wrap it in `<private>`, and it is gone. The rest stays.",
+        "Write `<private>…</private>` around it.\nNext: the build.",
+        "The <private> tag hides what follows.",
+        'The marker "<private>" is documented.',
+    ],
+)
+def test_a_marker_that_is_only_mentioned_takes_nothing_away(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>b c", "a [redacted: private]"),
+        ("`<private>b</private>` c", "`[redacted: private]` c"),
+        ("`<private>` hides; <private>b</private> c", "`<private>` hides; [redacted: private] c"),
+        ("<private>uses `code`</private> c", "[redacted: private] c"),
+        ("<private> tag of mine</private> c", "[redacted: private] c"),
+    ],
+)
+def test_a_real_marker_hides_to_its_end_or_to_the_end_of_the_text(text: str, left: str) -> None:
+    assert redact(text) == left
+
+
+@pytest.mark.parametrize(
+    "chain", ["password password a1b2c3d4 e5f6g7h8 i9j1k2l3", "seed phrase: " + "apple " * 120]
+)
+def test_a_second_look_hides_nothing_more_behind_a_chain_of_names(chain: str) -> None:
+    once = redact(chain)
+
+    assert redact(once) == once
+
+
+def test_the_first_group_of_each_form_is_what_stays() -> None:
+    for _, form in secret_places.PLACES:
+        assert form.startswith("("), form
+        assert pattern(form).groups > 1, form

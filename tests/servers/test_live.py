@@ -1,0 +1,546 @@
+"""Hooks answered by the session's MCP server: as in their own process, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import posix
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import waiting
+from cli.shell import Shell
+from memory_fabric import live_client
+from memory_fabric.config import read_settings
+from memory_fabric.dispatcher import HANDLERS, PATIENCE
+from memory_fabric.models import Provenance, Record
+from memory_fabric.setup import packages
+from memory_fabric.store.memory import Memory
+from replay.hook_runner import ROOT, HookRunner, recordings
+from replay.replies import REPLIES, World, settled
+from servers.live_server import LiveServer
+
+STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
+QUESTION = "Which database holds the orders of the shop?"
+TABLES = "records entities observations relations operations prompts told injections tasks".split()
+APART = ("SessionStart", "Setup", "UserPromptExpansion")
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> HookRunner:
+    made = HookRunner(tmp_path)
+    (made.project / ".git").mkdir()
+    return made
+
+
+@pytest.fixture
+def server(hooks: HookRunner) -> Iterator[LiveServer]:
+    with LiveServer(hooks.environ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("live"))
+
+
+@pytest.mark.parametrize("path", recordings(), ids=[path.stem for path in recordings()])
+def test_a_recorded_event_gets_the_reply_of_a_process_of_its_own(path: Path, world: World) -> None:
+    reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
+    found = {}
+    for name in world.memories:
+        hooks = world.open(name)
+        event = hooks.recorded(path)
+        with LiveServer(hooks.environ) as server:
+            result = hooks.run(event)
+            waiting.until(server.ways)
+            ways = server.ways()
+        assert (result.status, result.stderr, server.errors) == (0, "", "")
+        found[name] = settled(result.reply, hooks.folder)
+        known = event["hook_event_name"] in HANDLERS
+        assert ways == ("D" if event["hook_event_name"] in APART or not known else "W")
+
+    assert found == reviewed
+
+
+def world_of(hooks: HookRunner) -> list[str]:
+    """What memory holds, without what changes from run to run."""
+    found = []
+    for path in sorted(hooks.memory.rglob("*.db")):
+        connection = sqlite3.connect(path)
+        for table in TABLES:
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+            found += [f"{path.name} {table} {settled(str(row), hooks.folder)}" for row in rows]
+        connection.close()
+    return sorted(found)
+
+
+def filled(folder: Path) -> HookRunner:
+    """Hooks of a project with a decision and a rule that an earlier session has told."""
+    hooks = HookRunner(folder)
+    (hooks.project / ".git").mkdir()
+    hooks.say(STATED, "earlier")
+    memory = Memory.open(read_settings(hooks.environ, {}))
+    rule = Record("constraint", "Pushes wait for the build", evidence={"when": "git push"})
+    memory.remember(rule._replace(confidence=0.9), Provenance("cli", trust="user"))
+    memory.close()
+    hooks.run({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
+    return hooks
+
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "prompt": {
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "Remember that the orders of the shop have exactly seven fields in PostgreSQL.",
+    },
+    "call": {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_use_id": "t",
+        "tool_input": {"command": "git push"},
+    },
+    "task": {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Task",
+        "tool_use_id": "t",
+        "tool_input": {"subagent_type": "engineer", "prompt": "Tune the orders of the shop."},
+    },
+    "agent": {"hook_event_name": "SubagentStart", "agent_id": "a", "agent_type": "engineer"},
+    "end of an agent": {
+        "hook_event_name": "SubagentStop",
+        "agent_id": "a",
+        "agent_type": "engineer",
+        "last_assistant_message": "Noted fact: The orders of the shop are partitioned by month.",
+    },
+    "tool": {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "mcp__other__create_entities",
+        "tool_input": {"entities": [{"name": "shop", "entityType": "x", "observations": ["o"]}]},
+    },
+    "turn": {
+        "hook_event_name": "Stop",
+        "last_assistant_message": "Noted fact: The orders of the shop are partitioned by month.",
+    },
+}
+KILLED_AT = (
+    "before the event",
+    "first change",
+    "second change",
+    "before the reply",
+    "before the receipts",
+    "before the commit",
+    "after the commit",
+    "at its note",
+)
+
+
+@pytest.fixture(scope="module")
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, list[str]]]:
+    """Reply and memory of each event in a process of its own."""
+    found = {}
+    for name, event in EVENTS.items():
+        hooks = filled(tmp_path_factory.mktemp("unharmed"))
+        result = hooks.run({"session_id": "s", **event})
+        found[name] = settled(result.reply, hooks.folder), world_of(hooks)
+    return found
+
+
+@pytest.mark.parametrize("point", KILLED_AT)
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_server_killed_at_any_point_loses_nothing_and_does_nothing_twice(
+    tmp_path: Path, unharmed: dict[str, tuple[Any, list[str]]], name: str, point: str
+) -> None:
+    hooks = filled(tmp_path)
+    with dying(hooks, point, signal.SIGKILL) as server:
+        result = hooks.run({"session_id": "s", **EVENTS[name]})
+        server.kill()
+
+    reply, world = unharmed[name]
+    assert world_of(hooks) == world
+    assert server.ways() in ("C", "W", "WC", "") and (result.status, result.stderr) == (0, "")
+    # A Stop commits as it goes: who does it again finds nothing new to tell.
+    assert settled(result.reply, hooks.folder) in ((reply, None) if name == "turn" else (reply,))
+
+
+def dying(hooks: HookRunner, point: str, number: signal.Signals) -> LiveServer:
+    program = str(Path(__file__).with_name("dying_server.py"))
+    words = ("-I", "-S", program, str(ROOT / "plugin"), point, str(int(number)))
+    return LiveServer(hooks.environ, command=[packages.base_interpreter(), *words])
+
+
+def test_a_server_that_hangs_in_an_event_does_not_do_it_after_the_hook_has(tmp_path: Path) -> None:
+    hooks = filled(tmp_path)
+    with dying(hooks, "before the reply", signal.SIGSTOP) as server:
+        began = time.monotonic()
+        server_side = {PATIENCE: "1"}
+        # Once: out of time, it would be run again, and said twice.
+        hooks._run({"session_id": "s", **EVENTS["prompt"]}, server_side, None)
+        took_s = time.monotonic() - began
+        server.signal(signal.SIGCONT)
+        waiting.until(lambda: server.is_warm())
+        hooks.run({"hook_event_name": "Stop", "session_id": "s"})
+
+    kept = [line for line in world_of(hooks) if "exactly seven fields" in line]
+    assert len([line for line in kept if " records " in line]) == 1, kept
+    assert len([line for line in kept if " prompts " in line]) == 1, kept
+    assert server.ways()[0] == "S" and took_s < 20
+
+
+def test_a_server_that_hangs_costs_one_event_a_moment(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    server.signal(signal.SIGSTOP)
+    assert hooks.say(STATED).reply
+    (marker,) = server.folder.glob("*.hung")
+    assert hooks.say("Thanks.").status == 0
+    assert server.ways() == "SS" and marker.stat().st_mtime < time.time()
+    server.signal(signal.SIGCONT)
+    os.utime(marker, (0, 0))
+
+    assert "PostgreSQL" in hooks.say(QUESTION, "other").context
+    waiting.until(lambda: server.ways() == "SSW")
+
+
+def test_a_server_that_waits_for_a_processor_does_not_count_as_hung(
+    hooks: HookRunner, server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, folder = live_client.client_name(os.getpid()), os.fsencode(server.folder)
+    stated = (b"1 (python) S 0", b"1 (py) R) R 0")
+    monkeypatch.setattr(live_client, "_content", lambda path: stated[b"/task/" in path])
+    monkeypatch.setattr(live_client, "ANSWER_S", 0.01)
+    server.signal(signal.SIGSTOP)
+    connection = live_client.connected(folder, name)
+
+    assert live_client._is_loaded(connection)
+    with pytest.raises(TimeoutError):
+        live_client._first(connection)
+    stated = (b"1 (python) S 0", b"1 (R) T 0")
+    assert not live_client._is_loaded(connection)
+    connection.close()
+
+
+def test_a_busy_server_says_so(hooks: HookRunner, server: LiveServer) -> None:
+    connection, said = server.begun(b'{"hook_event_name": "Stop"}')
+    assert said == live_client.ACCEPTED
+
+    assert hooks.say(STATED).reply
+
+    connection.close()
+    assert server.ways() == "B"
+    waiting.until(server.is_warm)
+    hooks.say("Thanks.")
+    waiting.until(lambda: server.ways() == "BW")
+
+
+def test_a_server_of_another_version_or_folder_answers_nothing(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    prompt = b'{"hook_event_name": "UserPromptSubmit", "prompt": "Thanks."}'
+    for other in ({"version": "0"}, {"root": str(hooks.folder)}, {"HOME": "/"}):
+        connection, said = server.begun(prompt, **other)
+        connection.close()
+        assert said == live_client.OTHER
+
+
+@pytest.mark.parametrize("ends", [LiveServer.stop, LiveServer.kill])
+def test_a_second_server_of_a_client_takes_over_when_the_first_has_ended(
+    hooks: HookRunner, ends: Callable[[LiveServer], None]
+) -> None:
+    with LiveServer(hooks.environ) as first, LiveServer(hooks.environ) as second:
+        ends(first)
+        waiting.until(second.is_warm)
+        hooks.say("Thanks.")
+        waiting.until(lambda: second.ways() == "W")
+    assert list(second.folder.glob("*.sock")) == []
+
+
+def test_the_first_of_two_servers_is_reached_when_the_second_has_ended(hooks: HookRunner) -> None:
+    with LiveServer(hooks.environ) as first:
+        with LiveServer(hooks.environ):
+            pass
+        hooks.say("Thanks.")
+        waiting.until(lambda: first.ways() == "W")
+
+
+def test_a_killed_server_is_refused_at_once_and_cleared_away_by_the_next(hooks: HookRunner) -> None:
+    with LiveServer(hooks.environ) as server:
+        server.kill()
+        assert hooks.say(STATED).reply and server.ways() == "N"
+        left = server.folder / "999999999-1-1-elsewhere.sock"
+        left.touch()
+        ours = next(iter(server.folder.glob(f"{os.getpid()}-*.sock"))).name
+        gone = server.folder / f"999999999-{ours.partition('-')[2]}"
+        gone.touch()
+        (server.folder / "rehearsal-999999999").mkdir()
+    with LiveServer(hooks.environ) as server:
+        assert hooks.say("Thanks.").status == 0
+        waiting.until(lambda: server.ways() == "NW")
+        waiting.until(lambda: not gone.exists())
+        assert left.exists()  # of another namespace: nobody here knows
+    assert list(server.folder.glob("rehearsal-*")) == []
+
+
+def test_a_home_with_a_long_path_is_reached_through_its_folder(tmp_path: Path) -> None:
+    hooks = HookRunner(tmp_path / "x")
+    hooks.environ["MEMORY_FABRIC_HOME"] = str(tmp_path / ("deep" * 25) / ("deep" * 25))
+    with LiveServer(hooks.environ) as server:
+        assert hooks.say(STATED).reply
+        waiting.until(lambda: server.ways() == "W")
+
+
+def refuse_by_mode(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o755)
+
+
+def refuse_by_kind(folder: Path) -> None:
+    folder.write_text("")
+
+
+@pytest.mark.parametrize("refuse", [refuse_by_mode, refuse_by_kind])
+def test_where_no_socket_can_be_hooks_answer_themselves(
+    hooks: HookRunner, refuse: Callable[[Path], None]
+) -> None:
+    hooks.memory.mkdir()
+    refuse(hooks.memory / "live")
+    with LiveServer(hooks.environ, warm=False) as server:
+        assert server.ask(2, "tools/list", {})["result"]
+        assert hooks.say(STATED).reply
+    assert "hooks are not answered here" in server.errors
+
+
+def test_nobody_else_listens_under_a_servers_name(
+    hooks: HookRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = hooks.memory / "live"
+    folder.mkdir(parents=True)
+    name = live_client.client_name(os.getpid())
+    with socket.socket(socket.AF_UNIX) as listening:
+        live_client.with_address(listening.bind, os.fsencode(folder), name)
+        listening.listen()
+        monkeypatch.setattr(posix, "geteuid", lambda: os.getuid() + 1)
+
+        with pytest.raises(PermissionError):
+            live_client.connected(os.fsencode(folder), name)
+
+
+def test_without_proc_or_a_plain_home_hooks_answer_themselves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gone(path: bytes) -> bytes:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(live_client, "_content", gone)
+    event = live_client.Event(b"", "")
+    assert live_client._handed(event, b"/nowhere", b"") == live_client.NO_PLACE
+    for home in (b"", b"relative", b"/a/../b", b"~other/x"):
+        variables = {b"MEMORY_FABRIC_HOME": home} if home else {}
+        assert live_client.live_folder(variables) == b""
+    known = {b"HOME": b"/home/ann"}
+    assert live_client.live_folder(known) == b"/home/ann/.claude/memory-fabric/live"
+
+
+def test_the_hooks_variables_decide_not_the_servers(hooks: HookRunner, server: LiveServer) -> None:
+    other = hooks.folder / "other"
+    (other / ".git").mkdir(parents=True)
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": STATED}
+
+    assert hooks.run(prompt, {"MEMORY_FABRIC": "off"}).reply is None
+    assert hooks.run(prompt, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}).reply
+    assert hooks.run(prompt, {"CLAUDE_PROJECT_DIR": str(other)}).reply
+    asked = {**prompt, "session_id": "t", "prompt": QUESTION}
+
+    assert "PostgreSQL" in hooks.run(asked, {"CLAUDE_PROJECT_DIR": str(other)}).context
+    waiting.until(lambda: server.ways() == "WWWW")
+    paths = sorted(hooks.memory.glob("projects/*/graph.db"))
+    trusts = [
+        sqlite3.connect(path).execute("SELECT trust FROM records").fetchall() for path in paths
+    ]
+    assert len(trusts) == 2 and sorted(trusts)[0] == [("assistant",)]
+
+
+def test_what_another_process_has_written_is_known_at_once(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    hooks.say("Thanks.")
+    server.signal(signal.SIGSTOP)
+    hooks.say(STATED, "other")
+    server.signal(signal.SIGCONT)
+    for marker in server.folder.glob("*.hung"):
+        marker.unlink()
+
+    assert "PostgreSQL" in hooks.say(QUESTION, "third").context
+    waiting.until(lambda: server.ways() == "WSW")
+
+
+def test_a_database_that_was_replaced_is_opened_anew(hooks: HookRunner, server: LiveServer) -> None:
+    hooks.say(STATED)
+    shutil.rmtree(hooks.memory / "projects")
+    (hooks.memory / "registry.json").unlink()
+
+    assert hooks.say("Thanks.", "t").status == 0
+    hooks.say(STATED, "u")
+
+    assert "PostgreSQL" in hooks.say(QUESTION, "v").context
+    waiting.until(lambda: server.ways() == "WWWW")
+
+
+def test_a_long_transcript_is_read_by_a_process_of_its_own_and_its_rest_by_the_server(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    path = hooks.folder / "s.jsonl"
+    entry = {"type": "system", "text": "x" * 1000}
+    path.write_text("".join(json.dumps(entry) + "\n" for _ in range(700)), "utf-8")
+    stop = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": str(path)}
+
+    for _ in range(2):
+        assert hooks.run(stop).status == 0
+
+    waiting.until(lambda: server.ways() == "BW")
+
+
+def test_nothing_that_a_hook_sends_or_fails_to_send_ends_the_server(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    name, folder = live_client.client_name(os.getpid()), os.fsencode(server.folder)
+    for sent in (b"", b"MF1", b"GET / HTTP/1.1\r\n\r\n", b"MF1?" + b"\xff" * 8, b"MF1?" + bytes(8)):
+        connection = live_client.connected(folder, name)
+        connection.sendall(sent)
+        connection.close()
+    for said in (b"", b"G", b"Q", b"X"):
+        event = json.dumps({"session_id": "s", **EVENTS["prompt"]}).encode()
+        connection, first = server.begun(event)
+        assert first in (live_client.ACCEPTED, live_client.BUSY)
+        if first == live_client.ACCEPTED:
+            connection.sendall(said)
+        connection.close()
+        waiting.until(server.is_warm)
+    waiting.until(server.is_warm)
+
+    assert hooks.say(STATED, "t").reply
+    waiting.until(lambda: server.ways().endswith("W"))
+    assert server.ask(3, "tools/list", {})["result"]
+
+
+def test_a_reply_that_nobody_takes_counts_as_not_given(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    hooks.say(STATED)
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "t", "prompt": QUESTION}
+
+    assert hooks.run(prompt, prepare=deaf).stdout == b""
+    assert any("the client did not take the reply" in line for line in hooks.log)
+
+    assert "PostgreSQL" in hooks.run(prompt).context
+    assert hooks.run(prompt).context == ""
+    assert server.ways() == "WWWW"
+
+
+def test_what_a_hook_said_that_was_killed_is_kept_unless_it_was_taken_back(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    for said in (b"GX", b"G"):
+        prompt = {"session_id": said.decode(), **EVENTS["prompt"]}
+        connection, first = server.begun(json.dumps(prompt).encode())
+        assert first == live_client.ACCEPTED
+        connection.sendall(said)
+        connection.close()
+        waiting.until(server.is_warm)
+        hooks.say("Thanks.", "other")  # after it
+
+    (path,) = hooks.memory.glob("projects/*/graph.db")
+    kept = sqlite3.connect(path).execute("SELECT session FROM records").fetchall()
+    assert kept == [("G",)]
+
+
+def deaf() -> None:
+    """In the child: stdout is a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.dup2(writer, 1)
+
+
+def test_many_at_once_are_all_answered(hooks: HookRunner, server: LiveServer) -> None:
+    def say(number: int) -> bool:
+        return bool(
+            hooks.say(f"Remember that shelf {number} of the shop is red.", f"s{number}").reply
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(say, range(24)))
+
+    (path,) = hooks.memory.glob("projects/*/graph.db")
+    stored = sqlite3.connect(path).execute("SELECT count(*) FROM records").fetchone()
+    assert stored == (24,)
+    waiting.until(lambda: len(server.ways()) == 24)
+    assert set(server.ways()) <= {"W", "B"} and "W" in server.ways()
+
+
+def test_a_server_stays_as_it_is_over_many_events(hooks: HookRunner, server: LiveServer) -> None:
+    def state() -> tuple[int, int]:
+        status = Path(f"/proc/{server.pid}/statm").read_text().split()
+        return int(status[1]) * 4096, len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+
+    def fire(count: int) -> None:
+        for number in range(count):
+            hooks.say(f"Why is shelf {number} of the shop red?", f"s{number % 7}")
+            hooks.run({"hook_event_name": "SessionEnd", "session_id": f"s{number % 7}"})
+
+    fire(40)
+    resident, opened = state()
+    fire(60)
+
+    assert server.ways().count("W") >= 190
+    later, still_open = state()
+    assert later - resident < 4 << 20 and still_open <= opened + 2
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    assert len(children) <= 1
+
+
+def test_a_hook_that_is_answered_loads_next_to_nothing(
+    hooks: HookRunner, server: LiveServer
+) -> None:
+    output = hooks.folder / "modules"
+    script = str(ROOT / "tests" / "replay" / "sys_modules.py")
+    python = [packages.base_interpreter(), "-I", "-S"]
+    bare = subprocess.run(
+        [*python, "-c", "import sys; print(*sys.modules)"], capture_output=True, check=True
+    ).stdout.decode()
+    subprocess.run(
+        [*python, script, str(ROOT / "hooks" / "dispatch.py"), str(output)],
+        input=json.dumps({"session_id": "s", **EVENTS["prompt"]}).encode(),
+        env=hooks.environ,
+        check=True,
+        capture_output=True,
+    )
+
+    waiting.until(lambda: server.ways() == "W")
+    of_script = {"os", "os.path", "stat", "_stat", "posixpath", "genericpath", "_collections_abc"}
+    new = set(output.read_text("utf-8").split()) - set(bare.split()) - of_script
+    assert new == {"_socket", "memory_fabric", "memory_fabric.live_client"}
+
+
+def test_the_counts_are_told_and_bounded(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    folder = shell.memory / "live"
+    folder.mkdir(parents=True)
+    (folder / "ways").write_text("WWWWNNBD")
+
+    told = shell.run("status").out
+    known = shell.run("status", "--json").json["hooks"]
+
+    assert "answered 4 of the latest 7 hook events" in " ".join(told.split())
+    assert known["by_server"] == 4 and sum(known["by_processes_of_their_own"].values()) == 3
+    for _ in range(live_client.MAX_WAYS_BYTES + 5):
+        live_client.note(os.fsencode(folder), b"W")
+    assert (folder / "ways").stat().st_size < 100
