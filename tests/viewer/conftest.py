@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from memory_fabric.viewer.page import page as page_of
+from waiting import until
 
 # What a phone of these days is to a page.
 PHONE: dict[str, Any] = {
@@ -87,5 +89,35 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
 
 
 def wait(page: Page) -> None:
-    """Until the view of the page stands and the forces of its graph rest."""
+    """Until the view of the page stands and the forces of its graph rest.
+
+    After a click on a link or another change of the address, first expect a part of the new view:
+    the browser tells of the change later, and until then the view before it is ready.
+    """
     page.locator("body[data-ready]").wait_for(state="attached", timeout=120_000)
+
+
+def reload(page: Page) -> None:
+    """Load the page anew, until it can be used."""
+    page.reload()
+    wait(page)
+
+
+def wait_for_frames(page: Page) -> None:
+    """Until the page as it is now was drawn and its observers of sizes and places were told."""
+    page.evaluate("""() => new Promise((done) => {
+        requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+    })""")
+
+
+def expect_value(page: Page, expression: str, wanted: object) -> None:
+    """Until an expression of the page has a value; for what no locator can tell.
+
+    The page's policy forbids page.wait_for_function as soon as that has to ask twice.
+    """
+    until(lambda: page.evaluate(expression) == wanted, f"{expression} is {wanted}")
+
+
+def expect_place(page: Page, place: str) -> None:
+    """Until the address ends with this place."""
+    expect(page).to_have_url(re.compile(re.escape(place) + "$"))

@@ -15,7 +15,7 @@ from memory_fabric.models import LASTING_SCOPES, STATED_TYPES
 from memory_fabric.viewer import page as page_module
 from servers.http.http_server import Serving, serving
 from servers.http.test_http_changes import contradict, hear
-from viewer.conftest import Opener, wait
+from viewer.conftest import Opener, expect_value, wait
 
 CURSORS = "Use cursor-pagination for the orders-api"
 UTC = "Always use UTC in the audit-log"
@@ -70,7 +70,8 @@ def press(page: Page, name: str) -> None:
 
 
 def tab_to(page: Page, wanted: Locator) -> None:
-    """Press Tab until an element has the focus."""
+    """Press Tab until an element has the focus, once it is there."""
+    expect(wanted).to_be_visible()
     for _ in range(20):
         page.keyboard.press("Tab")
         if wanted.evaluate("node => node === document.activeElement"):
@@ -78,20 +79,19 @@ def tab_to(page: Page, wanted: Locator) -> None:
     raise AssertionError("Tab does not lead there.")
 
 
-def focused(page: Page) -> str:
-    """The accessible name of what has the focus."""
-    return str(
-        page.evaluate(
-            "(document.activeElement.getAttribute('aria-label') ?? "
-            "document.activeElement.textContent).trim()"
-        )
-    )
+def expect_focused(page: Page, name: str) -> None:
+    """Until what has the focus has this accessible name."""
+    expect(page.locator(":focus")).to_have_accessible_name(name)
 
 
 def until_said(page: Page, words: str) -> None:
-    """Until the live region says these words, and the view stands again."""
+    """Until the live region says these words, and the view stands again.
+
+    Then the region is emptied, so that the same words said again are told from these.
+    """
     expect(page.locator("#said")).to_contain_text(words)
     wait(page)
+    page.locator("#said").evaluate("said => said.replaceChildren()")
 
 
 def test_review_debt_is_what_one_is_pointed_to_and_is_worked_off_by_keyboard(
@@ -105,7 +105,7 @@ def test_review_debt_is_what_one_is_pointed_to_and_is_worked_off_by_keyboard(
     expect(page.get_by_role("heading", name="2 candidates")).to_be_visible()
     press(page, f"Keep: {HEARD[1]}")
     until_said(page, "Remembered: decision")
-    assert focused(page) == f"Keep: {HEARD[0]}"  # the next one
+    expect_focused(page, f"Keep: {HEARD[0]}")  # the next one
     press(page, f"Drop: {HEARD[0]}")
     until_said(page, "Forgotten: decision")
     assert HEARD[1] in whats(shell) and HEARD[0] not in whats(shell)
@@ -115,15 +115,16 @@ def test_review_debt_is_what_one_is_pointed_to_and_is_worked_off_by_keyboard(
     page.keyboard.press("Enter")
     until_said(page, "Confirmed: decision")
     expect(page.get_by_text("Nothing is due for review.")).to_be_visible()
-    assert focused(page) == "Review"
+    expect_focused(page, "Review")
     press(page, "Undo")
     until_said(page, "Undone: ")
-    assert focused(page) == "Keep this one: The order archive is in Postgres"
+    expect_focused(page, "Keep this one: The order archive is in Postgres")
     press(page, "Keep this one: The order archive is in Postgres")
     until_said(page, "it replaces")
     assert "The order archive is in MongoDB" not in whats(shell)
     expect(page.locator("#tab-review .count")).to_have_count(0)
     page.keyboard.press("t")
+    expect(page.locator("#records .card").first).to_be_visible()
     expect(page.locator("#debt")).to_have_count(0)
 
 
@@ -139,8 +140,8 @@ def test_a_memory_is_edited_by_keyboard_and_a_wrong_field_is_named(
 
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    assert focused(page) == f"Edit: {CURSORS}"
-    assert page.evaluate("memoryFabric.view") == "timeline"
+    expect_focused(page, f"Edit: {CURSORS}")
+    expect_value(page, "memoryFabric.view", "timeline")
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("alert")).to_have_text(re.compile("Nothing was changed."))
@@ -159,7 +160,7 @@ def test_a_memory_is_edited_by_keyboard_and_a_wrong_field_is_named(
     page.keyboard.press("Enter")
 
     until_said(page, "Changed: decision")
-    assert focused(page) == "Edit: Use keyset pagination"
+    expect_focused(page, "Edit: Use keyset pagination")
     expect(page.locator("#outcome")).to_contain_text("Use keyset pagination")
     (record,) = [
         r for r in shell.run("viz", "--json").json["records"] if r["what"].startswith("Use keyset")
@@ -196,7 +197,7 @@ def test_a_memory_is_pinned_forgotten_and_restored_by_keyboard(page: Page, shell
     page.keyboard.press("t")
     press(page, f"Pin: {CURSORS}")
     until_said(page, "Pinned: decision")
-    assert focused(page) == f"Unpin: {CURSORS}"
+    expect_focused(page, f"Unpin: {CURSORS}")
 
     press(page, f"Forget: {UTC}")
     dialog = page.get_by_role("dialog", name="Forget")
@@ -294,7 +295,7 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
         text = str(page.evaluate("navigator.clipboard.readText()"))
         page.keyboard.press("Escape")
         expect(dialog).to_be_hidden()
-        assert focused(page) == name
+        expect_focused(page, name)
         assert text.startswith("memory-fabric ")
         quoted = [part for part in re.findall(r"\\.|'[^']*'", text) if part[0] == "'"]
         assert not any("\\" in part for part in quoted)  # fish has escapes within quotes
@@ -305,6 +306,7 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
         assert done.status == 0, done.err
         return done.out
 
+    expect(page.get_by_role("button", name=f"Commands: {CURSORS}")).to_be_visible()
     expect(page.get_by_role("button", name=f"Pin: {CURSORS}")).to_have_count(0)
     edit = copied(f"Commands: {odd}", "Edit")
     assert edit[2] == f"--text={odd}"
@@ -320,6 +322,7 @@ def test_the_commands_of_a_page_in_a_file_do_what_they_say(
     choice = "Commands: The order archive is in Postgres / The order archive is in MongoDB"
     assert "Confirmed" in runs(choice, "Keep both")
     page.keyboard.press("u")
+    expect(page.get_by_role("dialog")).to_contain_text("Undo the last change")
     undo = page.get_by_role("dialog").locator("code").last.text_content() or ""
     assert "Undone" in shell.run(*words_of(undo)).out
     page.keyboard.press("Escape")

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from viewer.conftest import Opener
+from viewer.conftest import Opener, reload
 from viewer.pictures import shop
 
 # What the question of a place keeps of the shop: entities drawn, records told.
@@ -32,10 +32,11 @@ def test_a_filter_holds_in_the_graph_and_in_the_timeline(open_page: Opener, ques
 
     expect(page.locator("#drawn")).to_have_text(re.compile(f"^{entities} of {entities} "))
     page.keyboard.press("t")
+    expect(page.locator("#records")).to_have_count(1)
     expect(page.locator("#records .card")).to_have_count(records)
     page.keyboard.press("s")
     expect(page.locator(".rows li")).to_have_count(entities)
-    assert question in page.url
+    expect(page).to_have_url(re.compile(re.escape(question)))
 
 
 def test_a_filter_is_chosen_in_the_panel_and_taken_away_by_its_chip(open_page: Opener) -> None:
@@ -80,7 +81,7 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(
 def test_filters_survive_a_reload(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline?record=blocker")
 
-    page.reload()
+    reload(page)
 
     expect(page.locator("#records .card")).to_have_count(1)
     expect(page.locator("#chips .chip")).to_have_text("record blocker×")
@@ -100,6 +101,6 @@ def test_a_day_that_no_calendar_has_is_no_filter(open_page: Opener) -> None:
     page = open_page(shop().made(), place)
     page.keyboard.press("v")
 
-    expect(page.locator("#chips")).to_be_hidden()
     expect(page.locator("#date-since")).to_have_value("")
     expect(page.locator("#asof-text")).to_contain_text("Everything")
+    expect(page.locator("#chips")).to_be_hidden()

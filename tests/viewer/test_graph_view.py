@@ -6,8 +6,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from viewer.conftest import PHONE, Opener
+from viewer.conftest import PHONE, Opener, expect_value, wait, wait_for_frames
 from viewer.pictures import large, shop
+from waiting import until
 
 
 def drawn(page: Page) -> int:
@@ -16,7 +17,8 @@ def drawn(page: Page) -> int:
 
 
 def point(page: Page, name: str) -> tuple[float, float]:
-    """Return the position of an entity in the window."""
+    """Return the position of an entity in the window, once it is drawn there."""
+    wait_for_frames(page)
     spot = page.evaluate("name => memoryFabric.spot(name)", name)
     return float(spot["x"]), float(spot["y"])
 
@@ -26,7 +28,7 @@ def test_it_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) 
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
     # Its relations, and a line from each record to each entity that it names.
-    assert page.evaluate("memoryFabric.edges") == 23 + 15
+    expect_value(page, "memoryFabric.edges", 23 + 15)
 
 
 def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> None:
@@ -54,7 +56,7 @@ def test_the_neighbours_stand_beside_the_drawing_as_links(open_page: Opener) -> 
     page = open_page(shop().made(), "#/graph/PostgreSQL")
 
     near = page.locator("#near li")
-    assert near.count() == 5
+    expect(near).to_have_count(5)
     expect(near.nth(0)).to_have_text("requires pgvector")
     near.nth(0).locator("a").click()
     expect(page.locator("#panel h1")).to_have_text("pgvector")
@@ -129,9 +131,9 @@ def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener)
     moved = point(page, "shop")
     assert (round(moved[0] - before[0]), round(moved[1] - before[1])) == (100, 50)
     page.click("#fit")
-    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
     after = point(page, "shop")
     assert (round(after[0]), round(after[1])) == (round(before[0]), round(before[1]))
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
 def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
@@ -153,6 +155,8 @@ def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Open
     page.press("#find", "ArrowDown")
     page.press("#find", "Enter")
     expect(page.locator("#panel h1")).to_have_text("decision-9992")
+    wait(page)
+    expect(page.locator("#drawn")).not_to_contain_text("10,000")
     expect(page.locator("#drawn")).to_contain_text("entities drawn")
     assert 1 < drawn(page) <= 300
 
@@ -161,13 +165,14 @@ def test_expanding_draws_neighbours_whatever_the_zoom(open_page: Opener) -> None
     made = large(3000, 4500).made()
     hub = max(range(3000), key=lambda n: sum(r["to"] == n for r in made["relations"]))
     page = open_page(made, f"#/graph/{made['entities'][hub]['name']}")
-    before = page.evaluate("memoryFabric.drawn")
+    wait_for_frames(page)
+    before = drawn(page)
 
     page.keyboard.press("e")
     page.click("#fit")
 
+    until(lambda: drawn(page) > max(before, 900))
     expect(page.locator("#drawn")).not_to_contain_text("900 of")
-    assert drawn(page) > before
     page.keyboard.press("Escape")
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 

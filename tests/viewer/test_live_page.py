@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from memory_fabric.viewer.page import content_security_policy, page
-from viewer.conftest import Opener
+from viewer.conftest import Opener, expect_place, expect_value, reload
 from viewer.pictures import Pictured, days_ago, shop, tier
+from waiting import until
 
 RECALLED: dict[str, Any] = {
     "query": "pagination",
@@ -103,6 +104,10 @@ class Canned(ThreadingHTTPServer):
         """The address of the page."""
         return f"http://127.0.0.1:{self.server_address[1]}/"
 
+    def questions(self, path: str) -> list[Mapping[str, list[str]]]:
+        """What was asked of one part of the API; questions side by side come in any order."""
+        return [question for asked, question in self.asked if asked == path]
+
     def answer(self, path: str, question: Mapping[str, list[str]]) -> tuple[str, str]:
         """The kind and the text of an answer."""
         self.asked.append((path, question))
@@ -157,10 +162,36 @@ def server() -> Iterator[Canned]:
         thread.join()
 
 
+# Counts the answers that the page has read, by their paths, once it has taken what they hold.
+ANSWERS_READ = """
+    window.answersRead = {};
+    const json = Response.prototype.json;
+    Response.prototype.json = async function () {
+        const found = await json.call(this);
+        const path = new URL(this.url).pathname;
+        setTimeout(() => { answersRead[path] = (answersRead[path] ?? 0) + 1; });
+        return found;
+    };
+"""
+
+
+def count_answers(page: Page) -> None:
+    """Load the page anew, and count the answers that it has read since."""
+    page.add_init_script(ANSWERS_READ)
+    reload(page)
+    expect_answers(page, "/api/picture", 1)
+
+
+def expect_answers(page: Page, path: str, number: int) -> None:
+    """Until the page has taken as many answers."""
+    expect_value(page, f"answersRead['{path}']", number)
+
+
 def test_it_fetches_its_picture_and_draws_it(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
+    until(lambda: len(server.asked) >= 3, "the page asks for the projects")
     assert [path for path, _ in server.asked] == ["/", "/api/picture", "/api/projects"]
 
 
@@ -179,8 +210,9 @@ def test_a_search_is_answered_by_recall_with_its_explanation(
     expect(hits.nth(1)).to_contain_text("not given to a prompt: below the floor of relevance")
     expect(hits.nth(1).locator(".what")).to_have_text("<b>offset</b> pagination")
     expect(page.locator("#hits")).to_contain_text("Answered from the journal.")
-    path, question = server.asked[-1]
-    assert (path, question["q"]) == ("/api/recall", ["pagination & more"])
+    assert [question["q"] for question in server.questions("/api/recall")] == [
+        ["pagination & more"]
+    ]
     hits.nth(0).locator(".what a").click()
     expect(page.locator(".card.wanted .what")).to_contain_text("Use cursor-based pagination")
 
@@ -191,7 +223,9 @@ def test_an_entity_asks_for_its_history(open_page: Opener, server: Canned) -> No
     expect(page.locator("#history li")).to_have_text(
         "16 Nov 2026 remembered decision: <i>cursors</i> · ann cli"
     )
-    assert server.asked[-1][1]["name"] == ["cursor-pagination"]
+    assert [question["name"] for question in server.questions("/api/history")] == [
+        ["cursor-pagination"]
+    ]
 
 
 def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
@@ -209,6 +243,7 @@ def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/graph")
+    count_answers(page)
     held: list[Route] = []
     page.route("**/api/picture", lambda route: held.append(route))
     newest = shop()
@@ -222,7 +257,7 @@ def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
     held[1].fulfill(json={**newest.made(), "live": True})
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
     held[0].fulfill(json={**shop().made(), "live": True})
-    page.wait_for_load_state("networkidle")
+    expect_answers(page, "/api/picture", 3)
 
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
@@ -231,10 +266,11 @@ def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/status")
+    count_answers(page)
     server.failing = True
-    for _ in range(3):
-        with page.expect_response("**/api/picture"):
-            page.click("#again")
+    for number in range(3):
+        page.click("#again")
+        expect_answers(page, "/api/picture", 2 + number)
     expect(page.locator("#unread")).to_have_count(1)
     expect(page.locator("#unread")).to_have_text("The disk is full. Free some space.")
 
@@ -319,11 +355,11 @@ def test_another_project_is_chosen_by_keyboard_and_the_address_keeps_it(
     expect(page.locator("#project")).to_be_focused()
     expect(page.locator("#project")).to_have_text("billing")
     expect(page.locator("#said")).to_have_text("Project billing: 1 record.")
-    assert page.url.endswith("/#/timeline?project=billing-2")
+    expect_place(page, "/#/timeline?project=billing-2")
     page.keyboard.press("g")
     expect(page.locator("#drawn")).to_contain_text("1 of 1 entity")
-    assert page.url.endswith("/#/graph?project=billing-2")
-    page.reload()
+    expect_place(page, "/#/graph?project=billing-2")
+    reload(page)
     expect(page.locator("#project")).to_have_text("billing")
     page.go_back()
     page.go_back()
@@ -342,10 +378,10 @@ def test_every_question_is_asked_about_the_project_in_use(
     page.keyboard.press("i")
     expect(page.locator(".tier").first).to_be_visible()
 
+    parts = ("picture", "projects", "history", "recall", "status")
+    until(lambda: all(projects.questions(f"/api/{part}") for part in parts), "all are asked")
     asked = projects.asked[1:]
-    assert {path for path, _ in asked} == {
-        f"/api/{name}" for name in ("picture", "projects", "history", "recall", "status")
-    }
+    assert {path for path, _ in asked} == {f"/api/{part}" for part in parts}
     assert all(question["project"] == ["billing-2"] for _, question in asked)
 
 
@@ -360,6 +396,7 @@ def test_escape_and_a_click_elsewhere_close_the_list_of_projects(
     expect(page.locator("#projects")).to_be_hidden()
     expect(page.locator("#project")).to_be_focused()
     page.click("#project")
+    expect(page.locator("#projects")).to_be_visible()
     page.click("#main h1")
 
     expect(page.locator("#projects")).to_be_hidden()
@@ -370,6 +407,7 @@ def test_of_many_projects_a_few_letters_find_one(open_page: Opener, projects: Ca
     page = open_page.visit(projects.address)
 
     page.click("#project")
+    expect(page.locator("#project-filter")).to_be_focused()
     page.keyboard.type("bill")
     expect(page.locator("#projects a")).to_have_count(1)
     page.keyboard.press("Enter")
@@ -393,7 +431,9 @@ def test_a_lone_project_needs_no_switcher(open_page: Opener, server: Canned) -> 
     server.listed = [listed("shop-1", "shop", 11)]
 
     page = open_page.visit(server.address)
+    count_answers(page)
 
+    expect_answers(page, "/api/projects", 1)
     expect(page.locator("#brand")).to_have_text("shop")
     expect(page.locator("#project")).to_be_hidden()
 

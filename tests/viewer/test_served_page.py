@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from cli.shell import Shell
 from command_line import run_here
 from servers.http.http_server import Serving, serving
-from viewer.conftest import Opener, wait
+from viewer.conftest import Opener, reload, wait
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +47,11 @@ def page(browser: Browser, server: Serving) -> Iterator[Page]:
 def test_the_printed_address_opens_the_page_and_its_key_leaves_the_bar(
     page: Page, server: Serving
 ) -> None:
-    assert page.url == f"http://127.0.0.1:{server.port}/"
+    expect(page).to_have_url(f"http://127.0.0.1:{server.port}/")
     expect(page.locator("#records .card")).to_have_count(2)
     assert page.evaluate("document.cookie") == ""
 
-    page.reload()
+    reload(page)
 
     expect(page.locator("#records .card")).to_have_count(2)
 
@@ -79,7 +79,7 @@ def test_another_project_of_the_home_is_shown_with_its_search_and_graph(
     words = ("remember", "Use Stripe for the invoices")
     assert run_here(words, shell.environ, folder, "").status == 0
 
-    page.reload()
+    reload(page)
     page.click("#project")
     page.click("#projects a:has-text('billing')")
 

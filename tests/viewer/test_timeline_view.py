@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from viewer.conftest import Opener
+from viewer.conftest import Opener, reload, wait_for_frames
 from viewer.pictures import Pictured, large, shop
 
 
-def told(page: Page) -> list[str]:
+def told(page: Page) -> Locator:
     """Return the texts of the records in the page, in their order."""
-    return page.locator("#records .what").all_inner_texts()
+    return page.locator("#records .what")
+
+
+def expect_told(page: Page, texts: list[str]) -> None:
+    """Until the page has these records and no other, in this order."""
+    expect(told(page)).to_have_text(texts, use_inner_text=True)
 
 
 def test_records_stand_newest_first_under_their_month_and_day(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
-    assert told(page)[:2] == [
-        "Payment webhooks arrive twice and charge twice",
-        "Use cursor-based pagination for all list endpoints",
-    ]
-    assert page.locator(".month").all_inner_texts()[:2] == ["November 2026", "September 2026"]
+    expect(told(page).nth(0)).to_have_text("Payment webhooks arrive twice and charge twice")
+    expect(told(page).nth(1)).to_have_text("Use cursor-based pagination for all list endpoints")
+    expect(page.locator(".month").nth(0)).to_have_text("November 2026")
+    expect(page.locator(".month").nth(1)).to_have_text("September 2026")
     expect(page.locator(".day").first).to_have_text("19 Nov 2026 2 days ago")
 
 
@@ -60,12 +64,11 @@ def test_as_of_a_day_shows_what_held_then(open_page: Opener) -> None:
     page.fill("#asof-date", "2026-06-01")
 
     expect(page.locator("#asof-text")).to_have_text("What held on 1 Jun 2026: 2 records")
-    assert told(page) == [
-        "Offset pagination caused timeouts at 1M rows",
-        "Orders are stored in MongoDB",
-    ]
-    assert page.locator(".what s").count() == 0
-    page.reload()
+    expect_told(
+        page, ["Offset pagination caused timeouts at 1M rows", "Orders are stored in MongoDB"]
+    )
+    expect(page.locator(".what s")).to_have_count(0)
+    reload(page)
     expect(page.locator("#asof-text")).to_contain_text("What held on 1 Jun 2026")
     page.click("#asof-now")
     expect(page.locator("#asof-text")).to_contain_text("Everything")
@@ -76,8 +79,10 @@ def test_the_slider_moves_by_days(open_page: Opener) -> None:
 
     page.click("#asof summary")
     page.focus("#asof-slider")
-    for _ in range(3):
+    for day in (20, 19, 18):
         page.keyboard.press("ArrowLeft")
+        expect(page.locator("#asof-text")).to_contain_text(f"What held on {day} Nov 2026")
+        expect(page.locator("#asof-slider")).to_be_focused()
 
     expect(page.locator("#asof-text")).to_have_text("What held on 18 Nov 2026: 7 records")
 
@@ -86,13 +91,16 @@ def test_of_thousands_of_records_only_those_near_the_window_stand_in_the_page(
     open_page: Opener,
 ) -> None:
     page = open_page(large(50, 60, 4000).made(), "#/timeline")
+    expect(page.locator(".card", has_text="Record number 0 ")).to_be_visible()
+    wait_for_frames(page)
     assert page.locator("#records .card").count() < 300
 
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
 
     expect(page.locator(".card", has_text="Record number 3999 ")).to_be_visible()
-    assert page.locator("#records .card").count() < 300
     expect(page.locator(".card", has_text="Record number 0 ")).to_have_count(0)
+    wait_for_frames(page)
+    assert page.locator("#records .card").count() < 300
 
 
 def test_a_link_to_one_record_of_thousands_shows_it(open_page: Opener) -> None:
@@ -116,7 +124,7 @@ def test_records_of_one_day_need_no_as_of(open_page: Opener) -> None:
 
     page = open_page(made.made(), "#/timeline")
 
-    assert told(page) == ["We use Typer"]
+    expect_told(page, ["We use Typer"])
     expect(page.locator("#asof-slider")).to_have_count(0)
 
 
@@ -128,10 +136,9 @@ def test_a_record_names_its_files_that_have_changed(open_page: Opener) -> None:
 
     page = open_page(picture.made(), "#/timeline")
 
-    assert page.locator(".files").all_inner_texts() == [
-        "api.py has changed since",
-        "deploy.sh is gone",
-    ]
+    expect(page.locator(".files")).to_have_text(
+        ["api.py has changed since", "deploy.sh is gone"], use_inner_text=True
+    )
 
 
 def test_a_card_leads_to_the_records_of_its_session_and_back(open_page: Opener) -> None:
@@ -147,12 +154,12 @@ def test_a_card_leads_to_the_records_of_its_session_and_back(open_page: Opener) 
 
     page.locator(".session").first.click()
 
-    assert told(page) == ["We use Typer", "Never push to main"]
+    expect_told(page, ["We use Typer", "Never push to main"])
     expect(page.locator(".notice")).to_contain_text("2 records of session aaaa1111-2 in Codex.")
-    page.reload()
-    assert told(page) == ["We use Typer", "Never push to main"]
+    reload(page)
+    expect_told(page, ["We use Typer", "Never push to main"])
     page.click("#all-sessions")
-    assert len(told(page)) == 3
+    expect(told(page)).to_have_count(3)
 
 
 def test_kinds_are_filtered_by_keyboard_and_keep_the_focus(open_page: Opener) -> None:
@@ -161,11 +168,11 @@ def test_kinds_are_filtered_by_keyboard_and_keep_the_focus(open_page: Opener) ->
     page.focus("#kind-blocker")
     page.keyboard.press("Enter")
 
-    assert told(page) == ["Payment webhooks arrive twice and charge twice"]
+    expect_told(page, ["Payment webhooks arrive twice and charge twice"])
     expect(page.locator("#kind-blocker")).to_be_focused()
     expect(page.locator("#kind-blocker")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Enter")
-    assert len(told(page)) == 9
+    expect(told(page)).to_have_count(9)
 
 
 def test_a_project_without_records_of_its_own_says_so(open_page: Opener) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from viewer.conftest import PHONE, Opener, wait
+from viewer.conftest import PHONE, Opener, expect_place, expect_value, reload, wait, wait_for_frames
 from viewer.pictures import Pictured, shop, tier
 
 PLACES = (
@@ -41,10 +41,10 @@ def test_every_view_is_a_link_that_survives_a_reload(open_page: Opener) -> None:
         page = open_page(made, place)
         before = page.locator("#main h1").first.inner_text()
 
-        page.reload()
+        reload(page)
 
         expect(page.locator("#main h1").first).to_have_text(before)
-        assert page.url.endswith(place)
+        expect_place(page, place)
 
 
 def test_the_keyboard_leads_everywhere(open_page: Opener) -> None:
@@ -69,13 +69,13 @@ def test_a_key_finds_what_the_key_before_it_opened(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     # In one task: the browser tells nothing between two keys.
-    page.evaluate("""() => {
+    found = page.evaluate("""() => {
         for (const key of ["t", "j"])
             document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+        return [document.activeElement.matches("[data-row], [data-row] *"), location.hash];
     }""")
 
-    assert page.evaluate("document.activeElement.matches('[data-row], [data-row] *')")
-    assert page.evaluate("location.hash") == "#/timeline"
+    assert found == [True, "#/timeline"]
     page.go_back()
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
@@ -92,11 +92,18 @@ def test_the_keyboard_works_the_graph(open_page: Opener) -> None:
     expect(page.locator("#panel h1")).to_have_text("RAG")
     page.keyboard.press("g")
     expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
-    fitted = page.evaluate("memoryFabric.zoom")
+    wait(page)
+    fitted = zoom(page)
     page.keyboard.press("+")
-    assert page.evaluate("memoryFabric.zoom") == pytest.approx(1.5 * fitted)
+    assert zoom(page) == pytest.approx(1.5 * fitted)
     page.keyboard.press("0")
-    assert page.evaluate("memoryFabric.zoom") == pytest.approx(fitted)
+    assert zoom(page) == pytest.approx(fitted)
+
+
+def zoom(page: Page) -> float:
+    """Return the zoom of the graph, once it is drawn so."""
+    wait_for_frames(page)
+    return float(page.evaluate("memoryFabric.zoom"))
 
 
 def test_the_help_names_the_keys_and_closes_by_escape(open_page: Opener) -> None:
@@ -124,7 +131,7 @@ def test_another_theme_is_remembered(open_page: Opener) -> None:
     page.click("#theme")
 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    page.reload()
+    reload(page)
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
@@ -132,17 +139,19 @@ def test_another_theme_is_remembered(open_page: Opener) -> None:
 def test_a_phone_never_scrolls_sideways(open_page: Opener, place: str) -> None:
     page = open_page(hostile().made() if "timeline" in place else shop().made(), place, **PHONE)
 
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert fits(page)
 
 
 def test_on_a_phone_the_views_are_at_the_thumb(open_page: Opener) -> None:
     page = open_page(shop().made(), **PHONE)
 
     page.tap("#tab-timeline")
+    expect(page.locator("#said")).to_have_text("Timeline · shop · memory")
     expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
     page.tap("#filter")
     page.tap("[data-filter=record][data-value=blocker]")
     expect(page.locator("#records .card")).to_have_count(1)
+    wait_for_frames(page)
     box = page.locator("#tab-status").bounding_box()
     assert box and box["height"] >= 44 and box["y"] > 700
 
@@ -152,6 +161,7 @@ def test_on_a_phone_the_views_are_at_the_thumb(open_page: Opener) -> None:
 def test_every_text_stands_out_from_its_ground(open_page: Opener, theme: str, place: str) -> None:
     page = open_page(shop().made(), place, color_scheme=theme)
 
+    wait_for_frames(page)
     assert page.evaluate(FAINT) == []
 
 
@@ -159,6 +169,7 @@ def test_every_control_has_a_name(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/PostgreSQL?steps=1")
     page.keyboard.press("v")
 
+    expect(page.locator("#filters [data-filter=record]").first).to_be_visible()
     for control in page.locator("button, a, input, summary").all():
         if control.is_visible():
             snapshot = control.aria_snapshot()
@@ -191,10 +202,11 @@ def test_a_hostile_name_is_a_text_in_every_view(open_page: Opener, name: str) ->
     expect(page.locator(".entity-page h1")).to_have_text(name)
     expect(page.locator(".observations li").nth(1)).to_contain_text(f"<b>{name}</b>")
     assert only_ours(page)
-    page.reload()
+    reload(page)
     expect(page.locator(".entity-page h1")).to_have_text(name)
     page.click("#show-in-graph")
     expect(page.locator("#panel h1")).to_have_text(name)
+    wait(page)
     assert only_ours(page)
 
 
@@ -218,7 +230,7 @@ def test_a_name_of_ten_thousand_letters_has_a_page_that_fits(open_page: Opener) 
     page.goto(page.url.split("#")[0] + f"#/entity/~{len(HOSTILE)}")
 
     expect(page.locator("h1")).to_have_text("x" * 10_240)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert fits(page)
 
 
 def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
@@ -226,10 +238,10 @@ def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
 
     page = open_page(empty)
 
-    for key in ("", "g"):
+    for key, place in (("", "#records"), ("g", "#panel")):
         if key:
             page.keyboard.press(key)
-        shown = page.locator(".nothing")
+        shown = page.locator(f"{place} .nothing")
         expect(shown.locator("h1")).to_have_text("Nothing is remembered yet")
         expect(shown).to_contain_text("memory-fabric remember")
         expect(shown).to_contain_text("memory-fabric learn")
@@ -275,8 +287,15 @@ def test_without_scripts_it_says_where_else_to_look(open_page: Opener) -> None:
     expect(page.locator("noscript p")).to_be_visible()
 
 
+def fits(page: Page) -> bool:
+    """True if the page, as it is drawn, is not wider than its window."""
+    wait_for_frames(page)
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
 def only_ours(page: Page) -> bool:
     """True if the page has no element and no attribute that only a text of memory could make."""
+    wait_for_frames(page)
     found: Any = page.evaluate(
         """() => [...document.querySelectorAll("body *")].filter((node) =>
             ["IMG", "B", "I", "U", "IFRAME", "OBJECT"].includes(node.tagName)
@@ -324,10 +343,13 @@ def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener)
 
     page.keyboard.press("Escape")
     page.wait_for_url("**#/timeline")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
-
     expect(page.locator("#records .card").first).to_be_visible()
+
+    for _ in range(2):
+        page.evaluate("document.querySelector('#main > *').id = 'before'")
+        page.keyboard.press("Escape")
+        expect(page.locator("#before")).to_have_count(0)
+        expect(page.locator("#records .card").first).to_be_visible()
 
 
 def test_escape_right_after_a_step_goes_back_by_that_step(open_page: Opener) -> None:
@@ -335,20 +357,22 @@ def test_escape_right_after_a_step_goes_back_by_that_step(open_page: Opener) -> 
 
     # In one task, so that the browser could not tell of the step before the key came.
     page.evaluate("""() => {
+        window.arrivals = [];
+        addEventListener("hashchange", (event) => arrivals.push(new URL(event.newURL).hash));
         location.hash = "#/status";
         document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
     }""")
 
-    page.wait_for_timeout(300)
-    page.wait_for_url("**#/timeline")
+    expect_value(page, "arrivals", ["#/status", "#/timeline"])
+    expect_place(page, "#/timeline")
+    expect(page.locator("#records .card").first).to_be_visible()
 
 
 def test_escape_still_goes_back_after_a_reload(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
     page.keyboard.press("s")
     page.wait_for_url("**#/search")
-    page.reload()
-    wait(page)
+    reload(page)
 
     page.keyboard.press("Escape")
 
