@@ -32,6 +32,8 @@ class Scale(NamedTuple):
     at_once: bool = False
     # Without it, only ours is broken.
     reference: bool = True
+    # What a machine with other work may take beyond the time that something has.
+    slack_s: float = 1.0
 
 
 class Damage(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -82,7 +83,8 @@ def test_a_tab_in_a_terminal_completes_the_line(bash: Shell) -> None:
     terminal.send("memory-fabric domai\t--hel\t")
 
     terminal.expect("memory-fabric domains --help")
-    terminal.close(force=True)
+    terminal.kill(signal.SIGKILL)
+    terminal.wait()
 
 
 @pytest.mark.parametrize(("variable", "name"), [("complete_zsh", "zsh"), ("complete_fish", "fish")])

@@ -13,6 +13,7 @@ import pytest
 
 from cli.shell import ROOT
 from memory_fabric.cli.demo import story
+from memory_fabric.dispatcher import PATIENCE
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path / "home"),
         "TMPDIR": str(tmp_path / "scratch"),
         "MEMORY_FABRIC_PYTHON": python,
+        PATIENCE: "20",
     }
 
 

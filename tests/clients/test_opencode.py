@@ -16,6 +16,7 @@ import pytest
 
 from clients.other_client import OtherClient
 from memory_fabric.clients import hook_files
+from memory_fabric.dispatcher import PATIENCE
 from memory_fabric.models import WHEN, Provenance, Record
 from memory_fabric.setup import packages
 
@@ -45,7 +46,7 @@ class OpenCode(OtherClient):
         assert node, "node is missing: run scripts/prepare client"
         done = subprocess.run(
             [node, HOST, self.plugin, self.project, json.dumps(steps)],
-            env={**self.person, "PATH": os.environ["PATH"]},
+            env={**self.person, PATIENCE: "20", "PATH": os.environ["PATH"]},
             capture_output=True,
             text=True,
         )

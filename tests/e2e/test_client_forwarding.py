@@ -14,7 +14,7 @@ from e2e.harness.script import Script
 from e2e.harness.tiers import rows
 from memory_fabric.store.queues import spool
 from ports import free_port
-from waiting import until
+from waiting import GIVE_UP_S, until
 
 pytestmark = pytest.mark.e2e
 
@@ -38,7 +38,7 @@ def server_of(home: Home, port: str = "0") -> Iterator[str]:
         yield process.stdout.readline().split()[-1].partition("/?")[0]
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=GIVE_UP_S)
 
 
 def has_arrived(sender: Home, receiver: Home) -> None:

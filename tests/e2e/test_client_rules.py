@@ -11,8 +11,9 @@ import pytest
 from e2e.harness.home import Home, client_path
 from e2e.harness.script import Script, call
 from e2e.harness.stub import StubAPI
-from e2e.harness.terminal import KEY, accept
+from e2e.harness.terminal import KEY, accept, end
 from e2e.harness.wire import Turn
+from waiting import GIVE_UP_S
 
 pytestmark = pytest.mark.e2e
 
@@ -107,10 +108,9 @@ def test_what_the_users_words_forbid_is_asked_before_the_command(home: Home) -> 
             ),
             cwd=str(home.project),
             dimensions=(50, 200),
-            timeout=30,
+            timeout=GIVE_UP_S,
             encoding="utf-8",
         )
-        terminal.ptyproc.delayafterterminate = 1.0  # a busy machine ends it slowly
         try:
             terminal.expect_exact("memory-fabric is on")
             terminal.send("Start it, please.")
@@ -120,6 +120,6 @@ def test_what_the_users_words_forbid_is_asked_before_the_command(home: Home) -> 
             terminal.send("\x1b")
             terminal.expect("Interrupted|rejected|doesn't")
         finally:
-            terminal.close(force=True)
+            end(terminal)
 
     assert not (home.project / "started").exists()

@@ -12,6 +12,7 @@ import pytest
 from e2e.harness.home import REPOSITORY, Home
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script
+from waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -73,9 +74,17 @@ def test_the_debug_log_lists_the_launcher(sessions: list[Result]) -> None:
 
 
 def test_its_server_is_found_by_the_hooks(machine: Home, sessions: list[Result]) -> None:
-    ways = (machine.memory / "live" / "ways").read_text("utf-8")
+    fabric(machine, "setup", "--yes")
 
-    assert set("WB") & set(ways), ways  # it says that it is busy until it has rehearsed
+    with machine.open() as session:
+
+        def found() -> bool:
+            session.say("Thanks.")
+            return bool(set("WB") & set(machine.ways))  # it is busy until it has rehearsed
+
+        until(found, "a hook finds the server")
+        session.end()
+    fabric(machine, "setup", "--remove", "--yes")
 
 
 def test_the_client_lists_the_server_that_setup_wrote(machine: Home) -> None:

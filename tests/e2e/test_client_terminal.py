@@ -15,9 +15,10 @@ import pytest
 from e2e.harness.home import REPOSITORY, Home, client_path
 from e2e.harness.script import Script
 from e2e.harness.stub import Request, StubAPI
-from e2e.harness.terminal import KEY, accept, type_in
+from e2e.harness.terminal import KEY, accept, end, type_in
 from e2e.harness.tiers import Tiers, tiers
 from memory_fabric.notes.protocol import PROTOCOL
+from waiting import GIVE_UP_S
 
 pytestmark = pytest.mark.e2e
 
@@ -70,11 +71,10 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
             ),
             cwd=str(home.project),
             dimensions=(50, 200),
-            timeout=30,
+            timeout=GIVE_UP_S,
             encoding="utf-8",
         )
         terminal.logfile_read = screen
-        terminal.ptyproc.delayafterterminate = 1.0  # a busy machine ends it slowly
         try:
             terminal.expect_exact("memory-fabric is on")
             type_in(terminal, SAID, "memory-fabric.{1,12}remembered")
@@ -84,7 +84,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
             if not STATUS.search(screen.getvalue()):
                 terminal.expect(STATUS)
         finally:
-            terminal.close(force=True)
+            end(terminal)
         return Typed(list(stub.requests), tiers(home), shown, screen.getvalue())
 
 

@@ -46,7 +46,8 @@ def work(client: SimulatedClient) -> None:
     client.note("decision", "The cache of the order page is Valkey", instead_of=first.id[-8:])
     client.fire("UserPromptSubmit", "s1", prompt="Never push to the main branch of the shop.")
     client.fire("Stop", "s1", last_assistant_message="All right.")
-    assert "Replaced today" in start(client, "next")  # which is told once
+    told = start(client, "next")  # which is told once
+    assert "Replaced today" in told or "Replaced yesterday" in told  # at midnight
 
 
 def test_it_tells_what_became_of_the_week_once_in_seven_days(client: SimulatedClient) -> None:

@@ -173,10 +173,10 @@ class HookRunner:
 
 
 def content(path: Path) -> bytes:
-    """Return the bytes of a file; none of a folder, or if a hook's process just removed it."""
+    """Return the bytes of a file; none of a folder, or if it, or its process, has just gone."""
     try:
         return path.read_bytes()
-    except (FileNotFoundError, IsADirectoryError):
+    except (FileNotFoundError, IsADirectoryError, ProcessLookupError):
         return b""
 
 

@@ -18,7 +18,8 @@ STATEMENTS = (
 CHANGING = (
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "<uuid>"),
     (re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?"), "<time>"),
-    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b"), "<id>"),
+    # One id of some 2,500 has no digit.
+    (re.compile(r"\b[0-9a-f]{8}\b"), "<id>"),
 )
 
 

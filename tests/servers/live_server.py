@@ -21,6 +21,8 @@ from typing import IO, Any
 
 import waiting
 from memory_fabric import __version__, live_client
+from memory_fabric.setup import packages
+from replay.hook_runner import content
 
 ROOT = Path(__file__).parents[2]
 GREETING = {
@@ -28,6 +30,23 @@ GREETING = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
+
+
+# The same server where hooks may be slow to say what they have to, as beside other tests.
+PATIENT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from memory_fabric.servers import live
+live.TURN_S, live.SAY_S = float(sys.argv[2]), 60.0
+from memory_fabric.servers.mcp import stdio_server
+stdio_server.main()
+"""
+
+
+def patient(turn_s: float) -> list[str]:
+    """The command of a server in which an event waits so long for its turn."""
+    python = packages.base_interpreter()
+    return [python, "-I", "-S", "-c", PATIENT, str(ROOT / "plugin"), str(turn_s)]
 
 
 class LiveServer:
@@ -114,8 +133,10 @@ class LiveServer:
         self._end()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send it a signal; one that stops it has done so on return."""
         self._process.send_signal(number)
+        if number == signal.SIGSTOP:
+            waiting.until(lambda: is_still(self.pid), "it has stopped")
 
     def __enter__(self) -> LiveServer:
         return self
@@ -135,6 +156,12 @@ class LiveServer:
         stream = _of(self._process.stdin)
         stream.write(json.dumps(message).encode() + b"\n")
         stream.flush()
+
+
+def is_still(process: int) -> bool:
+    """True if a process has ended, or every thread of it is stopped."""
+    stats = [content(path) for path in Path(f"/proc/{process}/task").glob("*/stat")]
+    return all(stat.rpartition(b") ")[2][:1] in (b"T", b"Z", b"X", b"") for stat in stats)
 
 
 def _of(stream: IO[bytes] | None) -> IO[bytes]:

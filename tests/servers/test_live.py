@@ -28,7 +28,7 @@ from memory_fabric.setup import packages
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import ROOT, HookRunner, recordings
 from replay.replies import REPLIES, World, settled
-from servers.live_server import LiveServer
+from servers.live_server import LiveServer, patient
 
 STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
 QUESTION = "Which database holds the orders of the shop?"
@@ -45,7 +45,8 @@ def hooks(tmp_path: Path) -> HookRunner:
 
 @pytest.fixture
 def server(hooks: HookRunner) -> Iterator[LiveServer]:
-    with LiveServer(hooks.environ) as made:
+    # Below the time after which a hook asks no more.
+    with LiveServer(hooks.environ, command=patient(turn_s=0.2)) as made:
         yield made
 
 
@@ -237,7 +238,6 @@ def test_a_busy_server_says_so(hooks: HookRunner, server: LiveServer) -> None:
 
     connection.close()
     assert server.ways() == "B"
-    waiting.until(server.is_warm)
     hooks.say("Thanks.")
     waiting.until(lambda: server.ways() == "BW")
 
@@ -470,20 +470,23 @@ def deaf() -> None:
     os.dup2(writer, 1)
 
 
-def test_many_at_once_are_all_answered(hooks: HookRunner, server: LiveServer) -> None:
+def test_many_at_once_are_all_answered_and_stored(hooks: HookRunner) -> None:
     def say(number: int) -> bool:
         return bool(
             hooks.say(f"Remember that shelf {number} of the shop is red.", f"s{number}").reply
         )
 
-    with ThreadPoolExecutor(8) as pool:
+    with LiveServer(hooks.environ) as server, ThreadPoolExecutor(8) as pool:
         assert all(pool.map(say, range(24)))
+        waiting.until(lambda: len(server.ways()) == 24)
+    # Some waited too long for the others' changes: told so, and kept for the next turn's end.
+    hooks.run({"hook_event_name": "Stop", "session_id": "last"})
 
     (path,) = hooks.memory.glob("projects/*/graph.db")
     stored = sqlite3.connect(path).execute("SELECT count(*) FROM records").fetchone()
     assert stored == (24,)
-    waiting.until(lambda: len(server.ways()) == 24)
-    assert set(server.ways()) <= {"W", "B"} and "W" in server.ways()
+    # A loaded machine's server is slow to answer so many, too.
+    assert set(server.ways()[:24]) <= {"W", "B", "S"} and "W" in server.ways()
 
 
 def test_a_server_stays_as_it_is_over_many_events(hooks: HookRunner, server: LiveServer) -> None:

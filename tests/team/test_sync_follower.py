@@ -13,7 +13,7 @@ from memory_fabric.setup import packages
 from memory_fabric.team import follower
 from team.homes import Home, made
 from team.postgres import ANN, BOB, Cluster
-from waiting import until
+from waiting import GIVE_UP_S, until
 
 # As bin/memory-fabric starts it: no packages, no site folder.
 PROGRAM = (
@@ -36,7 +36,7 @@ def serving(home: Home) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         assert server.stdin is not None
         server.stdin.close()
-        assert server.wait(30) == 0
+        assert server.wait(GIVE_UP_S) == 0
 
 
 def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home, bob: Home) -> None:
@@ -80,7 +80,7 @@ def test_serve_exchanges_while_it_runs(ann: Home, bob: Home, tmp_path: Path) -> 
         until(lambda: bob.texts("Kafka") != [], "bob's server reads it")
     finally:
         server.terminate()
-        assert server.wait(30) == 0
+        assert server.wait(GIVE_UP_S) == 0
 
 
 def test_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: Home) -> None:
@@ -139,7 +139,7 @@ def test_without_a_tie_the_server_loads_nothing_of_it(tmp_path: Path) -> None:
         input=b"",
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=GIVE_UP_S,
     )
 
     loaded = set(done.stderr.decode().split())

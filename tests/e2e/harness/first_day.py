@@ -7,7 +7,6 @@ first session name it; each step is timed.
 from __future__ import annotations
 
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -22,7 +21,8 @@ from e2e.harness.home import REPOSITORY, Home, client_path
 from e2e.harness.others import Machine
 from e2e.harness.script import Script
 from e2e.harness.stub import StubAPI
-from e2e.harness.terminal import KEY, accept, type_in
+from e2e.harness.terminal import KEY, accept, end, type_in
+from waiting import GIVE_UP_S
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
@@ -132,13 +132,10 @@ class FirstDay:
                 env=self.home.environment({**api, "TERM": "xterm-256color"}),
                 cwd=str(self.home.project),
                 dimensions=(50, COLUMNS),
-                timeout=30,
+                timeout=GIVE_UP_S,
                 encoding="utf-8",
             )
             try:
                 yield terminal, stub
             finally:
-                # On a busy machine it takes longer to end than pexpect waits for.
-                terminal.kill(signal.SIGKILL)
-                terminal.wait()
-                terminal.close()
+                end(terminal)

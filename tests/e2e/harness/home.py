@@ -91,6 +91,12 @@ class Home:
         return any(self.data.glob("*/.complete"))
 
     @property
+    def ways(self) -> str:
+        """How hooks were answered so far, a letter each."""
+        path = self.memory / "live/ways"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    @property
     def log(self) -> str:
         """The plugin's own log: failures that it kept from the session.
 

@@ -23,7 +23,7 @@ PACKAGES = REPOSITORY / "tests/e2e/other-clients/node_modules"
 CODEX = PACKAGES / "@openai/codex/bin/codex.js"
 QWEN = PACKAGES / "@qwen-code/qwen-code/cli-entry.js"
 PROGRAM = REPOSITORY / "bin/memory-fabric"
-PATIENCE_S = 60
+PATIENCE_S = 180
 # A rule that is said and noted in one session, a question about it, and a rule about files.
 RULE = "The analytics service must use PostgreSQL because it handles our query load"
 NOTE = f'Done.\n\nNoted rule: {RULE}. From: "{RULE}"'
@@ -109,6 +109,12 @@ class Machine:
     def log(self) -> str:
         """The hooks' own log."""
         path = self.memory / "logs/memory-fabric.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    @property
+    def ways(self) -> str:
+        """How its hooks were answered so far, a letter each."""
+        path = self.memory / "live" / "ways"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def fabric(self, *words: str) -> str:

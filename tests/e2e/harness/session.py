@@ -15,7 +15,7 @@ from e2e.harness.stub import Request, StubAPI
 from e2e.harness.wire import Cue, Json
 
 # A session of a few prompts takes one to four seconds; one that hangs fails its test here.
-PATIENCE_S = 120
+PATIENCE_S = 240
 
 
 class Session:

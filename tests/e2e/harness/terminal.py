@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pexpect
 
@@ -31,3 +32,10 @@ def type_in(terminal: pexpect.spawn[str], prompt: str, answer: str) -> None:
     terminal.expect_exact(prompt.split()[-1])
     terminal.send("\r")
     terminal.expect(answer)
+
+
+def end(terminal: pexpect.spawn[str]) -> None:
+    """End the client at once; on a busy machine that takes longer than pexpect waits for."""
+    terminal.kill(signal.SIGKILL)
+    terminal.wait()
+    terminal.close()

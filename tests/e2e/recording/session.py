@@ -28,7 +28,8 @@ COLUMNS, ROWS = 80, 24
 KEY = "none-for-a-loopback-stub"
 TYPING_S, READING_S, LAST_S = 0.09, 2.6, 5.0
 LETTERS_PER_FRAME = 2
-QUIET_S, SETTLED_S, PATIENCE_S = 0.6, 2.0, 30
+QUIET_S, SETTLED_S, PATIENCE_S = 0.6, 2.0, 120
+PRESSES = 10
 FIRST, SECOND = "Monday", "Tuesday, in a new session"
 RULE = "Never start the dev server, I run it myself."
 NOTED_RULE = (
@@ -86,7 +87,7 @@ class Recorder:
     def leave(self) -> None:
         """End the client as a person does: one that was killed starts otherwise the next time."""
         with suppress(pexpect.EOF):
-            for _ in range(2):
+            for _ in range(PRESSES):  # the second one counts only soon after the first
                 self.terminal.sendcontrol("c")
                 self._read_until_quiet()
             self.terminal.expect(pexpect.EOF)

@@ -18,6 +18,7 @@ from command_line import Done, shell, written
 from memory_fabric.cli.main import main
 from memory_fabric.servers.team import keys
 from memory_fabric.team.server.connect import connect
+from waiting import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVE = (sys.executable, "-m", "memory_fabric.cli", "serve")
@@ -70,7 +71,7 @@ class Served:
             request.add_header("Authorization", f"Bearer {given}")
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=30) as response:
+            with opener.open(request, timeout=GIVE_UP_S) as response:
                 return Answer(response.status, _parsed(response.read()), dict(response.headers))
         except urllib.error.HTTPError as error:
             return Answer(error.code, _parsed(error.read()), dict(error.headers))
@@ -108,7 +109,7 @@ def serving(home: Path, dsn: str, key: str = "", *arguments: str) -> Iterator[Se
         yield Served(first.split()[-1], key, process)
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=GIVE_UP_S)
 
 
 def _message(method: str, **params: Any) -> dict[str, Any]:
