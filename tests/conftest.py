@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -15,6 +16,10 @@ from thorough import examples
 # Variables that change what the product does; a test sets the ones that it is about.
 OURS = ("CLAUDE", "MEMORY_FABRIC", "MEMORY_FILE_PATH", "MOE_")
 SWITCHES = ("CI",)
+
+# A run in the background may have been started deaf to Ctrl-C; what tests start hears it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two runs draw the same, and a slow machine is no failure.
 hypothesis.settings.register_profile(

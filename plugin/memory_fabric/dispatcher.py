@@ -359,6 +359,7 @@ def _finished(
     from memory_fabric.store import files
     from memory_fabric.store.queues import late_events
     from memory_fabric.store.settings_file import settings_of
+    from memory_fabric.store.tiers import sync
 
     late = late_events.read(home, path)
     if late is None:
@@ -372,6 +373,8 @@ def _finished(
     try:
         if not memory.settings.writes:
             return ""  # switched off there; it waits
+        # A change that the event did queue was told with its ids, which must be the ones stored.
+        sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
         replies = []
         for name in filter(late.handlers.__contains__, _writers(event)):

@@ -181,7 +181,7 @@ def test_a_reader_that_hangs_is_ended_and_the_question_refused(tmp_path: Path) -
 
         async def inside(_: Request) -> Response:
             begun.set()
-            while not pool._running:
+            while pool._running < 2:  # with none running, the third would be answered inside
                 await asyncio.sleep(0)
             return Response(status_code=204)
 

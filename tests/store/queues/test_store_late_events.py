@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,22 @@ def test_a_turn_whose_end_found_no_time_is_noted_later(hooks: Hooks) -> None:
     hooks.run("SessionStart", "next", source="startup")
 
     assert hooks.records() == ["The attic key hangs behind the clock"]
+
+
+def test_a_record_that_was_told_before_its_event_was_finished_keeps_its_id(hooks: Hooks) -> None:
+    hooks.run("SessionStart", source="startup")
+    [graph] = hooks.world.home.glob("projects/*/graph.db")
+    with closing(sqlite3.connect(graph, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        said = hooks.run("UserPromptSubmit", prompt=STATED)
+    assert late_events.waiting(str(hooks.world.home))
+    told = re.search(r"\((\w{8})\)", said["systemMessage"])
+
+    hooks.run("Stop", "another")
+
+    assert told
+    [record] = hooks.world.memory().find_records("status = 'active'")
+    assert record.id.endswith(told[1])
 
 
 def test_a_late_event_is_finished_once_however_often_it_is_tried(hooks: Hooks) -> None:

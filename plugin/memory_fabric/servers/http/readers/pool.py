@@ -200,11 +200,11 @@ class Reader:
 
     async def begin(self, given: bytes) -> None:
         """Give it the settings, and wait until it can answer. Raises ReaderEnded."""
-        await self._sent(given)
+        await self._sent(given, ANSWER_S)
 
     async def ask(self, asked: tuple[str, bytes]) -> Any:
         """Return its answer: status, headers and body. Raises ReaderEnded."""
-        return await self._sent(frames.packed(asked))
+        return await self._sent(frames.packed(asked), self._answer_s)
 
     async def end(self) -> None:
         """End it, at once if it does not end by itself."""
@@ -216,10 +216,10 @@ class Reader:
             self.process.kill()
             await self.process.wait()
 
-    async def _sent(self, frame: bytes) -> Any:
+    async def _sent(self, frame: bytes, limit_s: float) -> Any:
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
-            async with asyncio.timeout(self._answer_s):
+            async with asyncio.timeout(limit_s):
                 self.process.stdin.write(frame)
                 await self.process.stdin.drain()
                 return await frames.receive(self.process.stdout)
