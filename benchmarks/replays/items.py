@@ -130,33 +130,35 @@ class Items:
         return "\n".join(parts)
 
     def _told(self, entry: Row, only: set[tuple[str, str]] | None) -> None:
-        event, told = entry["event"], entry["context"]
-        at = (entry, self._before(entry))
-        if event == "SessionStart":
+        if entry["event"] == "SessionStart":
             self._memory_md = entry.get("memory_md", self._memory_md)
-            self._given = told
-            memories = without_fences(block_parts(told).memories)
+            self._given = entry["context"]
+            memories = without_fences(block_parts(self._given).memories)
             if memories:
                 beside = f"MEMORY.md, loaded beside it:\n{self._memory_md or '(empty)'}"
-                self._add("session_start", memories, (entry, f"{beside}\n\n{at[1]}"), only)
-        if event == "UserPromptSubmit":
-            for line in cues_of(told).splitlines():
-                kinds = [k for words, k in CUE_KINDS.items() if line.startswith(words)]
-                if kinds:
-                    self._add("cue", line, at, only, source=kinds[0])
-            untold = self._untold(entry["number"])
-            if memories_of(told):
-                self._add("injection", memories_of(told), at, only)
-            elif untold:
-                known = "On record from earlier sessions, and not told in this one:"
-                context = "\n".join([at[1], "", known, *untold])
-                self._add(
-                    "silence", f"(nothing was told) {entry['prompt']}", (entry, context), only
-                )
-            self._given += f"\n{told}"
+                at = (entry, f"{beside}\n\n{self._before(entry)}")
+                self._add("session_start", memories, at, only)
+        if entry["event"] == "UserPromptSubmit":
+            self._told_with_prompt(entry, only)
         for line in entry.get("lines", ()):
             if QUOTED.search(line):
+                at = (entry, self._before(entry))
                 self._add("quotation", line, at, only, was_found=self._was_found(line, entry))
+
+    def _told_with_prompt(self, entry: Row, only: set[tuple[str, str]] | None) -> None:
+        told, before = entry["context"], self._before(entry)
+        for line in cues_of(told).splitlines():
+            for words, kind in CUE_KINDS.items():
+                if line.startswith(words):
+                    self._add("cue", line, (entry, before), only, source=kind)
+        untold = self._untold(entry["number"])
+        if memories_of(told):
+            self._add("injection", memories_of(told), (entry, before), only)
+        elif untold:
+            heading = "On record from earlier sessions, and not told in this one:"
+            context = "\n".join([before, "", heading, *untold])
+            self._add("silence", "(nothing was told with this prompt)", (entry, context), only)
+        self._given += f"\n{told}"
 
     def _untold(self, number: int) -> list[str]:
         """Return the records of earlier sessions that neither MEMORY.md nor the start told."""
