@@ -131,6 +131,24 @@ def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: P
     assert "Session 2 of the project, prompt 1" in start["context"]
 
 
+def test_a_prompt_with_nothing_told_is_an_item_with_the_records_that_nobody_told(
+    data: Path, tmp_path: Path
+) -> None:
+    colours = "red blue green white black amber coral ivory olive pearl plum rose ruby sand".split()
+    facts = [f"Noted fact: Boat {colour} belongs to pier {n}." for n, colour in enumerate(colours)]
+    notes = write(tmp_path / "notes.jsonl", note(MONDAY, 1, *facts))
+
+    run("--data", data, "--out", tmp_path / "out", "--notes", notes)
+
+    items = lines_of(tmp_path / "out" / "items.jsonl")
+    start = "".join(item["text"] for item in items if item["kind"] == "session_start")
+    [silence] = [item["context"] for item in items if item["kind"] == "silence"]
+    untold = silence.partition("not told in this one:")[2]
+    assert "Why PostgreSQL for the berths?" in silence
+    assert "PostgreSQL" not in untold  # MEMORY.md has it
+    assert all((f"Boat {c} belongs" in start) != (f"Boat {c} belongs" in untold) for c in colours)
+
+
 def test_a_long_answer_is_cut_around_the_statement_that_is_judged() -> None:
     text = "first\n" + "berth\n" * 900 + "the crane needs a permit\n" + "buoy\n" * 900 + "last"
 
