@@ -179,7 +179,9 @@ def _write(
     write_lines(os.path.join(options.out, "keys.jsonl"), keys)
     about: dict[str, Any] = {
         "data": os.path.basename(options.data),
-        "notes": os.path.basename(options.notes or ""),
+        "notes": f"of a loop, {options.turns} turn(s) a packet"
+        if options.loop
+        else os.path.basename(options.notes or ""),
         "clock": "the history's" if options.clock else "the machine's",
         "sample": options.sample,
         "stretches": options.stretches,
