@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from replays.items import APART
+from replays.items import APART, is_closed
 from replays.replay import read_lines
-from replays.told import block_parts, covered, cues_of, folded, words_of
+from replays.told import block_parts, covered, cues_of, folded, memories_of, words_of
 from scoring import mean, wilson
 
 STORED = ("useful", "harmless", "junk", "misleading")
@@ -20,14 +20,21 @@ GRADES = {
     "injection": ("helpful", "neutral", "noise", "harmful"),
     "session_start": ("good", "mixed", "bad"),
     "relation": ("right", "weak", "wrong"),
+    "cue": ("right", "wrong"),
+    "quotation": ("yes", "partly", "no"),
+    "silence": ("missed", "fine"),
 }
 TITLES = {
     "memory_md": "lines in MEMORY.md",
     "injection": "injections on prompts",
     "session_start": "session starts",
     "relation": "relations",
+    "cue": "cues",
+    "quotation": "quotations that say their note",
+    "silence": "prompts with nothing told",
 }
-HOLDING = ("active", "candidate")
+# Verdicts that are also counted together.
+BAD = ("junk", "misleading")
 POINTS = {"Y": "on record", "P": "in part", "N": "not on record"}
 NOTED = re.compile(r"^\W*Noted \w+\W*:\**\s*(.*)$")
 FIELD = re.compile(r"\b(?:Why|Instead of|When|For|From|Also):")
@@ -49,11 +56,12 @@ class Share(NamedTuple):
         return f"{shown} ({self.hits} of {self.total}; {low:.2f}–{high:.2f})"
 
 
-def print_figures(out: str, verdicts: str, points: str | None, notes: str | None) -> None:
+def print_figures(out: str, verdicts: Sequence[str], points: str | None, notes: str | None) -> None:
     """Print every figure that the run's files and the verdicts allow."""
     with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
         run = json.load(file)
-    judged = verdicts_of(verdicts)
+    said = [one for path in verdicts for one in read_lines(path)]
+    judged = verdicts_of(said)
     keys = [key for key in read_lines(os.path.join(out, "keys.jsonl")) if key["drawn"]]
     check(judged, keys)
     missing = sum(key["id"] not in judged for key in keys)
@@ -63,6 +71,14 @@ def print_figures(out: str, verdicts: str, points: str | None, notes: str | None
     print(f"{drawn}; {missing} of {len(keys)} without a verdict; 95 % intervals by Wilson")
     for title, share in worth(keys, judged):
         print(f"{title:<44}{share}")
+    starts = {key["id"] for key in keys if key["kind"] == "session_start"}.intersection(judged)
+    misled = sum(one["id"] in starts and bool(one.get("misleading")) for one in said)
+    print(f"{'session starts with a misleading line':<44}{Share(misled, len(starts))}")
+    languages = sorted({key["language"] for key in keys} - {""})
+    for language in languages if len(languages) > 1 else ():
+        mine = [key for key in keys if key["language"] == language]
+        for title, share in worth(mine, judged, parts=False):
+            print(f"{f'{language}: {title}':<44}{share}")
     for title, share in recall(read_lines(points) if points else ()):
         print(f"{title:<44}{share}")
     projects = project_folders(out)
@@ -77,18 +93,13 @@ def print_figures(out: str, verdicts: str, points: str | None, notes: str | None
         print(f"{title:<44}{figure}")
 
 
-def is_closed(row: Row) -> bool:
-    """Return True if a record held once and does not any more."""
-    return bool(row["superseded_by"] or row["valid_to"] or row["status"] not in HOLDING)
-
-
-def verdicts_of(path: str) -> dict[str, str]:
+def verdicts_of(said: Iterable[Row]) -> dict[str, str]:
     """Return the verdict of each id; raises SystemExit for two different ones."""
-    found: dict[str, str] = {}
-    for one in read_lines(path):
-        if found.setdefault(one["id"], one["verdict"]) != one["verdict"]:
-            raise SystemExit(f"{path}: two verdicts on {one['id']}")
-    return found
+    judged: dict[str, str] = {}
+    for one in said:
+        if judged.setdefault(one["id"], one["verdict"]) != one["verdict"]:
+            raise SystemExit(f"two verdicts on {one['id']}")
+    return judged
 
 
 def check(judged: Mapping[str, str], keys: Iterable[Row]) -> None:
@@ -99,27 +110,45 @@ def check(judged: Mapping[str, str], keys: Iterable[Row]) -> None:
             raise SystemExit(f"“{verdict}” is no verdict on a {key['kind']} ({key['id']})")
 
 
-def worth(keys: Sequence[Row], judged: Mapping[str, str]) -> Iterator[tuple[str, Share]]:
-    """Yield the share of each verdict, for everything stored and for each source and kind."""
+def worth(
+    keys: Sequence[Row], judged: Mapping[str, str], *, parts: bool = True
+) -> Iterator[tuple[str, Share]]:
+    """Yield the share of each verdict for each kind, and for its `parts` by source and type."""
     records = [key for key in keys if key["kind"] == "record"]
     stored = [key for key in records if key["source"] not in APART]
     yield from _shares("stored records", stored, judged, STORED)
-    for source in sorted({key["source"] for key in stored}):
-        mine = [key for key in stored if key["source"] == source]
-        yield from _shares(f"… from {source}", mine, judged, STORED)
+    bad = [judged[key["id"]] in BAD for key in stored if key["id"] in judged]
+    if stored:
+        yield "stored records, junk or misleading", Share(sum(bad), len(bad))
+    for name, words in (("source", "from"), ("type", "of type")) if parts else ():
+        yield from _parts(name, words, stored, judged, STORED)
     for source in APART:
         mine = [key for key in records if key["source"] == source]
         yield from _shares(f"{source} records", mine, judged, STORED)
     for kind, grades in GRADES.items():
         mine = [key for key in keys if key["kind"] == kind]
         yield from _shares(TITLES[kind], mine, judged, grades)
+        if parts and kind == "cue":
+            yield from _parts("source", "of", mine, judged, grades)
+        if parts and kind == "relation":
+            yield from _parts("type", "of", mine, judged, grades)
+        if parts and kind == "quotation":
+            honest = [key for key in mine if judged.get(key["id"]) == "yes"]
+            if honest:
+                found = sum(key["was_found"] for key in honest)
+                yield "… honest ones that were found", Share(found, len(honest))
 
 
 def recall(points: Iterable[Row]) -> Iterator[tuple[str, Share]]:
     """Yield the shares of settled points, and of users' corrections, that are on record."""
-    found = list(points)
-    corrections = [point for point in found if point.get("correction")]
-    for title, mine in (("settled points", found), ("users' corrections", corrections)):
+    judged = list(points)
+    groups = {
+        "settled points": judged,
+        "… said by the user": [point for point in judged if point.get("by") == "user"],
+        "… work and findings": [point for point in judged if point.get("by") == "assistant"],
+        "users' corrections": [point for point in judged if point.get("correction")],
+    }
+    for title, mine in groups.items():
         counted = Counter(point["verdict"] for point in mine)
         if set(counted) - set(POINTS):
             raise SystemExit(f"a point's verdict is Y, P or N, not {sorted(counted)}")
@@ -188,6 +217,8 @@ def cost(
         yield f"characters a session: {title}", f"{mean(sizes):,.0f} mean, {most:,} most"
     prompts = [event for _, event in events if event["event"] == "UserPromptSubmit"]
     turns = [event for _, event in events if event["event"] == "Stop"]
+    told = sum(bool(memories_of(event["context"])) for event in prompts)
+    yield "prompts with an injection", str(Share(told, len(prompts)))
     yield "prompts with a cue", str(Share(sum(map(_cued, prompts)), len(prompts)))
     yield "turns with a note", str(Share(sum(map(_noted, turns)), len(turns)))
 
@@ -197,6 +228,15 @@ def project_folders(out: str) -> dict[str, str]:
     with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
         names = json.load(file)["projects"]
     return {name: os.path.join(out, name.replace("/", "+")) for name in names}
+
+
+def _parts(
+    name: str, words: str, keys: Sequence[Row], judged: Mapping[str, str], grades: Sequence[str]
+) -> Iterator[tuple[str, Share]]:
+    """Yield the shares of the keys with each value of a field."""
+    for value in sorted({key[name] for key in keys}):
+        mine = [key for key in keys if key[name] == value]
+        yield from _shares(f"… {words} {value}", mine, judged, grades)
 
 
 def _shares(

@@ -75,6 +75,8 @@ class Hooks:
             "TZ": "UTC",
             "MEMORY_FABRIC_HOME": self.memory,
             "MEMORY_FABRIC_NOTES": "on",
+            # What is told must not depend on the machine's load.
+            "MEMORY_FABRIC_PATIENCE": "20",
             "CLAUDE_PLUGIN_ROOT": plugin,
             "CLAUDE_PLUGIN_DATA": self._look_installed(os.path.join(folder, "plugin")),
             "CLAUDE_PROJECT_DIR": self.project,
@@ -178,7 +180,7 @@ class Hooks:
         return sorted(glob.glob(places, recursive=True))
 
     def times_out(self) -> int:
-        """Return how often a hook ran out of time: on a busy machine figures depend on it."""
+        """Return how often a hook ran out of time."""
         names = glob.glob(os.path.join(self.memory, "**", "*.log"), recursive=True)
         found = 0
         for name in names:

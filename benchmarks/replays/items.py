@@ -1,4 +1,4 @@
-"""Things to be judged from a replay: records, lines of MEMORY.md, injections, blocks, relations.
+"""Things to be judged from a replay: what was stored, told, cued, quoted, and not told.
 
 An item has an id, its kind, the text as a reader sees it, and what a judge needs to know: the turn
 that it came from, or the turns before it. Nothing in it tells whether the assistant took notes: its
@@ -22,6 +22,7 @@ from replays.told import (
     Ids,
     block_parts,
     covered,
+    cues_of,
     folded,
     memories_of,
     without_fences,
@@ -39,9 +40,21 @@ TABLES = {
 PROMPT_CHARS, ANSWER_CHARS, SESSION_CHARS = 2000, 3000, 5000
 # Turns before a prompt that a judge of its injection sees.
 TURNS_BEFORE = 3
-# Records that are no statement that was stored: they have figures of their own.
+# Words that prompts in a language have, and those in others have not.
+LANGUAGES = {
+    "de": "der die das und nicht ist ein eine ich mit auf auch bitte wir noch",
+    "en": "the and to is it that for you of this in we with not please",
+    "es": "el la los que una por para con está es como quiero del se lo",
+    "fr": "le les des est une pour dans pas je que nous avec sur il du",
+    "ru": "и не на что это как в с по мне для но а же надо",
+}
+# The kinds of cues that are judged, by the words they begin with.
+CUE_KINDS = {"On record": "on record", "Sounds like": "sounds like", "Says some": "sounds like"}
+QUOTED = re.compile(r'\bFrom: *["“]')
 # A note that names a candidate.
 CANDIDATE = re.compile(r"From: \[([0-9a-f]{8})\]")
+# Records that are no statement that was stored: they have figures of their own.
+HOLDING = ("active", "candidate")
 APART = ("session", "candidate")
 FIXES = ("solution", "fix", "problem")
 
@@ -83,6 +96,7 @@ class Items:
         for entry in self.log:
             if "place" in entry:
                 self._began.setdefault((entry["path"], entry["place"]), entry["at"])
+        self._memory_md = self._given = ""
         self.items: dict[str, Row] = {}
         self.keys: list[Row] = []
 
@@ -90,24 +104,83 @@ class Items:
         """Make all items, or only those that came from some sessions."""
         for row in self._records.values():
             about = {"source": source_of(row), "status": row["status"], "record": row["id"]}
-            self._add("record", record_text(row), self._origin(row["id"]), only, **about)
+            text = f"{mark_of(row)}{record_text(row)}"
+            self._add("record", text, self._origin(row["id"]), only, type=row["type"], **about)
         for line in self._memory_lines():
             record = next((r["id"] for r in self._records.values() if r["what"] in line), "")
             self._add("memory_md", line, self._origin(record), only, record=record)
         for row in self._read("relations"):
             text = f"{row['source']} —{row['type']}→ {row['target']}"
-            self._add("relation", text, self._origin(row["record"]), only, record=row["record"])
+            about = {"record": row["record"], "type": row["type"]}
+            self._add("relation", text, self._origin(row["record"]), only, **about)
         for entry in self.log:
             self._told(entry, only)
 
+    def conversation(self, only: set[tuple[str, str]] | None) -> str:
+        """Return the sessions as far as they were replayed, for a list of what was settled."""
+        parts = []
+        replayed = [e for e in self.log if "place" in e]
+        if only is not None:
+            replayed = [e for e in replayed if (self.project, e["path"]) in only]
+        turns = dict.fromkeys((e["path"], e["number"], e["place"]) for e in replayed)
+        for path, number, place in turns:
+            turn = self._sessions[path]["turns"][place]
+            said = f"User: {turn['prompt']}\n\nAssistant: {spoken(turn)}"
+            parts.append(f"# Session {number + 1}, prompt {place + 1}\n\n{said}\n")
+        return "\n".join(parts)
+
     def _told(self, entry: Row, only: set[tuple[str, str]] | None) -> None:
-        at = (entry, self._before(entry))
-        if entry["event"] == "UserPromptSubmit" and memories_of(entry["context"]):
-            self._add("injection", memories_of(entry["context"]), at, only)
-        elif entry["event"] == "SessionStart":
-            memories = without_fences(block_parts(entry["context"]).memories)
+        if entry["event"] == "SessionStart":
+            self._memory_md = entry.get("memory_md", self._memory_md)
+            self._given = entry["context"]
+            memories = without_fences(block_parts(self._given).memories)
             if memories:
+                beside = f"MEMORY.md, loaded beside it:\n{self._memory_md or '(empty)'}"
+                at = (entry, f"{beside}\n\n{self._before(entry)}")
                 self._add("session_start", memories, at, only)
+        if entry["event"] == "UserPromptSubmit":
+            self._told_with_prompt(entry, only)
+        for line in entry.get("lines", ()):
+            if QUOTED.search(line):
+                at = (entry, self._before(entry))
+                self._add("quotation", line, at, only, was_found=self._was_found(line, entry))
+
+    def _told_with_prompt(self, entry: Row, only: set[tuple[str, str]] | None) -> None:
+        told, before = entry["context"], self._before(entry)
+        for line in cues_of(told).splitlines():
+            for words, kind in CUE_KINDS.items():
+                if line.startswith(words):
+                    self._add("cue", line, (entry, before), only, source=kind)
+        untold = self._untold(entry["number"])
+        if memories_of(told):
+            self._add("injection", memories_of(told), (entry, before), only)
+        elif untold:
+            heading = "On record from earlier sessions, and not told in this one:"
+            context = "\n".join([before, "", heading, *untold])
+            self._add("silence", "(nothing was told with this prompt)", (entry, context), only)
+        self._given += f"\n{told}"
+
+    def _untold(self, number: int) -> list[str]:
+        """Return the records of earlier sessions that neither MEMORY.md nor the start told."""
+        told = f"{self._memory_md}\n{self._given}"
+        return [
+            f"- {mark_of(row)}{record_text(row)}"
+            for id_, row in self._records.items()
+            if self._came_with[id_]["number"] < number
+            and source_of(row) not in APART
+            and id_[-8:] not in told
+            and row["what"] not in told
+        ]
+
+    def _was_found(self, line: str, entry: Row) -> bool:
+        """Return True if the note became a record with its quotation, as the user's or agreed."""
+        said = folded(line)
+        return any(
+            row["trust"] == "user" or "agreed" in evidence_of(row)
+            for id_, row in self._records.items()
+            if self._came_with[id_]["path"] == entry["path"]
+            and folded(row["what"]).rstrip(".") in said
+        )
 
     def _add(
         self,
@@ -126,6 +199,7 @@ class Items:
         digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
         self.items[digest[:12]] = {"id": digest[:12], **whole}
         key = {"id": digest[:12], "kind": kind, "project": self.project, "path": path}
+        key["language"] = language_of(self._sessions[path]) if path else ""
         self.keys.append({**key, "place": entry.get("place"), **about})
 
     def _origin(self, record: str) -> tuple[Row, str]:
@@ -144,7 +218,7 @@ class Items:
 
     def _quoted(self, row: Row, noted: Mapping[str, Any]) -> list[str]:
         """Return the turn that a record quotes, if it was not the one in which it was noted."""
-        quoted = json.loads(row["body"] or "{}").get("evidence", {}).get("quotation", "")
+        quoted = evidence_of(row).get("quotation", "")
         words = folded(quoted or self._candidate_of(row))
         if not words or words in folded(noted["prompt"]):
             return []
@@ -210,12 +284,42 @@ def cut_around(text: str, about: str, max_chars: int) -> str:
     return f"{text[:third]} […] {text[middle : middle + third]} […] {text[end:]}"
 
 
+def language_of(session: Session) -> str:
+    """Return the language of a session's prompts, by the words that it alone has; "en" if even."""
+    said = [w for turn in session["turns"] for w in re.findall(r"\w+", turn["prompt"].casefold())]
+    counted = {name: sum(w in words.split() for w in said) for name, words in LANGUAGES.items()}
+    return max(("en", *LANGUAGES), key=lambda name: counted[name])
+
+
+def evidence_of(row: Mapping[str, Any]) -> Row:
+    """Return the evidence of a record; empty if it has none."""
+    return dict(json.loads(row["body"] or "{}").get("evidence", {}))
+
+
+def is_closed(row: Mapping[str, Any]) -> bool:
+    """Return True if a record held once and does not any more."""
+    return bool(row["superseded_by"] or row["valid_to"] or row["status"] not in HOLDING)
+
+
+def mark_of(row: Mapping[str, Any]) -> str:
+    """Return the mark of a record that does not hold, or not yet; '' of any other."""
+    if row["superseded_by"]:
+        return "[replaced later] "
+    if row["valid_to"]:
+        return "[dropped later] "
+    return "" if row["status"] == "active" else f"[{row['status']}] "
+
+
 def record_text(row: Mapping[str, Any]) -> str:
-    """Return a record as a reader sees it: its type, statement, reason and what it rejected."""
+    """Return a record as a reader sees it: type, statement, reason, what it rejected, and the
+    user's words.
+    """
     why = f" — {row['why']}" if row["why"] and row["why"] not in row["what"] else ""
     rejected = json.loads(row["body"] or "{}").get("alternatives") or []
     instead = f" (instead of: {', '.join(rejected)})" if rejected else ""
-    return f"{row['type']}: {row['what']}{why}{instead}"
+    quotation = evidence_of(row).get("quotation", "") if row["trust"] == "user" else ""
+    said = f" (user's words: “{quotation}”)" if quotation and quotation != row["what"] else ""
+    return f"{row['type']}: {row['what']}{why}{instead}{said}"
 
 
 def source_of(row: Mapping[str, Any]) -> str:
@@ -224,7 +328,7 @@ def source_of(row: Mapping[str, Any]) -> str:
         return "candidate"
     if row["type"] == "session":
         return "session"
-    if "noted" in json.loads(row["body"] or "{}").get("evidence", {}):
+    if "noted" in evidence_of(row):
         return f"note, {row['trust']}'s trust"
     if row["type"] in FIXES and row["trust"] != "user":
         return "fix"
@@ -254,8 +358,5 @@ def _group(key: Mapping[str, Any]) -> str:
 
 def stored_text(ids: Ids, records: Iterable[Mapping[str, Any]]) -> str:
     """Return all records as text, for judging which settled points are on record."""
-    shown = []
-    for row in records:
-        mark = "" if row["status"] == "active" else f"[{row['status']}] "
-        shown.append(f"{mark}{record_text(row)}")
+    shown = [f"{mark_of(row)}{record_text(row)}" for row in records]
     return ids.without("\n".join(shown)) + "\n"

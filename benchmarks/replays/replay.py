@@ -142,7 +142,8 @@ class Replay:
         hooks.now_s = max(hooks.now_s if number else 0, session["when"]) + BETWEEN_SESSIONS_S
         about = {"path": session["path"], "number": number}
         loaded = memory_md(hooks)
-        start = self._fire("SessionStart", about, source="startup").context
+        shown = {**about, "memory_md": loaded}
+        start = self._fire("SessionStart", shown, source="startup").context
         for place, turn in enumerate(session["turns"]):
             hooks.now_s = max(hooks.now_s + BETWEEN_PROMPTS_S, turn["at"] or 0.0)
             here = {**about, "place": place, "prompt": turn["prompt"]}

@@ -21,6 +21,10 @@ PROTOCOL = "Memory notes."
 DEBT = re.compile(r"\bnot noted\b", re.IGNORECASE)
 # A cue is a line that comes with a prompt, is no memory and speaks of noting or of a known record.
 CUE = re.compile(r"\b(?:note|noted|notes)\b|on record:|instead of:", re.IGNORECASE)
+# What became of the notes before: neither a cue nor a memory.
+FEEDBACK = re.compile(
+    r"(?:Kept|Not the user's words|Replaced|Not replaced|Dropped|Not dropped|Not kept): "
+)
 
 
 class Unresolved(Exception):
@@ -54,9 +58,9 @@ class Ids:
         """Return the line with its placeholders replaced by ids; raises Unresolved."""
         return PLACEHOLDER.sub(lambda match: self._id(match[1]), line)
 
-    def with_placeholders(self, text: str) -> str:
-        """Return the text with its ids as placeholders that resolve to them now."""
-        return "\n".join(map(self._named, text.splitlines()))
+    def with_told_words(self, line: str) -> str:
+        """Return a note with its ids as placeholders, by the words they were told with last."""
+        return SHORT_ID.sub(lambda match: self._placeholder(match[0]), line)
 
     def without(self, text: str) -> str:
         """Return the text with the same letters for each id."""
@@ -74,11 +78,12 @@ class Ids:
                 return before[-1] if before else line.ids[0][1]
         raise Unresolved(words)
 
-    def _named(self, line: str) -> str:
-        names: dict[str, str] = {}
-        for match in self._ids(line):
-            names.setdefault(match[0], self._words(line, match))
-        return SHORT_ID.sub(lambda m: names.get(m[0], m[0]), line)
+    def _placeholder(self, id_: str) -> str:
+        for line in reversed(self._lines):
+            for match in self._ids(line.text):
+                if match[0] == id_ and (words := self._words(line.text, match)) != id_:
+                    return words
+        return id_
 
     def _words(self, line: str, match: re.Match[str]) -> str:
         rest = SHORT_ID.split(line[match.end() :])[0].lstrip("]) :·")
@@ -128,9 +133,12 @@ def cues_of(text: str) -> str:
 
 
 def memories_of(text: str) -> str:
-    """Return a prompt's addition without its cues and its fence; '' if no memory is left."""
-    kept = [x for x in text.splitlines() if x.strip() and x not in FENCES and not _is_cue(x)]
-    return "\n".join(kept) if any(x.startswith("- ") for x in kept) else ""
+    """Return a prompt's addition without its cues, feedback and fence; '' if only headings are
+    left.
+    """
+    told = [x for x in text.splitlines() if x.strip() and x not in FENCES]
+    kept = [x for x in told if not _is_cue(x) and not FEEDBACK.match(x)]
+    return "\n".join(kept) if any(not x.endswith(":") for x in kept) else ""
 
 
 def without_fences(text: str) -> str:
@@ -155,4 +163,5 @@ def covered(text: str, whole: Collection[str]) -> float:
 
 
 def _is_cue(line: str) -> bool:
-    return not line.startswith(("- ", "#", "<")) and bool(CUE.search(line))
+    is_told = line.startswith(("- ", "#", "<")) or FEEDBACK.match(line)
+    return not is_told and bool(CUE.search(line))

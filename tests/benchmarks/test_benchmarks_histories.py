@@ -14,7 +14,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
-from replays.items import cut_around  # noqa: E402
+from replays.items import cut_around, language_of  # noqa: E402
 
 PROJECT = "ines/boats"
 MONDAY, TUESDAY = "monday.md", "tuesday.md"
@@ -94,8 +94,7 @@ def noted(data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def replayed(data: Path, noted: Path) -> Path:
-    out = ("--out", data.parent / "out", "--packets", data.parent / "packets")
-    run("--data", data, *out, "--notes", noted)
+    run("--data", data, "--out", data.parent / "out", "--notes", noted)
     return data.parent
 
 
@@ -132,6 +131,24 @@ def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: P
     assert "Session 2 of the project, prompt 1" in start["context"]
 
 
+def test_a_prompt_with_nothing_told_is_an_item_with_the_records_that_nobody_told(
+    data: Path, tmp_path: Path
+) -> None:
+    colours = "red blue green white black amber coral ivory olive pearl plum rose ruby sand".split()
+    facts = [f"Noted fact: Boat {colour} belongs to pier {n}." for n, colour in enumerate(colours)]
+    notes = write(tmp_path / "notes.jsonl", note(MONDAY, 1, *facts))
+
+    run("--data", data, "--out", tmp_path / "out", "--notes", notes)
+
+    items = lines_of(tmp_path / "out" / "items.jsonl")
+    start = "".join(item["text"] for item in items if item["kind"] == "session_start")
+    [silence] = [item["context"] for item in items if item["kind"] == "silence"]
+    untold = silence.partition("not told in this one:")[2]
+    assert "Why PostgreSQL for the berths?" in silence
+    assert "PostgreSQL" not in untold  # MEMORY.md has it
+    assert all((f"Boat {c} belongs" in start) != (f"Boat {c} belongs" in untold) for c in colours)
+
+
 def test_a_long_answer_is_cut_around_the_statement_that_is_judged() -> None:
     text = "first\n" + "berth\n" * 900 + "the crane needs a permit\n" + "buoy\n" * 900 + "last"
 
@@ -162,48 +179,13 @@ def test_items_of_two_replays_have_the_same_ids(
     assert again == first
 
 
-def test_a_packet_holds_nothing_after_its_turn(replayed: Path) -> None:
-    packets = replayed / "packets" / "ines+boats"
-    texts = {path: path.read_text("utf-8") for path in sorted(packets.rglob("*.txt"))}
-
-    names = [str(path.relative_to(packets)) for path in texts]
-    assert names == ["000/000.txt", "000/001.txt", "001/000.txt"]
-    first, second, third = texts.values()
-    assert DECIDED in first
-    assert "Understood." in first
-    assert "guest berths" not in first
-    assert "concurrent writes" not in first + second
-    assert "concurrent writes" in third
-
-
-def test_packets_cut_long_outputs_and_show_ids_as_placeholders(replayed: Path) -> None:
-    packets = replayed / "packets" / "ines+boats"
-    second = (packets / "000" / "001.txt").read_text("utf-8")
-    third = (packets / "001" / "000.txt").read_text("utf-8")
-
-    assert "[…]" in second
-    assert len(second) < 1500
-    assert "{id:" in third
-    assert "<!--" not in third
-
-
-def test_sessions_from_leaves_out_earlier_packets(data: Path, tmp_path: Path) -> None:
-    packets = tmp_path / "packets"
-    run("--data", data, "--out", tmp_path / "out", "--packets", packets, "--sessions-from", 1)
-
-    assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
-
-
-def test_stretches_draw_sessions_that_fit_for_packets_and_items(
-    data: Path, noted: Path, tmp_path: Path
-) -> None:
-    packets = tmp_path / "packets"
+def test_stretches_draw_sessions_that_fit(data: Path, noted: Path, tmp_path: Path) -> None:
     drawn = ("--stretches", 30, "--notes", noted)  # only Tuesday fits
-    run("--data", data, "--out", tmp_path / "out", "--packets", packets, *drawn)
+    run("--data", data, "--out", tmp_path / "out", *drawn)
 
     keys = lines_of(tmp_path / "out" / "keys.jsonl")
-    assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
     assert {key["path"] for key in keys} == {TUESDAY}
+    assert "Counting" not in (tmp_path / "out" / "ines+boats.conversation.md").read_text("utf-8")
 
 
 def test_a_sample_is_drawn_from_each_kind_and_stated(
@@ -256,14 +238,14 @@ def test_notes_of_a_turn_that_does_not_exist_fail(data: Path, tmp_path: Path) ->
 def judged(folder: Path) -> Path:
     """A made-up run: five records, three injections, one line of MEMORY.md; and its verdicts."""
     sources = ["prompt", "prompt", "note, user's trust", "note, user's trust", "candidate"]
-    keys = [
-        {"id": f"r{n}", "kind": "record", "project": PROJECT, "source": source, "drawn": True}
+    keys: list[dict[str, Any]] = [
+        {"id": f"r{n}", "kind": "record", "source": source, "type": "decision"}
         for n, source in enumerate(sources)
     ]
-    keys += [
-        {"id": f"i{n}", "kind": "injection", "project": PROJECT, "drawn": True} for n in range(3)
-    ]
-    keys += [{"id": "m0", "kind": "memory_md", "project": PROJECT, "drawn": False}]
+    keys += [{"id": f"i{n}", "kind": "injection"} for n in range(3)]
+    keys += [{"id": "m0", "kind": "memory_md"}]
+    about_all = {"project": PROJECT, "language": "en"}
+    keys = [{**about_all, "drawn": key["id"] != "m0", **key} for key in keys]
     write(folder / "keys.jsonl", *keys)
     about = {"data": "made-up", "notes": "", "revision": "1", "drawn": 8, "items": 9, "seed": 0}
     about |= {"clock": "the machine's", "late": 2}
@@ -318,16 +300,69 @@ def test_figures_are_shares_of_what_was_judged(tmp_path: Path) -> None:
     assert found["records replaced or dropped"] == "1"
 
 
+def test_figures_count_cues_quotations_relations_and_misleading_lines(tmp_path: Path) -> None:
+    judged(tmp_path)
+    about: dict[str, Any] = {"project": PROJECT, "drawn": True}
+    keys: list[dict[str, Any]] = [
+        {"id": "c1", "kind": "cue", "source": "on record", "language": "en"},
+        {"id": "c2", "kind": "cue", "source": "sounds like", "language": "es"},
+        {"id": "q1", "kind": "quotation", "was_found": True, "language": "en"},
+        {"id": "q2", "kind": "quotation", "was_found": False, "language": "en"},
+        {"id": "e1", "kind": "relation", "type": "chose", "language": "en"},
+        {"id": "s1", "kind": "session_start", "language": "en"},
+        {"id": "s2", "kind": "session_start", "language": "es"},
+        {"id": "n1", "kind": "silence", "language": "en"},
+    ]
+    write(tmp_path / "keys.jsonl", *({**about, **key} for key in keys))
+    said = ["wrong", "right", "yes", "yes", "right", "good", "good", "missed"]
+    verdicts = [
+        {"id": key["id"], "verdict": verdict, "misleading": key["id"] == "s1"}
+        for key, verdict in zip(keys, said, strict=True)
+    ]
+    one, other = (write(tmp_path / f"{n}.jsonl", *verdicts[n::2]) for n in (0, 1))
+
+    found = figures(run("--out", tmp_path, "--verdicts", one, other).stdout)
+
+    assert found["cues, right"].startswith("0.50 (1 of 2")
+    assert found["… of on record, right"].startswith("0.00 (0 of 1")
+    assert found["… honest ones that were found"].startswith("0.50 (1 of 2")
+    assert found["… of chose, right"].startswith("1.00 (1 of 1")
+    assert found["session starts, good"].startswith("1.00 (2 of 2")
+    assert found["session starts with a misleading line"].startswith("0.50 (1 of 2")
+    assert found["prompts with nothing told, missed"].startswith("1.00 (1 of 1")
+    assert found["es: cues, right"].startswith("1.00 (1 of 1")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "language"),
+    [
+        ("Please count the berths of this pier.", "en"),
+        ("Cuenta los amarres del muelle, por favor, una vez.", "es"),
+        ("Compte les places du quai, pas celles des clients.", "fr"),
+        ("Zähle bitte die Plätze und nicht das Boot.", "de"),
+        ("Посчитай места на причале, но не гостевые.", "ru"),
+        ("npm test", "en"),
+    ],
+)
+def test_the_language_of_a_session_is_that_of_its_prompts(prompt: str, language: str) -> None:
+    assert language_of({"turns": [{"prompt": prompt, "blocks": []}]}) == language
+
+
 def test_figures_count_points_and_corrections_on_record(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
     grades = [("Y", False), ("P", False), ("N", True), ("Y", True)]
-    said = ({"id": n, "verdict": g, "correction": c} for n, (g, c) in enumerate(grades))
+    said = (
+        {"id": n, "verdict": g, "correction": c, "by": "user" if c else "assistant"}
+        for n, (g, c) in enumerate(grades)
+    )
     points = write(tmp_path / "points.jsonl", *said)
 
     found = figures(run("--out", tmp_path, "--verdicts", verdicts, "--points", points).stdout)
 
     assert found["settled points on record"].startswith("0.50 (2 of 4")
     assert found["settled points in part"].startswith("0.25 (1 of 4")
+    assert found["… work and findings on record"].startswith("0.50 (1 of 2")
+    assert found["… said by the user on record"].startswith("0.50 (1 of 2")
     assert found["users' corrections on record"].startswith("0.50 (1 of 2")
 
 

@@ -73,14 +73,23 @@ def test_words_on_no_line_with_an_id_are_not_resolved(words: str) -> None:
         told(BLOCK).resolved(f"{{id:{words}}}")
 
 
-def test_placeholders_resolve_to_the_ids_they_replace() -> None:
+def test_ids_of_a_note_become_the_words_they_were_told_with() -> None:
     ids = told(BLOCK, CUE)
+    note = "Noted rule: Use yarn, as in deadbeef. Instead of: 1630ad9a. From: [277bd2e0]"
 
-    shown = ids.with_placeholders(f"{BLOCK}\n{CUE}")
+    shown = ids.with_told_words(note)
 
+    assert "{id:" in shown
     assert "1630ad9a" not in shown
     assert "277bd2e0" not in shown
-    assert ids.resolved(shown) == f"{BLOCK}\n{CUE}"
+    assert ids.resolved(shown) == note
+
+
+def test_what_became_of_notes_is_neither_cue_nor_memory() -> None:
+    fed = "Kept: 1630ad9a rule (user's words). Not the user's words: “note the lock file”."
+
+    assert cues_of(fed) == ""
+    assert memories_of(f"<memory-fabric>\n{fed}\n</memory-fabric>") == ""
 
 
 def test_only_ids_of_records_are_replaced() -> None:

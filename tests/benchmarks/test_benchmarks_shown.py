@@ -31,3 +31,12 @@ def test_each_text_is_shown_and_its_tokens_make_up_the_table() -> None:
     session = [int(number) for name, number in table.items() if "session below:" in name]
     whole = int(table["the session below, with skills and tools"])
     assert abs(whole - sum(empty[1:]) - sum(session)) <= 4
+
+
+def test_notes_instructions_and_names_of_tools_cost_at_most_300_tokens_a_session() -> None:
+    table = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|$", PAGE, re.MULTILINE))
+    counted = ("the request for notes, at", "instructions of the MCP server", "names of its")
+
+    cost = [int(number) for name, number in table.items() if name.startswith(counted)]
+    assert len(cost) == 3
+    assert sum(cost) <= 300

@@ -233,7 +233,7 @@ RECALL = Tool(
 REMEMBER = Tool(
     "remember",
     "Remember",
-    "Keep one decision, preference, rule, problem or fix for later sessions.",
+    "Keep a fix, or what the user decides, prefers, forbids or corrects.",
     {
         "type": "object",
         "properties": {
