@@ -82,8 +82,8 @@ class TestRoom:
             changed=[f"src/{'deep/' * 12}file_{n}.py" for n in range(20)],
             items=[f"Item number {n} of the long list of things" for n in range(20)],
         )
-        own = [a_record(f"Own decision {n} " + "about it " * 60, n) for n in range(1, 20)]
-        pinned = [a_record(f"Pinned {n} " + "about it " * 60, 100 + n) for n in range(9)]
+        own = [a_record(f"Own decision {n} " + "about it " * 30, n) for n in range(1, 20)]
+        pinned = [a_record(f"Pinned {n} " + "about it " * 30, 100 + n) for n in range(9)]
 
         text, ids = block(saved, own, pinned, [a_record("Other", 300)])
 
