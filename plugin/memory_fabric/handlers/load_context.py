@@ -30,7 +30,7 @@ ORDER_SHARE = 0.5
 # Records of earlier releases that become candidates at one start; maintenance does the rest.
 MAX_UPGRADED = 100
 # The prefix of the ledger's names for fixes: one that was told here is told again where its command
-# fails.
+# fails or a prompt is about it.
 FIX = "fix:"
 
 
