@@ -22,8 +22,10 @@ from memory_fabric.recall.session_block import (
     RULES_HEADING,
     SESSION_CHARS,
     Contents,
+    Part,
     block,
     distinct,
+    fitted_lines,
     ranked,
     record_line,
 )
@@ -341,3 +343,29 @@ def test_its_budget_holds_and_the_order_of_the_records_changes_nothing(
 
     assert len(told(records)) <= max_chars
     assert told(records) == told(records[::-1])
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda lengths, share, rank: Part(
+                tuple(("x" * length, str(length)) for length in lengths), share, rank
+            ),
+            st.lists(st.integers(1, 300), max_size=8),
+            st.integers(0, 400),
+            st.integers(0, 3),
+        ),
+        max_size=6,
+    ),
+    st.integers(0, 3000),
+)
+def test_the_room_is_kept_and_every_part_has_its_share(parts: list[Part], chars_left: int) -> None:
+    kept = fitted_lines(parts, chars_left)
+
+    assert sum(len(line) + 1 for line, _ in kept) <= chars_left
+    assert kept == fitted_lines(parts, chars_left)
+    if sum(part.share for part in parts) <= chars_left:
+        certain = [
+            part.lines[0] for part in parts if part.lines and len(part.lines[0][0]) < part.share
+        ]
+        assert [line for line in certain if line not in kept] == []
