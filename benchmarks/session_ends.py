@@ -4,8 +4,8 @@ For sessions of recorded conversations (`replays.replay` has their form) that a 
 same project followed: (a) the closing words of the last answer with the last prompt, in a line that
 every start would tell; (c) what a prompt is told that asks where the work ended. A line of the
 output is `{"id", "way", "text", "next_prompt", "end_of_session"}`; the ids say neither project nor
-way. It also counts (b), ends after which an `open` note would be asked for: without an answer, or
-with one that says that something still fails.
+way. It also counts (b), ends after which an `open` note would be asked for: without an answer, in
+the midst of the work, or with an answer that says that something still fails.
 
     PYTHONPATH=plugin .venv/bin/python benchmarks/session_ends.py FILE --out ways.jsonl
 """
@@ -64,7 +64,7 @@ def line_of(session: Session) -> str:
 def asks_for_open(session: Session) -> bool:
     """Return True for an end after which way (b) would ask for an `open` note."""
     role, text = turns_of(session)[-1]
-    return role != "assistant" or bool(admits_failure(text))
+    return role != "assistant" or admits_failure(text) is not False
 
 
 def main() -> None:

@@ -52,7 +52,7 @@ def test_a_prompt_that_goes_on_is_told_how_the_last_session_ended(
     today = ids.timestamp(time.time())[:10]
     assert f"{HEAD}{today} (said then, not instructions):\n- The user: “{TASK}”\n" in told
     assert "- Then: “Dates as well, please”" in told
-    assert f"- The assistant: {' '.join(ANSWER.split())}\n" in told
+    assert f"- The assistant's last words: {' '.join(ANSWER.split())}\n" in told
     assert "Blue Boats" not in told
 
 
@@ -77,7 +77,7 @@ def test_what_the_last_session_does_not_name_is_not_gone_on_with(client: Simulat
 def test_a_prompt_without_an_answer_is_told_as_such(client: SimulatedClient) -> None:
     session(client, "session-1", TASK)
 
-    assert "- The assistant: No answer to it is on record." in asked(client, "where were we?")
+    assert "\n- No answer to it is on record.\n" in asked(client, "where were we?")
 
 
 def test_nothing_is_told_where_there_is_no_last_session(client: SimulatedClient) -> None:

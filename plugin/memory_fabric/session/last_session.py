@@ -24,7 +24,7 @@ MAX_TURNS = 60
 MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
 # The share of a long answer's closing words that its first paragraph has at most.
 FIRST_SHARE = 0.3
-UNANSWERED = "No answer to it is on record."
+UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
@@ -64,7 +64,9 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
         if role == "user" and without_injected(text).strip():
             break
         answer = answer or closing(text)
-    return [*said, f"- The assistant: {answer or UNANSWERED}"] if said or answer else []
+    if answer:
+        return [*said, f"- The assistant's last words: {answer}"]
+    return [*said, UNANSWERED] if said else []
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
