@@ -38,6 +38,7 @@ RULE = "Never start the dev server, I run it myself."
 CORRECTION = "No, we use PostgreSQL for the analytics DB, not MongoDB: we need window functions."
 TASK = "Write the migration for the analytics tables."
 PROBLEM = "The orders test has a TimeoutError again. What was it last time?"
+WHERE = "Where were we?"
 FAILING = "fly deploy"
 ERROR = "Exit code 1\nError: force_https is not allowed for this service"
 # What the person says, and the assistant's note.
@@ -78,7 +79,7 @@ CORRECTED = (
 )
 NOT_THE_MODEL = "Shown to you, not to the model."
 # Lines of the table to which texts count.
-START, PROMPTS, CALLS = "its start, with MEMORY.md", "three prompts", "two rules and a fix at calls"
+START, PROMPTS, CALLS = "its start, with MEMORY.md", "four prompts", "two rules and a fix at calls"
 SUBAGENT, COMPACTION = "a subagent", "a compaction"
 HEAD = """\
 # What your model is shown
@@ -187,6 +188,12 @@ def _tuesday(sandbox: Sandbox) -> Iterator[Text]:
         "Loaded by Claude Code, written between two markers.",
         _memory_md(sandbox),
         START,
+    )
+    yield Text(
+        "A prompt that asks where the last session ended",
+        f"“{WHERE}” The same for “continue” as the first prompt of a session.",
+        run("UserPromptSubmit", prompt=WHERE),
+        PROMPTS,
     )
     yield Text(
         "A prompt that asks for what is known",

@@ -9,6 +9,7 @@ import pytest
 
 from memory_fabric import config
 from memory_fabric.config import (
+    NO_MEMORY_MD,
     captures,
     config_path,
     has_display,
@@ -125,10 +126,12 @@ def test_unattended_and_ci_are_seen() -> None:
     assert not settings.attended and settings.ci
 
 
-@pytest.mark.parametrize("value", ["1", "true", "TRUE"])
-def test_the_clients_own_switch_for_its_memory_is_respected(value: str) -> None:
-    settings = read_settings(HOME | {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": value}, {})
-    assert not settings.native_memory
+@pytest.mark.parametrize("name", NO_MEMORY_MD)
+def test_the_clients_own_switches_for_its_memory_are_respected(name: str) -> None:
+    for value in ("1", "true", "TRUE", "yes", "on "):
+        assert read_settings(HOME | {name: value}, {}).memory_md_off == name
+    for value in ("", "0", "false", "no"):
+        assert read_settings(HOME | {name: value}, {}).memory_md_off == ""
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,13 @@ HOME_NAME = "memory-fabric"
 # The file in home that ties projects to shared logs (team.ties).
 TIES = "team.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
+# As Claude Code reads the variables by which it shows its model no MEMORY.md (measured, 2.1.330).
+ON_WORDS = frozenset(("on", "1", "true", "yes"))
+NO_MEMORY_MD = (
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
+    "CLAUDE_CODE_REMOTE",
+)
 # The switches, each of them independent.
 PARTS = ("read", "write")
 MAX_PRICE = 10_000
@@ -90,7 +97,8 @@ class Settings(NamedTuple):
     # How the client was started: "cli", "sdk-py", …
     entrypoint: str = ""
     semantic: bool = True
-    native_memory: bool = True
+    # The variable by which Claude Code shows its model no MEMORY.md; empty if it does.
+    memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
     origin: str = ""
@@ -189,6 +197,12 @@ def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
 
 
+def memory_md_off(environ: Mapping[str, str]) -> str:
+    """Return the variable by which Claude Code shows its model no MEMORY.md; '' if it does."""
+    stated = (name for name in NO_MEMORY_MD if environ.get(name, "").strip().lower() in ON_WORDS)
+    return next(stated, "")
+
+
 def search_path(environ: Mapping[str, str]) -> list[str]:
     """Return the folders in which a shell looks for commands."""
     return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
@@ -236,8 +250,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         notes=_notes(environ, file, complaints),
         entrypoint=environ.get("CLAUDE_CODE_ENTRYPOINT", ""),
         semantic=file.get("semantic", True) is not False,
-        native_memory=environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
-        not in ("1", "true"),
+        memory_md_off=memory_md_off(environ),
         memory_file_path=environ.get("MEMORY_FILE_PATH", ""),
         author=environ.get("USER", "") or environ.get("LOGNAME", "") or environ.get("USERNAME", ""),
         origin=os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", ""),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memory_fabric.text import cut, neutralised, one_line, same_form
+from memory_fabric.text import covers, cut, neutralised, one_line, same_form
 
 # Reports the progress of a long task: how much is done, of how much.
 Progress = Callable[[int, int], object]
@@ -208,7 +208,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
     """
     quoted = f"“{words}”"
     shown = [caption] if same_form(caption) != same_form(words) else []
-    if why and why.lower() not in caption.lower():
+    if why and not covers(f"{words} {caption}", why):
         shown.insert(0, f"{caption} — {as_reason(why)}")
     if not shown:
         return words

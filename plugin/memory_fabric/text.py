@@ -63,6 +63,8 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Signs at the end of a sentence that do not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
+# A text says another one if it has this share of its content words, of at least so many.
+COVERED_SHARE, COVERED_WORDS = 0.8, 2
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
@@ -314,6 +316,15 @@ def _plain_case(word: str) -> str:
     if word.islower() or not any(map(str.isupper, word[1:])) or word.isupper():
         return word.lower()
     return word
+
+
+def covers(text: str, other: str) -> bool:
+    """Return True if a text says another one: word for word, or with nearly all its words."""
+    if other.lower() in text.lower():
+        return True
+    own = {stem(word) for word in words(other) if word not in STOPWORDS}
+    shared = own.intersection(map(stem, words(text)))
+    return len(own) >= COVERED_WORDS and len(shared) >= COVERED_SHARE * len(own)
 
 
 def cut(text: str, max_chars: int) -> str:

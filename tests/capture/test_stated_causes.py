@@ -6,12 +6,7 @@ import time
 
 import pytest
 
-from memory_fabric.capture.stated_causes import (
-    admits_failure,
-    cause_in,
-    declares_done,
-    sentences_in,
-)
+from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
 
 
 @pytest.mark.parametrize(
@@ -83,21 +78,6 @@ def test_an_answer_says_what_still_fails(said: str, admits: bool | None) -> None
     assert admits_failure(said) is admits
 
 
-@pytest.mark.parametrize(
-    ("said", "done"),
-    [
-        ("All tasks are done.", True),
-        ("Done! The importer reads CSV files.", True),
-        ("The feature is now complete.", True),
-        ("The parser is done; the docs are next.", False),
-        ("Step 2 of 5 is in place.", False),
-        ("It is implemented, but one test still fails.", False),
-    ],
-)
-def test_an_answer_declares_that_all_is_done(said: str, done: bool) -> None:
-    assert declares_done(said) is done
-
-
 def test_lines_of_notes_and_code_are_no_sentences() -> None:
     said = "**It works.** See below.\n```\nx = 1.\n```\n- Noted fix: Use x.\nDropped: 1630ad9a"
 
@@ -110,6 +90,5 @@ def test_any_answer_is_read_in_linear_time(unit: str) -> None:
     for said in (unit * 100_000, (unit * 20 + "\n") * 5000):
         cause_in(said, unit)
         admits_failure(said)
-        declares_done(said)
 
     assert time.process_time() - began < 3

@@ -52,6 +52,26 @@ def test_a_decision_that_memory_md_shows_is_in_the_request_once(promoted: Home) 
     assert blocks(later.main_texts[-1]) == []
 
 
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "yes"},
+        {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"},
+        {"CLAUDE_CODE_REMOTE": "true"},
+    ],
+    ids=lambda switch: str(*switch),
+)
+def test_where_the_client_does_not_show_memory_md_the_start_tells_the_decision(
+    promoted: Home, switch: dict[str, str]
+) -> None:
+    later = promoted.session(Script(prompts=(QUESTION,), env=switch))
+
+    [told] = injected(later.main_texts[0], "SessionStart")
+    assert "PostgreSQL" in told and later.main_texts[0].count("PostgreSQL") == 1
+    [native] = promoted.config.glob("projects/*/memory/MEMORY.md")
+    assert "PostgreSQL" in native.read_text(encoding="utf-8")
+
+
 # The client gives MEMORY.md to some kinds of subagents and not to others.
 @pytest.mark.parametrize("agent_type", AGENT_TYPES)
 def test_a_subagent_knows_the_decision_whether_or_not_it_gets_memory_md(

@@ -49,7 +49,7 @@ def test_from_the_first_notice_to_answers_about_last_month(home: Home) -> None:
     assert "sessions of Claude Code (" in known and "none to read" in known
     assert "in condensed form about" in price and "tokens" in price
     assert (
-        "newest first: about" in condensed and f"outcome: We settled this: {SETTLED}" in condensed
+        "newest first: about" in condensed and f"answered: We settled this: {SETTLED}" in condensed
     )
     # Reading in and noting are asked for, each with what it would do.
     assert REFUSED in run and REFUSED in noted

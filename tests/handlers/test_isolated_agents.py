@@ -219,24 +219,17 @@ def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: Simul
     walled.fire("SessionEnd", reason="other", **LEGAL)
 
     records = walled.records()
-    assert {record.type for record in records} >= {"decision", "session"}
+    assert {record.type for record in records} == {"decision"}
     for table in ("entities", "relations", "observations", "records", "episodes"):
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {"legal"}, table
 
 
-def test_the_record_of_a_session_is_in_the_domain_of_sessions_and_its_notes_are_not(
-    client: SimulatedClient,
-) -> None:
-    client.say("user", "Please look after retention in the tax code of the shop.")
-    edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
-    client.say("assistant", YEARS, edit)
+def test_what_only_a_summary_says_is_kept_beside_the_notes(client: SimulatedClient) -> None:
     client.fire("Stop", last_assistant_message=YEARS)
     client.fire("PostCompact", compact_summary=SCANS)
-    client.fire("SessionEnd", reason="other")
 
     found = {(r.domain, r.type, "Scans" in r.what) for r in client.records()}
-    assert ("session", "session", False) in found
-    assert {("general", "decision", False), ("general", "decision", True)} <= found
+    assert found == {("general", "decision", False), ("general", "decision", True)}
 
 
 def test_a_summary_that_repeats_what_was_decided_doubles_nothing(client: SimulatedClient) -> None:
@@ -354,23 +347,6 @@ def test_what_nobody_knows_the_folder_of_waits_for_who_is_not_isolated(
     broke_off(client)
     client.context("SessionStart", "last", source="startup", transcript_path="")
     assert {record.domain for record in client.records("type = 'decision'")} == {"general"}
-
-
-def test_a_session_that_goes_on_behind_a_wall_has_a_record_on_each_side(
-    walled: SimulatedClient,
-) -> None:
-    edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
-    walled.say("user", "Please look after retention in the tax code of the shop.")
-    walled.say("assistant", YEARS, edit)
-    walled.fire("Stop", last_assistant_message=YEARS)
-    walled.fire("SessionEnd", reason="other")
-    walled.say("user", "Please look after the scans of contracts as well.")
-    walled.fire("Stop", last_assistant_message="Done.", **LEGAL)
-    walled.fire("SessionEnd", reason="other", **LEGAL)
-
-    kept = {record.domain for record in walled.records("type = 'session'")}
-
-    assert kept == {"session", "legal"}
 
 
 def test_a_wall_that_is_misspelt_is_told_at_the_start(client: SimulatedClient) -> None:

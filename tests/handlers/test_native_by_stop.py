@@ -125,6 +125,32 @@ def test_the_clients_switches_are_obeyed(client: SimulatedClient, place: str) ->
     assert "PostgreSQL" in client.context("SessionStart", "session-2", source="startup")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "yes"),
+        ("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1"),
+        ("CLAUDE_CODE_REMOTE", "true"),
+    ],
+)
+def test_a_session_that_is_not_shown_the_file_is_told_what_others_are_shown(
+    client: SimulatedClient, name: str, value: str
+) -> None:
+    decide(client)
+    stop(client)
+    shown = client.memory_md_file().read_bytes()
+    assert "PostgreSQL" not in client.context("SessionStart", "session-2", source="startup")
+
+    client.environ[name] = value
+    started = client.context("SessionStart", "session-3", source="startup")
+    client.fire("Stop", "session-3", last_assistant_message="Done.", stop_hook_active=False)
+    del client.environ[name]
+
+    assert "PostgreSQL" in started
+    assert client.memory_md_file().read_bytes() == shown
+    assert "PostgreSQL" not in client.context("SessionStart", "session-4", source="startup")
+
+
 def test_the_folder_of_the_users_settings_is_used(client: SimulatedClient) -> None:
     elsewhere = client.home / "notes"
     (client.home / ".claude").mkdir(exist_ok=True)

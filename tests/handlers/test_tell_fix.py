@@ -64,6 +64,12 @@ def test_what_a_prompt_has_told_is_not_told_again(known: SimulatedClient) -> Non
     assert failed(known) == ""
 
 
+def test_what_the_start_has_told_is_told_again_where_it_fails(known: SimulatedClient) -> None:
+    assert FIX[:30] in known.context("SessionStart", "session-2", source="startup")
+
+    assert FIX[:30] in failed(known, "session-2")
+
+
 def test_another_failure_brings_nothing(known: SimulatedClient) -> None:
     assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
 
@@ -151,6 +157,7 @@ def test_a_prompt_with_the_failure_is_told_the_fixes_that_its_session_has_not_se
     ]
     for fix in fixes:
         client.note("fix", fix, "")
+    client.context("SessionStart", "session-2", source="startup")
 
     first, second = (fixes_in(client.prompt(LOG + ERROR, "session-2"), *fixes) for _ in range(2))
 

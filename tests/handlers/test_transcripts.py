@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import sys
 import time
 from datetime import UTC, datetime
@@ -379,21 +378,3 @@ class TestBadFiles:
 
         assert during == {}
         assert "could not be read" in stop(client)
-
-
-def test_an_operation_log_holds_each_session_record_once_when_nothing_changed(
-    client: SimulatedClient,
-) -> None:
-    client.say("user", "Build the analytics importer for CSV uploads")
-    client.say(
-        "assistant",
-        {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "a.py"}},
-    )
-    for _ in range(3):
-        client.fire("SessionEnd", reason="other")
-
-    (path,) = client.fabric_home.glob("projects/*/graph.db")
-    connection = sqlite3.connect(path)
-    count = connection.execute("SELECT count(*) FROM operations WHERE kind = 'put_record'")
-    assert count.fetchone() == (1,)
-    connection.close()

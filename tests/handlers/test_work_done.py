@@ -1,9 +1,8 @@
-"""The records of the work of a session: fixes, and its own record."""
+"""Fixes from the work of a session, and what is told of it at later starts."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import Any
 
@@ -225,164 +224,28 @@ class TestIncidents:
             assert not path.is_file() or secret.encode() not in path.read_bytes()
 
 
-class TestSessionRecord:
-    def work(self, client: SimulatedClient, end: str = "All done.") -> None:
-        client.say("user", TASK, timestamp=now())
-        changed(client)
-        client.say("assistant", end, timestamp=now())
-        stop(client)
-
-    def test_one_record_a_session_brought_up_to_date(self, client: SimulatedClient) -> None:
-        self.work(client)
-        client.fire("SessionEnd", reason="other")
-        (first,) = of_type(client, "session")
-        ran(client, PYTEST, ERROR, failed=True)
-        client.fire("SessionEnd", reason="other")
-        (second,) = of_type(client, "session")
-
-        assert first.what == f"Asked: {TASK}. Outcome: done. Changed: cart.py"
-        assert (first.domain, first.outcome, first.session) == ("session", "success", "session-1")
-        assert second.id == first.id
-        assert second.evidence["open"] == [f"`{PYTEST}` fails (KeyError: 'total')"]
-        assert second.outcome == "failed"
-
-    def test_it_names_what_was_decided(self, client: SimulatedClient) -> None:
-        client.note("decision", "Redis holds the tokens, since it is shared")
-        self.work(client)
-        client.fire("SessionEnd", reason="other")
-        (record,) = of_type(client, "session")
-
-        assert record.evidence["decisions"] == [r.id for r in of_type(client, "decision")]
-
-    def test_a_greeting_and_a_question_leave_none(self, client: SimulatedClient) -> None:
-        client.say("user", "Hello there, how does the importer parse its dates?")
-        client.say("assistant", "With dateutil.")
-        stop(client)
-        client.fire("SessionEnd", reason="other")
-
-        assert client.records("1") == []
-
-    def test_to_do_items_are_followed_from_reading_to_reading(
-        self, client: SimulatedClient
-    ) -> None:
-        for n, subject in enumerate(("Parse the CSV", "Write the docs"), 1):
-            call = {"type": "tool_use", "id": f"c{n}", "name": "TaskCreate",
-                    "input": {"subject": subject}}  # fmt: skip
-            client.say("assistant", call, timestamp=now())
-            answered(client, f"c{n}", f"Task #{n} created successfully: {subject}")
-        self.work(client, "The parser is in place; the docs come next.")
-        done = {"type": "tool_use", "id": "u1", "name": "TaskUpdate",
-                "input": {"taskId": "1", "status": "completed"}}  # fmt: skip
-        client.say("assistant", done, timestamp=now())
-        answered(client, "u1", "ok")
-        client.fire("SessionEnd", reason="other")
-        (record,) = of_type(client, "session")
-
-        assert record.evidence["open"] == ["to do: Write the docs"]
-        assert record.evidence["outcome"] == "open"
-
-    def test_it_is_in_no_other_tier_and_no_list_of_decisions(self, client: SimulatedClient) -> None:
-        self.work(client)
-        client.fire("SessionEnd", reason="other")
-        client.fire("Stop", "session-2", last_assistant_message="ok", transcript_path="")
-
-        assert of_type(client, "session")
-        assert not (client.project / ".claude" / "memory" / "decisions.jsonl").exists()
-        assert not client.memory_md_file().exists()
-        told = client.context("SessionStart", "session-2", source="startup")
-        assert told.count(TASK) == 1
-        assert "Recent Project Decisions" not in told
-
-    def test_forgotten_it_stays_away_and_pinned_it_stays_pinned(
-        self, client: SimulatedClient
-    ) -> None:
-        self.work(client)
-        client.fire("SessionEnd", reason="other")
-        (record,) = of_type(client, "session")
-        assert client.command("pin", record.id).returncode == 0
-        changed(client, "db.py")
-        client.fire("SessionEnd", reason="other")
-        (record,) = of_type(client, "session")
-        assert record.pinned
-        assert "db.py" in record.what
-        memory = client.memory()
-        memory.forget([record.id], Provenance("cli", trust="user"))
-        memory.close()
-        changed(client, "more.py")
-        client.fire("SessionEnd", reason="other")
-
-        assert of_type(client, "session") == []
-
-    def test_undone_it_is_as_it_was(self, client: SimulatedClient) -> None:
-        self.work(client)
-        client.fire("SessionEnd", reason="other")
-        before = of_type(client, "session")
-        changed(client, "db.py")
-        client.fire("SessionEnd", reason="other")
-        assert of_type(client, "session") != before
-        assert client.command("undo", "--last", "--yes").returncode == 0
-
-        assert of_type(client, "session") == before
-
-    def test_in_ci_there_is_none(self, client: SimulatedClient) -> None:
-        client.environ["CI"] = "true"
-        self.work(client)
-        client.fire("SessionEnd", reason="other")
-
-        assert client.records("1") == []
-
-
-class TestHandOver:
-    LEFT = "left open: asked the user"
-
-    def left_open(
-        self, client: SimulatedClient, end: str = "Should I drop the old column?"
-    ) -> None:
-        client.say("user", TASK, timestamp=now())
-        changed(client)
-        client.say("assistant", end, timestamp=now())
-        stop(client)
-        client.fire("SessionEnd", reason="other")
-
+class TestStart:
     def start(self, client: SimulatedClient, session: str, source: str = "startup") -> str:
         context = client.context("SessionStart", session, source=source, transcript_path="")
         assert len(context) <= 3000
         return context
 
-    def test_later_sessions_are_told_in_one_line_until_another_one_worked(
+    def test_a_session_leaves_no_record_of_its_own(self, client: SimulatedClient) -> None:
+        worked(client, "work-0")
+
+        assert client.records("1") == [] and self.start(client, "start-0") == ""
+
+    def test_a_session_record_of_an_earlier_release_is_found_and_not_told(
         self, client: SimulatedClient
     ) -> None:
-        self.left_open(client)
-        told = self.start(client, "session-2")
-
-        assert told.count("Last session (") == 1
-        assert "left open: asked the user: Should I drop the old column?" in told
-        assert TASK in told
-        assert self.start(client, "session-3") == told
-        worked(client, "session-3", "Drop the old column of the orders now")
-        last = self.start(client, "session-4")
-        assert f"outcome: {OUTCOME}" in last and TASK not in last
-
-    def test_a_resumed_session_and_one_without_open_ends_tell_nothing(
-        self, client: SimulatedClient
-    ) -> None:
-        self.left_open(client)
-        assert self.LEFT not in self.start(client, "session-1", "resume")
-        client.say("user", "Yes, drop the old column now", timestamp=now())
-        client.say("assistant", "Dropped.", timestamp=now())
-        client.fire("SessionEnd", reason="other")
-
-        assert self.LEFT not in self.start(client, "session-2")
-
-    def test_after_some_weeks_it_is_not_news(self, client: SimulatedClient) -> None:
-        self.left_open(client)
         memory = client.memory()
-        long_ago = ids.timestamp(time.time() - 20 * 24 * 3600)
-        with memory.session_database().transaction() as c:
-            c.execute("UPDATE records SET created_at = ?", (long_ago,))
+        old = Record("session", f"Asked: {TASK}. Outcome: done", evidence={"asked": TASK})
+        memory.remember(old, Provenance("assistant", session="work-0"))
         memory.close()
 
-        assert self.LEFT not in self.start(client, "session-2")
+        assert TASK not in self.start(client, "start-0")
+        assert TASK not in client.prompt(f"What did we do last time? {TASK}", "start-0")
+        assert TASK in client.command("recall", "analytics importer").stdout
 
     def test_an_open_point_of_the_assistant_is_told_until_three_sessions_passed_it_over(
         self, client: SimulatedClient
@@ -397,43 +260,31 @@ class TestHandOver:
         assert "host of the archive" not in told
         assert "owner of the mail domain" in told
 
-    def test_facts_of_the_last_session_are_told_rather_than_its_answer(
-        self, client: SimulatedClient
-    ) -> None:
-        fact = "The sandbox of the payment provider is down at night"
-        client.note("fact", fact, session="work-0")
-        worked(client, "work-0")
-
-        told = self.start(client, "start-0")
-        assert f"settled: {fact}" in told and OUTCOME not in told
-
-    def test_full_of_decisions_the_block_still_has_room_for_it(
+    def test_fixes_of_a_week_and_facts_of_the_user_are_told_addresses_first(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
-        for n in range(12):
-            what = f"Rule {n}: " + "the importer keeps every column it does not know " * 8
-            memory.remember(Record("constraint", what, why="x " * 90), Provenance("import"))
-        memory.close()
-        self.left_open(client)
-
-        assert self.LEFT in self.start(client, "session-2")
-
-    def test_one_that_broke_off_is_handed_over_by_the_start_that_caught_it_up(
-        self, client: SimulatedClient
-    ) -> None:
-        client.fire("UserPromptSubmit", prompt=TASK)
-        client.say("user", TASK, timestamp=now())
-        changed(client)
-        ran(client, PYTEST, ERROR, failed=True)
-        then = time.time() - 7200
-        os.utime(client.transcript, (then, then))
-        memory = client.memory()
-        with memory.session_database().transaction() as c:
-            c.execute("UPDATE sessions SET seen_at = ?", (ids.timestamp(then),))
+        for number, name in enumerate(("lint", "build", "upload", "login")):
+            fix = Record("solution", f"The {name} fails without a lock file; commit it")
+            memory.remember(fix, Provenance("assistant"), at=days_ago(4 - number))
+        memory.remember(Record("solution", "The mail needs TLS"), Provenance("assistant"),
+                        at=days_ago(8))  # fmt: skip
+        user, note = Provenance("prompt", trust="user"), "note"
+        memory.remember(Record(note, "Staging is at http://10.0.0.7:8080"), user, at=days_ago(3))
+        memory.remember(Record(note, "Boats are sold on Sundays, too"), user, at=days_ago(2))
+        memory.remember(Record(note, "The assistant saw a boat"), Provenance("assistant"))
         memory.close()
 
-        assert f"`{PYTEST}` fails" in self.start(client, "session-2")
+        told = self.start(client, "start-0").partition("## Facts and Recent Fixes")[2]
+
+        order = ("10.0.0.7", "Sundays", "The login", "The upload", "The build")
+        places = [told.index(part) for part in order]
+        assert places == sorted(places)
+        assert not any(part in told for part in ("The lint", "TLS", "saw a boat"))
+
+
+def days_ago(days: int) -> str:
+    return ids.timestamp(time.time() - days * 24 * 3600)
 
 
 def test_the_evidence_of_a_record_is_told_by_history(client: SimulatedClient) -> None:

@@ -26,7 +26,7 @@ def condensed(machine: Machine, place: Path, budget: int = 8000, before: str = "
         memory.close()
 
 
-def test_sessions_are_told_newest_first_with_what_was_asked_and_came_of_it(
+def test_sessions_are_told_newest_first_with_what_was_asked_and_answered(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -42,7 +42,7 @@ def test_sessions_are_told_newest_first_with_what_was_asked_and_came_of_it(
     assert (found.sessions, found.all_sessions, found.before) == (2, 2, "")
     assert found.lines[1:3] == (
         "- asked: Make the invoice export usable in Excel.",
-        f"  outcome: {SEMICOLONS}",
+        f"  answered: {SEMICOLONS}",
     )
     older = found.lines[4:]
     assert older[0] == "- asked: Please fix the report of orders."

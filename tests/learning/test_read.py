@@ -55,7 +55,7 @@ def opened(machine: Machine, place: Path) -> Memory:
     return Memory.open(machine.settings._replace(project_dir=str(place)))
 
 
-def test_a_past_session_becomes_turns_a_session_record_and_a_fix_with_their_own_times(
+def test_a_past_session_becomes_turns_and_a_fix_with_their_own_times(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -64,10 +64,10 @@ def test_a_past_session_becomes_turns_a_session_record_and_a_fix_with_their_own_
     done = machine.learn()
 
     [made] = done.projects
-    assert (made.sessions, made.turns, made.records, made.fixes) == (1, 3, 1, 1)
+    assert (made.sessions, made.turns, made.fixes) == (1, 3, 1)
     long_ago = machine.found()[0].transcript.head.began_at[:10]
     kept = machine.rows("SELECT type, trust, substr(created_at, 1, 10) FROM records ORDER BY type")
-    assert kept == [("session", "assistant", long_ago), ("solution", "assistant", long_ago)]
+    assert kept == [("solution", "assistant", long_ago)]
     assert machine.rows("SELECT DISTINCT substr(created_at, 1, 10) FROM episodes") == [(long_ago,)]
     assert [one.state for one in machine.found()] == [plan.READ]
 
@@ -79,7 +79,7 @@ def test_no_fact_is_made_of_phrases(machine: Machine) -> None:
 
     machine.learn()
 
-    assert machine.rows("SELECT * FROM records WHERE type <> 'session'") == []
+    assert machine.rows("SELECT * FROM records") == []
 
 
 def test_each_projects_sessions_go_into_its_own_memory(machine: Machine) -> None:
@@ -205,7 +205,7 @@ def test_turns_that_would_have_expired_are_not_kept_but_what_they_settled_is(
 
     assert machine.rows("SELECT * FROM episodes") == []
     kept = machine.rows("SELECT type FROM records ORDER BY type")
-    assert kept == [("session",), ("solution",)]
+    assert kept == [("solution",)]
 
 
 def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: Machine) -> None:
@@ -216,7 +216,7 @@ def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: 
 
     machine.learn()
 
-    found = machine.rows("SELECT what, status, trust, body FROM records WHERE type <> 'session'")
+    found = machine.rows("SELECT what, status, trust, body FROM records")
     [(what, status, trust, body)] = found
     assert (what, status, trust) == (HABIT, "candidate", "assistant")
     assert json.loads(body)["evidence"]["again"] == 2

@@ -27,6 +27,7 @@ from memory_fabric.recall import retention
 from memory_fabric.recall.injection.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
+from memory_fabric.session.last_session import end_of_last
 from memory_fabric.session.standing import Standing
 from memory_fabric.store import entity_search, graph, invariants, search
 from memory_fabric.store.domains import counts
@@ -298,8 +299,8 @@ def injected(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
         yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
     yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
-    holding = Standing(scoped)
-    yield holding.contents(holding.last_line()[0])
+    yield Standing(scoped, NOW).contents()
+    yield end_of_last(scoped, "another session")
 
 
 def by_tools(scoped: Memory, _ids: list[str]) -> Iterable[Any]:

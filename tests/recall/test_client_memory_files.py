@@ -26,7 +26,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def put(memory: Memory, text: str, name: str = "MEMORY.md", changed_s: int = 0) -> None:
     assert memory.project is not None
-    notes = memory_md.locate(memory.settings.config_dir, memory.project.root, True)
+    notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
     path = Path(notes.path).parent / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -94,7 +94,7 @@ def test_what_the_fence_shows_speaks_for_itself_once(memory: Memory) -> None:
 
 def notes_of(memory: Memory) -> Path:
     assert memory.project is not None
-    return Path(memory_md.locate(memory.settings.config_dir, memory.project.root, True).path)
+    return Path(memory_md.locate(memory.settings.config_dir, memory.project.root).path)
 
 
 @pytest.mark.parametrize(

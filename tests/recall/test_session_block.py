@@ -1,4 +1,4 @@
-"""The session block: its order, its budget, and what it leaves out for want of characters."""
+"""The session block: its order, its budget, its marks, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from memory_fabric.models import Entity, Record
 from memory_fabric.recall.session_block import (
     BY_ASSISTANT,
     DECISIONS_HEADING,
+    KNOWN_HEADING,
     MAX_DECISIONS,
     MAX_OPEN,
+    MORE,
     OPEN_HEADING,
     OTHERS_HEADING,
     RULES_HEADING,
     SESSION_CHARS,
     Contents,
+    Part,
     block,
     distinct,
+    fitted_lines,
     ranked,
     record_line,
 )
@@ -64,7 +68,8 @@ def a_rule(number: int, **fields: Any) -> Record:
 def of(*records: Record, **fields: Any) -> Contents:
     best = ranked(records, {})
     rules = tuple(record for record in best if record.type == "constraint")
-    return Contents(rules, decisions=tuple(r for r in best if r.type == "decision"), **fields)
+    decisions = tuple(record for record in best if record.type == "decision")
+    return Contents(rules=rules, decisions=decisions, **fields)
 
 
 def lines_of(text: str) -> list[str]:
@@ -85,10 +90,68 @@ def test_br13_it_holds_ten_decisions_with_labels_reasons_and_entities() -> None:
     )
 
 
-def test_br13_at_most_three_thousand_characters() -> None:
-    records = [a_decision(n, what="word " * 300, why="reason " * 100) for n in range(11)]
+def test_br13_at_most_three_thousand_characters_in_whole_lines() -> None:
+    records = [a_decision(n, what=f"{SUBJECTS[n]} " * 40, why="reason " * 100) for n in range(11)]
 
-    assert 2000 < len(block(of(*records)).text) <= SESSION_CHARS == 3000
+    text = block(of(*records)).text
+
+    assert 2000 < len(text) <= SESSION_CHARS == 3000
+    assert "…" not in text
+    assert all(SUBJECTS[int(line[20:22], 16)] in line for line in lines_of(text))
+
+
+def test_what_does_not_fit_is_counted_in_the_last_line() -> None:
+    rules = [a_rule(n, what=f"{SUBJECTS[n]} {THINGS[n]} " * 25) for n in range(9)]
+
+    text = block(of(*rules, more=3)).text
+
+    told = len(lines_of(text))
+    assert 0 < told < 9
+    assert text.split("\n")[-2] == MORE.format(9 - told + 3)
+    assert "on record" not in block(of(*rules[:2])).text.partition("\n- ")[2]
+
+
+def test_reasons_are_told_where_the_lines_leave_room_for_them() -> None:
+    records = [a_decision(n, why=f"{THINGS[n]} " * 30) for n in range(10)]
+
+    lines = lines_of(block(of(*records)).text)
+
+    assert len(lines) == 10
+    with_reason = [" — because " in line for line in lines]
+    assert with_reason == sorted(with_reason, reverse=True) and 0 < sum(with_reason) < 10
+    assert "…" not in "".join(lines)
+
+
+def test_a_reason_that_the_text_says_stands_once() -> None:
+    what = "The exporter streams its rows because large invoices do not fit into memory"
+    decision = a_decision(1, what=what, why="the large invoices did not fit in memory")
+    words = {"quotation": "Stream the rows, the invoices do not fit into memory"}
+    noted = a_decision(2, what="Rows are streamed", evidence=words, why="invoices fit no memory")
+
+    assert "— because" not in record_line(decision) + record_line(noted)
+
+
+def test_old_records_of_their_type_are_dated_and_marked() -> None:
+    old, new = a_decision(1), a_decision(14, created_at="2026-06-20T10:00:00.000Z")
+    confirmed = a_decision(2, evidence={"confirmed": "2026-06-01T10:00:00.000Z"})
+    pinned = a_decision(3, pinned=True)
+
+    text = block(of(old, new, confirmed, pinned), now="2026-07-08T10:00:00.000Z").text
+
+    assert "- [decision · 2026-01-02 · stale · 00000001]" in text
+    assert text.count("stale") == text.count("2026-") == 1
+
+
+def test_facts_and_fixes_have_a_place_beside_any_number_of_rules_and_decisions() -> None:
+    rules = [a_rule(n, id=f"r{k}{n}", why="x " * 60) for n in range(15) for k in range(4)]
+    fact = a_decision(20 % 15, id="f1", type="note", what="Staging is at http://10.0.0.7:8080")
+    fix = a_decision(3, id="f2", type="solution", what="The build needs Node 22")
+
+    text = block(of(*rules, *map(a_decision, range(12)), known=(fact, fix))).text
+
+    assert len(text) <= SESSION_CHARS
+    assert text.index(DECISIONS_HEADING) < text.index(KNOWN_HEADING) < text.index("http://10.0.0.7")
+    assert "- [solution · 2026-01-04 · f2] The build needs Node 22" in text
 
 
 def test_br13_pinned_records_come_first_and_once() -> None:
@@ -99,12 +162,11 @@ def test_br13_pinned_records_come_first_and_once() -> None:
     assert [line[14:22] for line in lines] == ["00000001", "00000002"]
 
 
-def test_rules_come_before_the_last_session_and_that_before_decisions() -> None:
-    last = "Last session (2026-01-14): asked “a slow upload”"
+def test_open_points_come_before_rules_and_these_before_decisions() -> None:
     question = a_decision(3, type="question", what="Which queue?")
-    text = block(of(a_rule(1), a_decision(2), last=last, asked=(question,))).text
+    text = block(of(a_rule(1), a_decision(2), asked=(question,))).text
 
-    parts = [RULES_HEADING, "- [rule", last, DECISIONS_HEADING, "- [decision", OPEN_HEADING]
+    parts = [OPEN_HEADING, "- [question", RULES_HEADING, "- [rule", DECISIONS_HEADING]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert (text.split("\n")[0], text.split("\n")[-1]) == (OPEN_FENCE, CLOSE_FENCE)
@@ -114,15 +176,13 @@ def test_a_line_names_no_scope_and_no_date() -> None:
     assert record_line(a_rule(1)) == "- [rule · 00000101] Never change search without Celery"
 
 
-def test_a_decision_is_tagged_with_its_entities_and_a_rule_with_those_that_it_does_not_say() -> (
-    None
-):
-    entities = (Entity("Celery", "technology"), Entity("Redis", "technology"))
-    decision = a_decision(1, entities=entities, why="")
-    rule = a_rule(1, what="Celery is never mocked", entities=entities, why="")
-
-    assert record_line(decision).endswith("The search service needs Celery (Celery, Redis)")
-    assert record_line(rule).endswith("Celery is never mocked (Redis)")
+def test_tags_are_names_that_add_a_word() -> None:
+    names = ("Celery", "search service", "Redis", "src/search/run.py", "Shop", "run.py")
+    kinds = ("technology", "component", "technology", "path", "technology", "file")
+    entities = tuple(map(Entity, names, kinds))
+    for make in (a_decision, a_rule):
+        record = make(1, what="The search services need Celery", entities=entities, project="shop")
+        assert record_line(record._replace(why="")).endswith("services need Celery (Redis)")
 
 
 def test_ten_decisions_keep_their_place_before_any_number_of_rules() -> None:
@@ -272,15 +332,40 @@ def test_at_most_three_open_questions() -> None:
         max_size=30,
         unique_by=lambda record: record.id,
     ),
-    st.text(max_size=600),
     st.integers(0, SESSION_CHARS),
 )
 def test_its_budget_holds_and_the_order_of_the_records_changes_nothing(
-    records: list[Record], last: str, max_chars: int
+    records: list[Record], max_chars: int
 ) -> None:
     def told(found: list[Record]) -> str:
         asked = tuple(r for r in ranked(found, {}) if r.type == "question")
-        return block(of(*found, last=last, asked=asked), max_chars).text
+        return block(of(*found, asked=asked), max_chars).text
 
     assert len(told(records)) <= max_chars
     assert told(records) == told(records[::-1])
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda lengths, share, rank: Part(
+                tuple(("x" * length, str(length)) for length in lengths), share, rank
+            ),
+            st.lists(st.integers(1, 300), max_size=8),
+            st.integers(0, 400),
+            st.integers(0, 3),
+        ),
+        max_size=6,
+    ),
+    st.integers(0, 3000),
+)
+def test_the_room_is_kept_and_every_part_has_its_share(parts: list[Part], chars_left: int) -> None:
+    kept = fitted_lines(parts, chars_left)
+
+    assert sum(len(line) + 1 for line, _ in kept) <= chars_left
+    assert kept == fitted_lines(parts, chars_left)
+    if sum(part.share for part in parts) <= chars_left:
+        certain = [
+            part.lines[0] for part in parts if part.lines and len(part.lines[0][0]) < part.share
+        ]
+        assert [line for line in certain if line not in kept] == []

@@ -275,31 +275,34 @@ SLUGS = [
 @pytest.mark.parametrize(("path", "slug"), SLUGS)
 def test_the_folder_is_named_by_the_clients_rule(path: str, slug: str) -> None:
     assert memory_md.slug_of(path) == slug
-    assert memory_md.locate("/c", path, True).path == f"/c/projects/{slug}/memory/MEMORY.md"
+    assert memory_md.locate("/c", path).path == f"/c/projects/{slug}/memory/MEMORY.md"
 
 
 def test_the_clients_switches_are_respected(tmp_path: Path) -> None:
     root = tmp_path / "p"
     (root / ".claude").mkdir(parents=True)
-    assert memory_md.locate(str(tmp_path), str(root), True).off_because == ""
-    assert "DISABLE" in memory_md.locate(str(tmp_path), str(root), False).off_because
+    assert memory_md.locate(str(tmp_path), str(root)).off_because == ""
+    assert (
+        "CLAUDE_CODE_REMOTE"
+        in memory_md.locate(str(tmp_path), str(root), "CLAUDE_CODE_REMOTE").off_because
+    )
     (root / ".claude" / "settings.local.json").write_text('{"autoMemoryEnabled": false}')
-    assert "autoMemoryEnabled" in memory_md.locate(str(tmp_path), str(root), True).off_because
+    assert "autoMemoryEnabled" in memory_md.locate(str(tmp_path), str(root)).off_because
 
 
 def test_only_the_users_own_settings_choose_the_folder(tmp_path: Path) -> None:
     root = tmp_path / "p"
     (root / ".claude").mkdir(parents=True)
     (root / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')
-    assert not memory_md.locate(str(tmp_path), str(root), True).path.startswith("/etc")
+    assert not memory_md.locate(str(tmp_path), str(root)).path.startswith("/etc")
     (tmp_path / "settings.json").write_text('{"autoMemoryDirectory": "/srv/notes"}')
-    assert memory_md.locate(str(tmp_path), str(root), True).path == "/srv/notes/MEMORY.md"
+    assert memory_md.locate(str(tmp_path), str(root)).path == "/srv/notes/MEMORY.md"
     (tmp_path / "settings.json").write_text('{"autoMemoryDirectory": "relative"}')
-    assert memory_md.locate(str(tmp_path), str(root), True).path.startswith(str(tmp_path))
+    assert memory_md.locate(str(tmp_path), str(root)).path.startswith(str(tmp_path))
 
 
 def test_a_path_too_long_for_a_known_name_is_left_to_the_client() -> None:
-    assert memory_md.locate("/c", "/" + "a" * 250, True).off_because
+    assert memory_md.locate("/c", "/" + "a" * 250).off_because
 
 
 def test_a_record_with_control_characters_leaves_a_text_and_one_that_was_spoiled_is_mended(

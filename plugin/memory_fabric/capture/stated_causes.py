@@ -86,15 +86,6 @@ _TAKEN_BACK = (
     r"pre-?existing|instead of|so (?:that|it)|when|if)\b"
 )
 _PLAN = r"\b(?:let me|let's|i'll|i will|now i|i'm going|going to|déjame|voy a|ich werde|je vais)\b"
-_ALL_DONE = (
-    r"\b(?:all (?:\w+ ){0,3}(?:done|set|complete\w*|finished|implemented|pass\w*|works?|fixed)|"
-    r"everything (?:is|works|passes)|(?:is|are|now|been|fully|"
-    r"successfully) (?:\w+ )?(?:complete[d]?|"
-    r"finished|done|implemented|fixed|resolved|working|ready)|works now|passes now|successfully)\b|"
-    r"^\W{0,4}(?:done|fixed|finished|completed?|perfect|listo|fertig|erledigt|terminé|pronto)\b|"
-    r"完成|완료"
-)
-_REMAINING = r"\b(?:next|remain\w*|left|still|later|todo|to do|not yet|pending|follow-?up|except)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
@@ -128,19 +119,6 @@ def admits_failure(said: str) -> bool | None:
             return True
     last = sentences[-1] if sentences else ""
     return None if not last or last.endswith(":") or pattern(_PLAN).search(last) else False
-
-
-def declares_done(said: str) -> bool:
-    """Return True if an answer says that all is done and nothing remains."""
-    sentences = list(sentences_in(said))
-    if any(pattern(_REMAINING).search(sentence) for sentence in sentences):
-        return False
-    return any(pattern(_ALL_DONE).search(s) for s in sentences) and not admits_failure(said)
-
-
-def states_plan(sentence: str) -> bool:
-    """Return True if a sentence says what the assistant is about to do."""
-    return pattern(_PLAN).search(sentence) is not None
 
 
 def account(said: str) -> str:

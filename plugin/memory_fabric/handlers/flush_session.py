@@ -10,7 +10,6 @@ from memory_fabric.models import Provenance
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.reply import Reply
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
-from memory_fabric.session.session_record import conclude
 from memory_fabric.session.turn_notes import end_turn, last_said
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import maintenance
@@ -22,8 +21,8 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a session ends. Does not reply.
 
-    Reads what no Stop has read, stores the session record, forgets the session's local records, and
-    writes the other tiers. A backup that is due is made by a detached process.
+    Reads what no Stop has read, forgets the session's local records, and writes the other tiers. A
+    backup that is due is made by a detached process.
     """
     memory = context.memory
     limit = deadline.current()
@@ -32,7 +31,6 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         said = last_said(memory, event.session)
         kept = follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
         end_turn(context, event.session, kept, said)
-        conclude(context, event.session)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)
     local_records = memory.find_records("scope = 'local' AND session = ?", (event.session,))

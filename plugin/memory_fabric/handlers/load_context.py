@@ -19,6 +19,7 @@ from memory_fabric.session.standing import Standing
 from memory_fabric.setup import packages
 from memory_fabric.store import notices
 from memory_fabric.store.conversations import sessions
+from memory_fabric.store.conversations.worth import RECORD
 from memory_fabric.store.history import demotion
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
@@ -28,13 +29,16 @@ from memory_fabric.store.sharing import switch
 ORDER_SHARE = 0.5
 # Records of earlier releases that become candidates at one start; maintenance does the rest.
 MAX_UPGRADED = 100
+# The prefix of the ledger's names for fixes: one that was told here is told again where its command
+# fails or a prompt is about it.
+FIX = "fix:"
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires on startup, resume, clear and fork.
 
-    Reads standing records and the last session's; replies with the session block, unless the
-    session has it already, and with notices of problems.
+    Reads standing records; replies with the session block, unless the session has it already, and
+    with notices of problems.
 
     It also installs packages in the background, applies queued changes, catches up sessions that
     ended without Stop, and tells the user once what is stored where, and each week what became of
@@ -88,21 +92,19 @@ def session_block(event: Event, context: RequestContext) -> Block:
         _inherit(ledger, event)
     seen = ledger.seen()
     shown = memory.shown_ids(ledger.started_at)
-    is_new = events.source(event) in ("startup", "clear")
-    holding = Standing(memory, shown)
-    last, last_id = holding.last_line(event.session) if is_new else ("", "")
     more, request, told_ids, asked = _notes(event, context, seen)
-    given = frozenset(name.removeprefix("record:") for name in seen)
+    given = frozenset(name.removeprefix(RECORD).removeprefix(FIX) for name in seen)
     taken = sum(len(text) + 2 for text in (more, request) if text)
-    contents = holding.contents(last, given)
-    if contents.rules or contents.decisions or contents.others:
+    contents = Standing(memory, context.now, shown).contents(given)
+    if any((contents.rules, contents.decisions, contents.known, contents.others)):
         from memory_fabric.recall.file_marks import mark_contents  # late: few starts tell anything
 
         contents = mark_contents(contents, memory)
-    block = blocks.block(contents, blocks.SESSION_CHARS - taken)
+    block = blocks.block(contents, blocks.SESSION_CHARS - taken, context.now)
     whole = "\n\n".join(part for part in (block.text, more) if part)
-    told = [record.id for record in block.records] + ([last_id] if last_id and block.text else [])
-    names = tuple(f"record:{id_}" for id_ in told)
+    names = tuple(
+        f"{FIX if record.type == 'solution' else RECORD}{record.id}" for record in block.records
+    )
     receipts = ledger.receipt(
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )

@@ -85,7 +85,7 @@ def _worth_restoring(context: RequestContext, session: str, started_at: str) -> 
     )
     known = set(memory.shown_ids(started_at))
     parts = []
-    for records in (own, pinned, Standing(memory).records):
+    for records in (own, pinned, Standing(memory, context.now).records):
         parts.append([record for record in records if record.id not in known])
         known.update(record.id for record in records)
     return parts[0], parts[1], parts[2]

@@ -34,7 +34,7 @@ def find(settings: Settings, here: Here) -> list[Place]:
         places.append(Place(CLAUDE_MEM, database))
     for root in here.roots[:1]:
         places += [Place(INSTRUCTIONS, path) for path in instructions.files_of(root)]
-        memory = memory_md.locate(settings.config_dir, root, settings.native_memory)
+        memory = memory_md.locate(settings.config_dir, root, settings.memory_md_off)
         folder = os.path.dirname(memory.path)
         if auto_memory.is_folder(folder):
             places.append(Place(AUTO_MEMORY, folder))

@@ -3,11 +3,14 @@
 A prompt that only names a past time ("the deployment of yesterday fails") asks for nothing that was
 said. Phrases of languages with spaces are matched as whole words, others as parts of the text.
 Code spans, files and names such as `prior-chat` ask for nothing.
+
+Some ask where the last session ended ("where were we"); a first prompt of a session does so, too,
+if it goes on with something ("continue").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_fabric.text import cjk_pairs, words
 
@@ -90,6 +93,58 @@ _WITHOUT_SPACES = (
     "말했었", "얘기했었", "결정했었",
 )  # fmt: skip
 
+# A prompt that goes on with something is short.
+RESUMED_CHARS = 160
+_STOOD = (
+    *(f"where {did}" for did in ("were we", "was i", "did we stop", "did i stop", "we stopped")),
+    *("where did we leave off", "where we left off", "where i left off", "where did i leave off"),
+    *(f"what {did} last" for did in ("did we do", "did i do", "were we doing", "was i doing")),
+    *(f"what {did} working on" for did in ("were we", "was i", "have we been", "did we finish")),
+    *("what did we do in the last", "what did we do in the previous", "what did we do yesterday"),
+    *("what happened last time", "what happened last session", "what happened in the last session"),
+    "wo waren wir", "wo sind wir stehen geblieben", "wo sind wir stehengeblieben",
+    "wo haben wir aufgehört", "was haben wir letztes mal", "was haben wir zuletzt",
+    "was haben wir das letzte mal", "was haben wir beim letzten mal",
+    "où en étions nous", "où on en était", "où nous en étions", "où en était on",
+    "qu avons nous fait la dernière fois", "qu est ce qu on a fait la dernière fois",
+    "dónde quedamos", "donde quedamos", "en qué quedamos", "en que quedamos", "dónde nos quedamos",
+    "donde nos quedamos", "qué hicimos la última vez", "que hicimos la ultima vez",
+    "dove eravamo rimasti", "dove siamo rimasti", "cosa abbiamo fatto l ultima volta",
+    "onde paramos", "o que fizemos da última vez", "o que fizemos na última",
+    "waar waren we", "waar zijn we gebleven", "wat hebben we de vorige keer gedaan",
+    "na czym skończyliśmy", "na czym stanęliśmy", "co robiliśmy ostatnio",
+    "на чём мы остановились", "на чем мы остановились", "где мы остановились",
+    "что мы делали в прошлый раз", "nerede kalmıştık", "geçen sefer ne yaptık",
+)  # fmt: skip
+_STOOD_WITHOUT_SPACES = (
+    "上次做到哪", "做到哪了", "做到哪里了", "上次做了什么", "上次进行到", "上次做到", "進行到哪",
+    "前回の続き", "どこまで", "前回何をし", "어디까지", "지난번에 뭐", "지난번에 무엇",
+)  # fmt: skip
+_RESUMES = (
+    "continue", "resume", "proceed", "go on", "keep going", "carry on", "pick up", "continuing",
+    "weiter", "mach weiter", "machen wir weiter", "weitermachen", "fahre fort", "setze fort",
+    "continuons", "continuez", "on continue", "reprends", "reprenons", "reprenez", "on reprend",
+    "poursuis", "poursuivons",
+    "continúa", "continua", "continuar", "continuemos", "continuamos", "sigue", "sigamos",
+    "seguimos", "seguí", "seguir", "retoma", "retomemos",
+    "continuiamo", "prosegui", "proseguiamo", "vai avanti", "andiamo avanti", "riprendi",
+    "riprendiamo",
+    "prossiga", "prossiga com", "vamos continuar", "segue", "siga", "retome", "retomemos",
+    "ga verder", "ga door", "doorgaan", "verder", "kontynuuj", "kontynuujmy",
+    "продолжай", "продолжи", "продолжим", "продолжаем", "продолжить", "дальше", "давай дальше",
+    "devam", "devam et", "devam edelim",
+)  # fmt: skip
+_RESUMES_WITHOUT_SPACES = (
+    "请继续", "继续", "接着", "請繼續", "繼續", "続けて", "続きから", "続き", "再開", "계속",
+    "이어서",
+)  # fmt: skip
+# Words before and after, which say nothing.
+_COURTESIES = frozenset(
+    """and also bitte com con dale de et from gracias hello hey hi i is it just let lets merci
+    now obrigado ok okay on our per please plaît por favor s si so thank thanks the then to us
+    vale vamos vous we where with work working you your""".split()
+)
+
 
 def _by_first_word(phrases: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
@@ -112,6 +167,7 @@ _PHRASES = _by_first_word(
         *_TURKISH,
     )
 )
+_PHRASES_OF_ENDS = _by_first_word(_STOOD)
 
 
 def asked_by(text: str) -> frozenset[str]:
@@ -119,17 +175,49 @@ def asked_by(text: str) -> frozenset[str]:
 
     Empty if it does not ask for it. They do not say which of the earlier turns is meant.
     """
+    said: set[str] = set()
+    for phrase in _phrases_in(text, _PHRASES, _WITHOUT_SPACES):
+        said.update(phrase.split())
+        if not phrase.isascii():
+            said.update(cjk_pairs(phrase))
+    return frozenset(said)
+
+
+def resumed(text: str, *, is_first: bool) -> str | None:
+    """Return what a prompt goes on with from an earlier session, '' if it does not say, and None if
+    it asks for nothing of it.
+
+    It asks where the work ended, or is a short first prompt of a session that begins with such a
+    word: "continue with the importer" gives "importer".
+    """
+    if _phrases_in(text, _PHRASES_OF_ENDS, _STOOD_WITHOUT_SPACES):
+        return ""
+    if not is_first or len(text) > RESUMED_CHARS:
+        return None
+    for start in _RESUMES_WITHOUT_SPACES:
+        if text.lstrip().startswith(start):
+            return text.lstrip()[len(start) :].strip(" 。！!.吧")
+    spoken = words(text)
+    while spoken and spoken[0] in _COURTESIES:
+        spoken = spoken[1:]
+    starts = [phrase for phrase in _RESUMES if spoken[: phrase.count(" ") + 1] == phrase.split()]
+    if not starts:
+        return None
+    rest = spoken[max(start.count(" ") for start in starts) + 1 :]
+    return " ".join(word for word in rest if word not in _COURTESIES)
+
+
+def _phrases_in(
+    text: str, phrases: Mapping[str, Sequence[str]], without_spaces: Iterable[str]
+) -> list[str]:
+    """Return the phrases in a prompt, outside of its code spans and names of files."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
-    said: set[str] = set()
     if text.count("`") % 2 == 0:
         text = " ".join(text.split("`")[::2])
-    if not text.isascii():
-        for phrase in _WITHOUT_SPACES:
-            if phrase in text:
-                said.update((*phrase.split(), *cjk_pairs(phrase)))
-    if _PHRASES.keys().isdisjoint(words(text)):
-        return frozenset(said)
+    said = [] if text.isascii() else [phrase for phrase in without_spaces if phrase in text]
+    if phrases.keys().isdisjoint(words(text)):
+        return said
     found = [
         (word, number)
         for number, token in enumerate(text.split())
@@ -137,14 +225,14 @@ def asked_by(text: str) -> frozenset[str]:
         for word in words(token)
     ]
     for at, (word, number) in enumerate(found):
-        for phrase in _PHRASES.get(word, ()):
+        for phrase in phrases.get(word, ()):
             parts = phrase.split()
             here = found[at : at + len(parts)]
             # A name of one piece is no phrase, whatever words it is made of.
             spoken = len(parts) == 1 or here[-1][1] > number
             if spoken and [word for word, _ in here] == parts:
-                said.update(parts)
-    return frozenset(said)
+                said.append(phrase)
+    return said
 
 
 def _is_file(token: str) -> bool:

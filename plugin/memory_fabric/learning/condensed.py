@@ -1,21 +1,21 @@
 """A project's sessions in few words, for an assistant that writes notes of them.
 
-What was asked is in the user's words, cut; of each answer the sentence that tells its outcome.
+What was asked is in the user's words, cut, and so are the closing words of each answer.
 """
 
-import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric.notes.typed_text import typed_words
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.session.session_summary import outcome_in
+from memory_fabric.session.last_session import closing
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
 CHARS_PER_TOKEN = 4
-MAX_ASKED_CHARS, MAX_FILES, MAX_PROMPTS = 280, 6, 40
+MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_PROMPTS = 280, 200, 6, 40
 
 
 class Condensed(NamedTuple):
@@ -88,7 +88,7 @@ def _told(
 
 
 def _lines(turns: Sequence[tuple[str, str]], clean: Callable[[str], str]) -> list[str]:
-    """Return a line for each prompt, with the outcome of its answer."""
+    """Return a line for each prompt, with the closing words of its answer."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*turns, ("user", "")]:
@@ -96,9 +96,9 @@ def _lines(turns: Sequence[tuple[str, str]], clean: Callable[[str], str]) -> lis
             answer = text
             continue
         if asked:
-            told = outcome_in(answer, asked)
+            told = closing(answer, MAX_ANSWER_CHARS)
             lines.append(f"- asked: {cut(asked, MAX_ASKED_CHARS)}")
-            lines += [f"  outcome: {clean(told)}"] if told else []
+            lines += [f"  answered: {clean(told)}"] if told else []
         asked, answer = clean(typed_words(text)), ""
     return lines[: 2 * MAX_PROMPTS]
 
@@ -106,23 +106,13 @@ def _lines(turns: Sequence[tuple[str, str]], clean: Callable[[str], str]) -> lis
 def _made(database: Database, session: str, clean: Callable[[str], str]) -> list[str]:
     """Return what memory has of the session already: its fixes and notes, and changed files."""
     rows = database.rows(
-        "SELECT type, what, json_extract(body, '$.evidence') FROM records WHERE session = ? "
+        "SELECT type, what FROM records WHERE session = ? AND type <> 'session' "
         "AND status = 'active' AND scope <> 'local' ORDER BY seq",
         (session,),
     )
-    lines = [
-        f"- on record ({type_}): {clean(what)}" for type_, what, _ in rows if type_ != "session"
-    ]
-    for type_, _, evidence in rows:
-        files = _files(evidence, clean) if type_ == "session" else []
-        lines += [f"- changed: {first_of(files, MAX_FILES)}"] if files else []
-    return lines
-
-
-def _files(evidence: Any, clean: Callable[[str], str]) -> list[str]:
-    value = json.loads(evidence) if isinstance(evidence, str) else {}
-    files = value.get("files") if isinstance(value, dict) else None
-    return [clean(str(file)) for file in files] if isinstance(files, list) else []
+    files = [clean(str(file)) for file in sessions.load_notes(database, session).get("files", ())]
+    changed = [f"- changed: {first_of(files, MAX_FILES)}"] if files else []
+    return [*(f"- on record ({type_}): {clean(what)}" for type_, what in rows), *changed]
 
 
 def _shown(text: str) -> str:

@@ -23,7 +23,6 @@ from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.notes.quotation import around
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.session.follow_transcript import follow, launched, read_to
-from memory_fabric.session.session_record import conclude
 from memory_fabric.session.turn_notes import (
     HEARD_TYPES,
     MAX_BEFORE_CHARS,
@@ -52,7 +51,6 @@ class Done(NamedTuple):
     name: str
     sessions: int = 0
     turns: int = 0
-    records: int = 0
     fixes: int = 0
     candidates: int = 0
     bad_lines: int = 0
@@ -147,7 +145,6 @@ class Reading:
             reached = read_to(memory, head.session)
             self._done_bytes += max(0, reached - before)
             self._tell(self._done_bytes, self._all_bytes)
-        conclude(context, head.session)
         sessions.finish(memory.whole.session_database(), head.session)
         self._done_bytes = begun + one.left
         if reader.trouble:
@@ -227,7 +224,7 @@ def _views(memory: Memory) -> list[Memory]:
 
 
 def counted(memory: Memory, batch: str) -> Done:
-    """Return what a run has made in a project: turns, session records, fixes, candidates."""
+    """Return what a run has made in a project: turns, fixes, candidates."""
     database = memory.session_database()
     row = database.row(
         "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
@@ -235,15 +232,14 @@ def counted(memory: Memory, batch: str) -> Done:
     )
     turns = int(row[0]) if row else 0
     row = database.row(
-        "SELECT count(DISTINCT CASE WHEN r.type = 'session' THEN r.id END), "
-        "count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
+        "SELECT count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
         "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
         "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
         "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
         (batch,),
     )
-    records, fixes, candidates = map(int, row or (0, 0, 0))
-    return Done("", 0, turns, records, fixes, candidates)
+    fixes, candidates = map(int, row or (0, 0))
+    return Done("", 0, turns, fixes, candidates)
 
 
 def drop_file_states(memory: Memory, batch: str) -> None:

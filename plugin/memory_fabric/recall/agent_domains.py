@@ -19,7 +19,7 @@ from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
 GENERAL = "general"
-# The domains of session records, and of texts ingested without a domain.
+# The domain of texts ingested without a domain.
 SESSION = "session"
 # General-purpose agents have no domain of their own.
 GENERIC_AGENTS = frozenset(

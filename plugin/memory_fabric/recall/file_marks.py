@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from memory_fabric.models import CHANGED_FILES, Hit, Record, record_type
@@ -43,16 +44,10 @@ def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
 
 def mark_contents(contents: Contents, memory: Memory) -> Contents:
     """Return the contents of a session block with its records as `mark_records` gives them."""
-    from memory_fabric.recall.session_block import MAX_RULES  # late: no prompt tells a block
-
-    rules, decisions = contents.rules[:MAX_RULES], contents.decisions
-    marked = mark_records((*rules, *decisions, *contents.others), memory)
-    middle, end = len(rules), len(rules) + len(decisions)
-    return contents._replace(
-        rules=tuple(marked[:middle]),
-        decisions=tuple(marked[middle:end]),
-        others=tuple(marked[end:]),
-    )
+    kinds = (contents.rules, contents.decisions, contents.known, contents.others)
+    marked = iter(mark_records([record for kind in kinds for record in kind], memory))
+    rules, decisions, known, others = (tuple(islice(marked, len(kind))) for kind in kinds)
+    return contents._replace(rules=rules, decisions=decisions, known=known, others=others)
 
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:

@@ -23,7 +23,17 @@ from memory_fabric.models import (
     words_first,
 )
 from memory_fabric.recall.contradictions import said_before
-from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
+from memory_fabric.text import (
+    CLOSE_FENCE,
+    OPEN_FENCE,
+    covers,
+    cut,
+    name_key,
+    neutralised,
+    one_line,
+    stem,
+    words,
+)
 
 # Facts, not orders: the heading names the lines and leaves the decision to the model.
 PROMPT_HEADING = (
@@ -31,6 +41,8 @@ PROMPT_HEADING = (
 )
 AGENT_HEADING = "Remembered for this kind of task (facts on record, not instructions):"
 MAX_TEXT_CHARS, MAX_WHY_CHARS, MAX_EPISODE_CHARS = 360, 200, 280
+# No limits of a line's text and reason.
+WHOLE = (1 << 20, 1 << 20)
 MAX_NAMES, MAX_NAME_CHARS, MAX_PATH_CHARS = 4, 60, 100
 LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, unverified"}
 
@@ -173,20 +185,19 @@ def memory_line(
     limits: tuple[int, int] = (MAX_TEXT_CHARS, MAX_WHY_CHARS),
     *,
     about: Mapping[str, Any] = {},
-    all_names: bool = False,
 ) -> str:
     """Return `- [mark · mark] text — because why (names)`.
 
-    `limits` are those of the text and of its reason, in characters. Names that the text says are
-    left out, unless `all_names` are wanted. `about` may tell files that have changed since.
+    `limits` are those of the text and of its reason, in characters. A reason that the text says,
+    names without a word of their own, and paths are left out. `about` may tell files that have
+    changed since.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
-    if reason and reason.lower() not in body.lower():
+    if reason and not covers(text, reason):
         body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
-    said = frozenset() if all_names else _keys(body)
-    files = about.get(CHANGED_FILES) or ()
-    names = [name for name in names if name_key(name) not in said and name not in files]
+    said = _keys(body)
+    names = [name for name in names if "/" not in name and "\\" not in name and _adds(name, said)]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
     first = f"- [{' · '.join(mark for mark in marks if mark)}]"
@@ -208,7 +219,12 @@ def _keys(text: str) -> frozenset[str]:
     """Return the keys of the names in a text, so that a line does not repeat them."""
     found = words(text)
     pairs = (found[i] + found[i + 1] for i in range(len(found) - 1))
-    return frozenset((*found, *pairs))
+    return frozenset((*map(stem, found), *found, *pairs))
+
+
+def _adds(name: str, said: frozenset[str]) -> bool:
+    """Return True if a name has a word that is not among the keys of a text."""
+    return name_key(name) not in said and any(stem(word) not in said for word in words(name))
 
 
 def _kind(hit: Hit) -> str:

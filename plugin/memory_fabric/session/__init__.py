@@ -1,1 +1,1 @@
-"""State that the handlers share: injection ledger, transcript position, session record."""
+"""State that the handlers share: injection ledger, transcript position, checkpoint."""

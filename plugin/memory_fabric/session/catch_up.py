@@ -49,7 +49,6 @@ def _catch_up(context: RequestContext, session: str, path: str) -> bool:
         is_placed,
         read_to,
     )
-    from memory_fabric.session.session_record import conclude
 
     if not trust_for(context.memory.settings, "assistant"):
         return False  # a session that may save catches up later
@@ -62,7 +61,6 @@ def _catch_up(context: RequestContext, session: str, path: str) -> bool:
         follow(context, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
         if is_behind(memory, session, path, before):
             return True
-    conclude(context, session)
     database = memory.session_database()
     notes = sessions.load_notes(database, session) | {"presumed": True}
     sessions.save_notes(database, session, notes, ended_at=context.now)

@@ -7,11 +7,11 @@ characters are given to the other parts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory_fabric.models import Record
 from memory_fabric.notes.grammar import without_notes
-from memory_fabric.recall.session_block import SESSION_CHARS, record_line
+from memory_fabric.recall.session_block import SESSION_CHARS, Part, fitted_lines, record_line
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -30,7 +30,6 @@ MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS = 500, 150
 MAX_SAID_CHARS, LAST_SAID = 280, 2
 MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
-MAX_WHAT_CHARS, MAX_WHY_CHARS = 240, 120
 # The guaranteed characters of each part; together with the frame at most 3,000.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
@@ -43,17 +42,6 @@ NODS = frozenset(
     yeah yep yup""".split()
 )
 INTERRUPTED = "[Request interrupted"
-
-
-class Part(NamedTuple):
-    """Lines of one kind, each with the id of its record or '', and their guaranteed characters.
-
-    Parts with a lower `rank` are given unused characters first.
-    """
-
-    lines: tuple[tuple[str, str], ...]
-    share: int
-    rank: int
 
 
 def checkpoint(
@@ -139,34 +127,6 @@ def block(
     return text, tuple(id_ for _, id_ in kept if id_)
 
 
-def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit into `chars_left` characters, in the order of the parts.
-
-    Every part is given its share first, then the parts get the rest by their rank.
-    """
-    chosen: list[set[int]] = [set() for _ in parts]
-    for chosen_here, part in zip(chosen, parts, strict=True):
-        chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
-    for place in sorted(range(len(parts)), key=lambda place: parts[place].rank):
-        chars_left -= _choose(chosen[place], parts[place], chars_left)
-    return [
-        line
-        for chosen_here, part in zip(chosen, parts, strict=True)
-        for place, line in enumerate(part.lines)
-        if place in chosen_here
-    ]
-
-
-def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
-    """Add the part's next lines that fit; return the number of characters they take."""
-    taken = 0
-    for place, (line, _) in enumerate(part.lines):
-        if place not in chosen and taken + len(line) + 1 <= chars_left:
-            chosen.add(place)
-            taken += len(line) + 1
-    return taken
-
-
 def _task_lines(saved: Mapping[str, Any]) -> Iterable[str]:
     if saved.get("task"):
         yield f"Task the user had asked for: {saved['task']}"
@@ -202,9 +162,7 @@ def _lines(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
-    """Return records as lines, shorter than in the session block to leave space for other parts."""
-    limits = (MAX_WHAT_CHARS, MAX_WHY_CHARS)
-    return tuple((record_line(record, limits=limits), record.id) for record in records)
+    return tuple((record_line(record), record.id) for record in records)
 
 
 def _latest(paths: Sequence[str], most: int) -> list[str]:

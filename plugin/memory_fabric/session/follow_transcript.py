@@ -20,6 +20,7 @@ from memory_fabric.clients.claude_code.transcript import (
     REPLACED,
     UNREADABLE,
     Reading,
+    Turn,
     read_on,
 )
 from memory_fabric.config import Settings, trust_for
@@ -51,6 +52,8 @@ LATE_BYTES = 2 << 20
 # in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
+# What a session's notes hold of its work; the end of a long answer is its account.
+MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
 # Notices for the user, once a session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
@@ -262,11 +265,36 @@ def _remember(
         from memory_fabric.session.use_of_told import judge
 
         unread.attempt(None, judge, memory, session, own, context.now)
-    from memory_fabric.session.session_record import taken
-
-    notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
+    notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
     unread.report(memory)
     return kept, notes
+
+
+def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
+    """Return the notes with the files that were changed last, inside the project by their relative
+    paths, and the end of the last answer; '' while the last prompt has none.
+    """
+    # late: only if something was said
+    from memory_fabric.capture.stated_causes import account
+    from memory_fabric.redaction.prefilter import without_secrets
+    from memory_fabric.session.checkpoint import INTERRUPTED
+    from memory_fabric.session.working_state import changed_files
+    from memory_fabric.text import one_line, without_injected
+
+    inside = folder.rstrip(os.sep) + os.sep
+    changed = [path.removeprefix(inside)[-MAX_PATH_CHARS:] for path in changed_files(turns)]
+    files = dict.fromkeys(reversed((*notes.get("files", ()), *changed)))
+    said = notes.get("said", "")
+    for turn in reversed(turns):
+        is_answer = turn.role == "assistant"
+        text = without_injected(turn.text[-MAX_READ_CHARS:] if is_answer else turn.text)
+        if not is_answer and text.strip() and not text.startswith(INTERRUPTED):
+            said = ""
+            break
+        if is_answer and (answer := one_line(without_secrets(account(text)))):
+            said = answer[-MAX_SAID_CHARS:]
+            break
+    return {**notes, "files": list(files)[:MAX_FILES][::-1], "said": said}
 
 
 def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kept]:

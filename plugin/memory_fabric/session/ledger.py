@@ -23,20 +23,22 @@ TASK_AGE_S = 3600
 class Ledger:
     """The ledger of one session.
 
-    `started_at` is the time of its first event. `loaded` means that the session block was
-    delivered. The model may have lost what was said before `compacted_at`.
+    `started_at` is the time of its first event, `prompts` the number of those before this one.
+    `loaded` means that the session block was delivered. The model may have lost what was said
+    before `compacted_at`.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
         self._event, self._memory, self._now = event, context.memory, context.now
         self.started_at, self.loaded, self.compacted_at = context.now, False, ""
+        self.prompts = 0
         self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
             self._database = context.memory.session_database()
             row = self._database.row(
                 "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
-                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END "
+                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts "
                 "FROM sessions WHERE id = ?",
                 (event.session,),
             )
@@ -46,7 +48,7 @@ class Ledger:
             return
         if row:
             self.started_at, self.loaded = str(row[0]), bool(row[1])
-            self.compacted_at = str(row[2])
+            self.compacted_at, self.prompts = str(row[2]), int(row[3])
 
     def seen(self, agent: str = "") -> frozenset[str]:
         """Return the ids of memories still in the context of this session, or of its subagent."""

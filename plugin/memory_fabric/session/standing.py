@@ -2,48 +2,69 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping
 
-from memory_fabric.models import OTHERS, Record
+from memory_fabric.ids import timestamp
+from memory_fabric.language.time_hints import parsed
+from memory_fabric.models import AGREED, OTHERS, Record
 from memory_fabric.recall import session_block
 from memory_fabric.recall.share_of_others import within_share
-from memory_fabric.session import last_session
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import often_told_never_used
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.record_state import ACTIVE_CURRENT
 
-HOLDS = last_session.HOLDS
+HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
 # The newest standing records that are ranked, and as many pinned ones and of the user's.
 MAX_READ = 60
+# Facts that the user stated or agreed to, or that were noted in several sessions.
+_FACTS = (
+    "type = 'note' AND (trust = 'user' OR sightings > 1 "
+    f"OR json_extract(body, '$.evidence.{AGREED}') IS NOT NULL)"
+)
+# A fix is told at the start for so many days: its error may come again.
+FIX_DAYS = 7
 # Open points that the assistant noted, and that nobody confirmed or stated again, are told for so
-# many later sessions that worked. Decisions become candidates (store.history.demotion).
+# many later sessions that changed files. Decisions become candidates (store.history.demotion).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 
 
 class Standing:
-    """Current records of a memory, each kind best first, without the records that are `left_out`.
+    """Records of a memory that hold at a time (ISO 8601), each kind best first, without those that
+    are `left_out`.
 
-    `rules` are also pinned records of other types; `others` are those of a shared journal, as many
-    as their share.
-    `sessions` are the records of the last sessions that worked.
+    `rules` are also pinned records of other types; `known` are facts of the user's, and fixes of
+    the last week; `others` are records of a shared journal, as many as their share. `more` is the
+    number of further rules and decisions.
     """
 
-    def __init__(self, memory: Memory, left_out: Collection[str] = ()) -> None:
-        self._memory, self.sessions = memory, last_session.worked(memory)
+    def __init__(self, memory: Memory, now: str, left_out: Collection[str] = ()) -> None:
+        self._memory = memory
         found = [*_own(memory), *_open(memory, "<>")]
         sightings = _sightings(memory, found)
         current = [r for r in found if not self._is_passed_over(r, sightings)]
         best = session_block.ranked(current, sightings, _unused(memory, found))
         shown = [record for record in best if record.id not in left_out]
-        standing = [r for r in shown if r.pinned or r.type in STANDING_TYPES]
         decisions = session_block.DECISION_TYPES
-        rules = [r for r in standing if r.type not in decisions]
-        self.rules = session_block.distinct(rules, session_block.MAX_RULES)
-        made = [r for r in standing if r.type in decisions]
-        self.decisions = session_block.distinct(made, session_block.MAX_DECISIONS)
-        asked = [*(r for r in shown if r not in standing), *_open(memory, "=")]
+        made = [r for r in shown if r.type in decisions]
+        rules = [
+            r
+            for r in shown
+            if r.type in session_block.RULE_TYPES or (r.pinned and r.type not in decisions)
+        ]
+        rules, made = (session_block.distinct(some, MAX_READ) for some in (rules, made))
+        self.rules = rules[: session_block.MAX_RULES]
+        self.decisions = made[: session_block.MAX_DECISIONS]
+        self.more = len(rules) + len(made) - len(self.rules) - len(self.decisions)
+        facts = [r for r in shown if r.type == "note" and not r.pinned]
+        # Addresses, ports, versions and other numbers are needed more often than the rest.
+        facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
+        fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
+        self.known = [*facts[: session_block.MAX_FACTS], *fixes]
+        open_types = session_block.OPEN_TYPES
+        asked = [r for r in shown if r.type in open_types and not r.pinned] + _open(memory, "=")
         self.asked = [r for r in asked if r.id not in left_out][: session_block.MAX_OPEN]
         others = [r for r in _others(memory) if r.id not in left_out]
         self.others = within_share(
@@ -55,31 +76,27 @@ class Standing:
         """Rules, then decisions, then those that others shared."""
         return [*self.rules, *self.decisions, *self.others]
 
-    def contents(self, last: str = "", seen: Collection[str] = ()) -> session_block.Contents:
+    def contents(self, seen: Collection[str] = ()) -> session_block.Contents:
         """Return the contents of a block, without records that were given already."""
 
         def new(records: Iterable[Record]) -> tuple[Record, ...]:
             return tuple(record for record in records if record.id not in seen)
 
         return session_block.Contents(
-            new(self.rules), last, new(self.decisions), new(self.asked), new(self.others)
+            asked=new(self.asked),
+            rules=new(self.rules),
+            decisions=new(self.decisions),
+            known=new(self.known),
+            others=new(self.others),
+            more=self.more,
         )
-
-    def last_line(self, session: str = "") -> tuple[str, str]:
-        """Return the line on the last other session, and the id of its record; '' without one."""
-        last = last_session.last_session(self.sessions, time.time(), session)
-        if last is None:
-            return "", ""
-        line = last_session.line(last, last_session.settled_in(self._memory, last))
-        return line, last.id if line else ""
 
     def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
         """Return True for an open point of the assistant that later sessions left as it is."""
         if record.type not in session_block.OPEN_TYPES or not _is_unconfirmed(record, sightings):
             return False
-        later = sum(
-            one.created_at > record.created_at and one.session != record.session
-            for one in self.sessions
+        later = sessions.worked_since(
+            self._memory.session_database(), record.created_at, record.session, OPEN_FOR_SESSIONS
         )
         return later >= OPEN_FOR_SESSIONS
 
@@ -103,14 +120,29 @@ def _open(memory: Memory, sign: str) -> list[Record]:
 
 
 def _own(memory: Memory) -> list[Record]:
-    """Return the newest standing records and, if there are more, the pinned and the user's."""
+    """Return the newest standing records and facts and, if there are more, the pinned and the
+    user's.
+    """
     marks = ", ".join("?" * len(STANDING_TYPES))
-    holding = f"{HOLDS} AND (pinned = 1 OR type IN ({marks}) AND source <> ?)"
+    holding = f"{HOLDS} AND (pinned = 1 OR (type IN ({marks}) OR {_FACTS}) AND source <> ?)"
     asked = (*STANDING_TYPES, OTHERS)
     found: list[Record] = memory.find_records(holding, asked, MAX_READ)
     if len(found) == MAX_READ:
         for part in ("pinned = 1", "trust = 'user'"):
             found += memory.find_records(f"{holding} AND {part}", asked, MAX_READ)
+    return found
+
+
+def _fixes(memory: Memory, now: str) -> list[Record]:
+    """Return the newest own fixes of the last days."""
+    # By the index of times; a `+` keeps that of all fixes from being chosen.
+    recent = (
+        f"{HOLDS} AND pinned = 0 AND +type = 'solution' AND trust IN ('user', 'assistant') "
+        "AND source NOT IN (?, 'import') AND created_at > ?"
+    )
+    moment = parsed(now)
+    since = timestamp(moment.timestamp() - FIX_DAYS * 24 * 3600) if moment else now
+    found: list[Record] = memory.find_records(recent, (OTHERS, since), session_block.MAX_FIXES)
     return found
 
 

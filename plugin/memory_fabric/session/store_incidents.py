@@ -64,7 +64,7 @@ def keep_incidents(
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
-    return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
+    return new, {**notes, **more}
 
 
 def still_failing(notes: Mapping[str, Any]) -> list[incidents.Failure]:

@@ -39,18 +39,21 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
     A finished list is empty.
     """
-    items = item_list(turns)
-    return None if items is None else left_to_do(items)
+    items = _item_list(turns)
+    if items is None:
+        return None
+    left = [(subject, status) for subject, status in items.values() if status not in DONE]
+    left.sort(key=lambda item: item[1] != IN_PROGRESS)
+    return [
+        f"{subject} (in progress)" if status == IN_PROGRESS else subject
+        for subject, status in left
+        if subject
+    ]
 
 
-def item_list(
-    turns: Sequence[Turn], before: Mapping[str, tuple[str, str]] | None = None
-) -> dict[str, tuple[str, str]] | None:
-    """Return the to-do list after these turns, as number to subject and status; None without one.
-
-    `before` is the list before these turns.
-    """
-    items = None if before is None else dict(before)
+def _item_list(turns: Sequence[Turn]) -> dict[str, tuple[str, str]] | None:
+    """Return the to-do list after these turns, as number to subject and status."""
+    items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
@@ -68,17 +71,6 @@ def item_list(
                     _text(tool.input, "status") or status,
                 )
     return items
-
-
-def left_to_do(items: Mapping[str, tuple[str, str]]) -> list[str]:
-    """Return the unfinished subjects of a list, those in progress first."""
-    left = [(subject, status) for subject, status in items.values() if status not in DONE]
-    left.sort(key=lambda item: item[1] != IN_PROGRESS)
-    return [
-        f"{subject} (in progress)" if status == IN_PROGRESS else subject
-        for subject, status in left
-        if subject
-    ]
 
 
 def _last_touched(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:

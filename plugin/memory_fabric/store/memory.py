@@ -344,9 +344,10 @@ class Memory:
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the ids of records that this project's MEMORY.md already had when the session
-        began; none for a client that does not read that file.
+        began; none where the client does not show that file.
         """
-        if self.project is None or not self.settings.client.memory_file:
+        is_shown = self.settings.client.memory_file and not self.settings.memory_md_off
+        if self.project is None or not is_shown:
             return frozenset()
         try:
             database = self.database("project", create=False)

@@ -179,7 +179,7 @@ def test_a_record_that_is_taken_back_leaves_journal_and_notes(world: World, memo
     undo.undo(memory, [changes.by_id(memory, done.by)], BY)
     lines = (world.local / journal.DECISIONS).read_text("utf-8").splitlines()
     assert json.loads(lines[-1])["what"] == record.what
-    notes = memory_md.locate(str(world.root / ".claude"), str(world.project), True)
+    notes = memory_md.locate(str(world.root / ".claude"), str(world.project))
     assert record.id in memory_md.shown_ids(notes)
 
 

@@ -85,9 +85,9 @@ def learn(
 
     Without an option it only shows what there is: how many sessions of which projects, since when,
     and which of them their client deletes soon; in a terminal it then asks whether to read them.
-    Each project's sessions go into its own memory, in the order of time: turns, session records,
-    known fixes, and what you said again over sessions (as candidates). A run that was interrupted
-    goes on where it was.
+    Each project's sessions go into its own memory, in the order of time: turns, known fixes,
+    and what you said again over sessions (as candidates). A run that was interrupted goes on where
+    it was.
 
         memory-fabric learn --run
     """
@@ -260,10 +260,10 @@ def _run(settings: Settings, chosen: Sequence[Session], as_json: bool) -> int:
 
 def _report(result: Result, settings: Settings) -> None:
     rows = [
-        (one.name, *map(str, (one.sessions, one.turns, one.records, one.fixes, one.candidates)))
+        (one.name, *map(str, (one.sessions, one.turns, one.fixes, one.candidates)))
         for one in result.projects
     ]
-    show.table(("project", "sessions", "turns", "session records", "fixes", "said again"), rows)
+    show.table(("project", "sessions", "turns", "fixes", "said again"), rows)
     if bad := sum(one.bad_lines for one in result.projects):
         show.warn(f"{many(bad, 'line')} could not be read and were passed over")
     for failure in result.failures:

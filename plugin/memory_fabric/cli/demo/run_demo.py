@@ -284,7 +284,7 @@ def _items(context: str) -> list[str]:
 def _memory_md(sandbox: Sandbox) -> Iterator[str]:
     """Yield the memories in MEMORY.md, which the client itself gives the model."""
     settings = sandbox.settings()
-    file = memory_md.locate(settings.config_dir, os.path.realpath(sandbox.project), True)
+    file = memory_md.locate(settings.config_dir, os.path.realpath(sandbox.project))
     for line in (files.read_text(file.path) or "").splitlines():
         if line.startswith("- "):
             yield f"{line.removeprefix('- ')} (in MEMORY.md)"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.clients.claude_code import settings
 from memory_fabric.clients.claude_code.settings import ByHand, Rule, Server
-from memory_fabric.config import OFF_WORDS
+from memory_fabric.config import OFF_WORDS, memory_md_off
 from memory_fabric.dispatcher import HANDLERS
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
@@ -188,9 +188,9 @@ def _turned_away(stated: dict[str, tuple[str, str]]) -> Iterator[str]:
     switch, where = stated.get("MEMORY_FABRIC", ("", ""))
     if switch.lower() in OFF_WORDS:
         yield f"MEMORY_FABRIC={switch} ({where}): every session is without memory"
-    native, where = stated.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", ("", ""))
-    if native.lower() in ("1", "true"):
-        yield f"CLAUDE_CODE_DISABLE_AUTO_MEMORY ({where}): no session is shown MEMORY.md"
+    native = memory_md_off({name: value for name, (value, _) in stated.items()})
+    if native:
+        yield f"{native} ({stated[native][1]}): no session is shown MEMORY.md"
 
 
 def _doubled(by_hand: Iterable[ByHand]) -> list[str]:

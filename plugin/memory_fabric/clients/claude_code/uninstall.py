@@ -46,7 +46,7 @@ class Belongings:
 def belongings(settings: Settings) -> Belongings:
     """Return everything that memory-fabric has written; `home` is empty if it does not exist."""
     roots = sorted({root for _, root in file_locations.roots(settings.home)})
-    found = [memory_md.locate(settings.config_dir, root, True) for root in roots]
+    found = [memory_md.locate(settings.config_dir, root) for root in roots]
     unique = {note.path: note for note in found}
     fenced = (n for n in unique.values() if memory_md.parse(read_text(n.path) or "").fenced)
     folders = (os.path.join(root, LOCAL_FOLDER) for root in roots)

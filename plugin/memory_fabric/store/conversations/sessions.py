@@ -103,6 +103,17 @@ def unfinished(
     return [(row[0], row[1], row[2]) for row in rows]
 
 
+def worked_since(db: Database, since: str, session: str, most: int) -> int:
+    """Return the number of other sessions, up to `most`, that changed files after that time."""
+    return len(
+        db.rows(
+            "SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND json_valid(block) "
+            "AND json_extract(block, '$.files[0]') IS NOT NULL LIMIT ?",
+            (since, session, most),
+        )
+    )
+
+
 def field(db: Database, session: str, name: str) -> Any:
     """Return one field of a session's row; None if there is no such session."""
     row = db.row(f"SELECT {name} FROM sessions WHERE id = ?", (session,))

@@ -111,7 +111,7 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
     """Return the MEMORY.md of this project."""
     root = memory.project.root if memory.project else ""
     settings = memory.settings
-    return memory_md.locate(settings.config_dir, root, settings.native_memory)
+    return memory_md.locate(settings.config_dir, root, settings.memory_md_off)
 
 
 def _record_id(line: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.project is None or author or (found and (found.proved or found.origin)):
         return found
     settings = memory.settings
-    notes = memory_md.locate(settings.config_dir, memory.project.root, settings.native_memory)
+    notes = memory_md.locate(settings.config_dir, memory.project.root, settings.memory_md_off)
     lines = {} if notes.off_because else memory_md.shown_lines(notes)
     lacking = unknown(memory, lines)
     if memory.unavailable or not lacking:

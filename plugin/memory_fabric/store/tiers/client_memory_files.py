@@ -43,7 +43,7 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
     if project is None or memory.domains is not None or not _may_hold(filters):
         return [], []
     settings = memory.settings
-    place = memory_md.locate(settings.config_dir, project.root, settings.native_memory)
+    place = memory_md.locate(settings.config_dir, project.root, settings.memory_md_off)
     if place.off_because:
         return [], []
     found: list[Candidate] = []

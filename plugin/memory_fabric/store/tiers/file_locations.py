@@ -132,7 +132,7 @@ def _location(memory: Memory, id_: str) -> Location:
     folders.append(os.path.join(folder, "local"))
     if memory.project and memory.project.id == id_:
         folders.append(memory.project.local)
-    notes = [memory_md.locate(memory.settings.config_dir, root, True).path for root in known]
+    notes = [memory_md.locate(memory.settings.config_dir, root).path for root in known]
     return Location(
         os.path.join(folder, DATABASE),
         "project",

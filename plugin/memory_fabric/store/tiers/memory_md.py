@@ -63,8 +63,11 @@ class Parts(NamedTuple):
     fenced: bool
 
 
-def locate(config_dir: str, project_root: str, switched_on: bool) -> MemoryFile:
-    """Return the MEMORY.md of a project, by the client's slug rule and settings."""
+def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
+    """Return the MEMORY.md of a project, by the client's slug rule and settings.
+
+    `off_by` is the variable by which the client does not show it.
+    """
     own = os.path.join(project_root, ".claude")
     settings = [
         files.read_json(os.path.join(folder, name), MAX_SETTINGS_BYTES)
@@ -82,8 +85,8 @@ def locate(config_dir: str, project_root: str, switched_on: bool) -> MemoryFile:
     if os.path.isabs(stated):
         folder = stated
     path = os.path.join(folder, "MEMORY.md")
-    if not switched_on:
-        return MemoryFile(path, "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set")
+    if off_by:
+        return MemoryFile(path, f"{off_by} is set")
     if any(s.get("autoMemoryEnabled") is False for s in settings):
         return MemoryFile(path, "autoMemoryEnabled is false in settings.json")
     if len(slug) > MAX_SLUG_CHARS and folder != stated:

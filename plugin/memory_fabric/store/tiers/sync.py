@@ -102,12 +102,13 @@ def restore_journals(memory: Memory) -> int:
 
 
 def promote(memory: Memory) -> None:
-    """Update the block in MEMORY.md, and save in the project's database what it shows."""
-    if memory.project is None:
+    """Update the block in MEMORY.md, and save in the project's database what it shows.
+
+    A session that is not shown the file leaves it as it is, for those that are.
+    """
+    if memory.project is None or memory.settings.memory_md_off:
         return
-    notes = memory_md.locate(
-        memory.settings.config_dir, memory.project.root, memory.settings.native_memory
-    )
+    notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
     shown: tuple[str, ...] = ()
     if not notes.off_because:
         lock = memory.memory_md_lock(notes.path)
@@ -151,7 +152,7 @@ def promotable(memory: Memory) -> list[Record]:
 
 def confirm_shown(memory: Memory) -> None:
     """Correct what the database holds about MEMORY.md; the user may have emptied or disabled it."""
-    if memory.project is None:
+    if memory.project is None or memory.settings.memory_md_off:
         return
     database = memory.database("project", create=False)
     if database is None:
@@ -160,7 +161,7 @@ def confirm_shown(memory: Memory) -> None:
     believed = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
     if not believed:
         return
-    notes = memory_md.locate(memory.settings.config_dir, root, memory.settings.native_memory)
+    notes = memory_md.locate(memory.settings.config_dir, root)
     try:
         there = () if notes.off_because else memory_md.shown_ids(notes)
     except OSError as error:  # a file that cannot be read shows nothing
