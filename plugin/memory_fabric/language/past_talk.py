@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_fabric.text import cjk_pairs, words
+from memory_fabric.text import cjk_pairs, is_file, words
 
 # A longer prompt states its request at its ends.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
@@ -133,7 +133,7 @@ def asked_by(text: str) -> frozenset[str]:
     found = [
         (word, number)
         for number, token in enumerate(text.split())
-        if not _is_file(token)
+        if not is_file(token)
         for word in words(token)
     ]
     for at, (word, number) in enumerate(found):
@@ -145,9 +145,3 @@ def asked_by(text: str) -> frozenset[str]:
             if spoken and [word for word, _ in here] == parts:
                 said.update(parts)
     return frozenset(said)
-
-
-def _is_file(token: str) -> bool:
-    """Return True for a mention or the name of a file: `@notes`, `chat.md`."""
-    stem, _, ending = token.rstrip(".,;:!?)\"'”").rpartition(".")
-    return token.startswith("@") or (stem[-1:].isalnum() and ending.isalnum() and len(ending) < 6)
