@@ -10,8 +10,8 @@ bigrams of Chinese characters, any of the words by bm25. *Requests* are told som
 again are those that are told the same record behind, between or before three sentences about
 something else. *Errors* are pasted with 260, 500 and 1,000 characters, in lines and as one line:
 how many have their fix first in recall, how many prompts are told it, and how many of those whose
-fix is not on record are told anything. *Cost* is the processor time of a long prompt or question over that
-of a short one, medians of the same run. Needs Python >= 3.11 and nothing else.
+fix is not on record are told anything. *Cost* is the processor time of a long prompt or question
+over that of a short one, medians of the same run. Needs Python >= 3.11 and nothing else.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"| {name} | {ours} | {ranked(messages, plain)} |", flush=True)
     alone, behind = requests(options.seed)
     print(f"\nrequests told alone: {alone} of {len(long_set.REQUESTS)}; told again: {behind}")
-    print("\n| errors | recall, first | told | told another, without a fix |\n|---|---|---|---|")
+    print("\n| errors | recall, first | told | told another |\n|---|---|---|---|")
     for cells in errors(options.seed):
         print(f"| {' | '.join(cells)} |", flush=True)
     return 0

@@ -125,3 +125,11 @@ def test_a_line_of_a_list_counts_as_written(memory: Memory) -> None:
     query = inject.query_of(f"Please do this:\n{tasks}\n- {REQUEST}", NOW)
 
     assert REQUEST in query.asked
+
+
+def test_words_of_a_log_are_no_words_of_the_request_above_it(memory: Memory) -> None:
+    log = "\n".join(f"  at gardener{n}.shed{n} (paid/fridays.js:{n})" for n in range(10))
+
+    told = Fabric(memory, NOW).inject_for_prompt(f"The same happens again here:\n\n{log}").text
+
+    assert told == ""

@@ -201,8 +201,7 @@ class Fabric(RequestContext):
             return query
         readers = self.memory.readers()
         sources = inject.sources_for(query)
-        rarest = with_rarest_terms(query, readers, sources, PROMPT_TERMS)
-        return with_names_meant(rarest, readers)
+        return with_names_meant(with_rarest_terms(query, readers, sources, PROMPT_TERMS), readers)
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""

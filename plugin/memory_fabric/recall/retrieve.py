@@ -31,7 +31,7 @@ MAX_ANCHORED_CHARS = 500
 RECALL_LIMIT = 200
 # Of more words in a message those are searched for that the fewest rows hold; for a prompt, which
 # waits, fewer.
-SEARCHED_TERMS, PROMPT_TERMS = 48, 32
+SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
 # The sources of a question, and those of a prompt: records, and what tools wrote of what it names.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
@@ -105,13 +105,15 @@ def with_rarest_terms(
     """
     if len(query.terms) <= most:
         return query
+    # Words that say little are not worth counting.
+    telling = [term for term in query.terms if term not in concepts.WEAK]
     counts: dict[str, int] = {}
     for reader in readers:
-        for term, count in reader.rows_with(query.terms, sources).items():
+        for term, count in reader.rows_with(telling, sources).items():
             counts[term] = counts.get(term, 0) + count
     held = sorted(counts, key=counts.__getitem__)[:most]
-    unheld = [term for term in query.terms if term not in counts]
-    kept = frozenset((*held, *unheld[: most - len(held)]))
+    others = [term for term in (*telling, *query.terms) if term not in counts]
+    kept = frozenset((*held, *others[: most - len(held)]))
     return query._replace(terms=tuple(term for term in query.terms if term in kept))
 
 

@@ -41,6 +41,8 @@ WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 # One word is enough only in so short a sentence, or for so short a memory.
 FEW_WORDS = 12
+# The sentences, of those nearest to the most relevant memories, that are measured.
+MAX_PARTS = 6
 DAYS = frozenset((*time_hints.MONTHS, *time_hints.WEEKDAYS))
 NOTHING_SHARED = "shares no word that says what the prompt is about"
 TOO_LITTLE = "shares too little with the prompt"
@@ -65,10 +67,12 @@ class Floor:
         self._query, self._hits = query, hits
         self._said = past_talk.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
-        self._whole = None if is_long else _Part(query, hits, talk=talk)
+        # The words of a log beside the request are not those of a request.
+        is_part = is_long or query.asked != query.text
+        self._whole = None if is_part else _Part(query, hits, talk=talk)
         self._sentences = {
             text: frozenset(map(stem, index_words(text)))
-            for text in (sentences if len(sentences) > 1 else ())
+            for text in (sentences if is_part or len(sentences) > 1 else ())
         }
         self._parts: dict[str, tuple[_Part, Mapping[str, Hit]]] = {}
         self._stems = {hit.id: _stems(hit) for hit in hits} if self._sentences else {}
@@ -80,7 +84,7 @@ class Floor:
         """
         lacking = NOTHING_SHARED if self._whole is None else self._whole.lacks(hit)
         nearest = self._nearest(hit) if lacking else ""
-        if not nearest:
+        if not nearest or (nearest not in self._parts and len(self._parts) == MAX_PARTS):
             return lacking
         part, seen = self._part(nearest)
         return part.lacks(seen[hit.id]) if hit.id in seen else lacking
@@ -220,24 +224,22 @@ def _part_of(query: Query, text: str, said: Container[str]) -> Query:
 def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) -> Mapping[str, Hit]:
     """Return the memories that share a word with a part, with their share of its weight."""
     wanted = concepts.concepts(part)
-    masks = {}
-    for hit in hits:
-        held = stems[hit.id]
-        mask = sum(1 << i for i, c in enumerate(wanted) if not c.stems.isdisjoint(held))
-        if mask:
-            masks[hit.id] = mask
-    weights = weights_of(wanted, list(masks.values()))
-    seen = {}
-    for hit in hits:
-        mask = masks.get(hit.id, 0)
-        matched = [i for i in range(len(wanted)) if mask >> i & 1]
-        if matched:
-            about = {
-                "coverage": sum(weights[i] for i in matched),
-                "matched": [wanted[i].text for i in matched],
+    held = {
+        hit.id: [i for i, c in enumerate(wanted) if not c.stems.isdisjoint(stems[hit.id])]
+        for hit in hits
+    }
+    weights = weights_of(wanted, [sum(1 << i for i in some) for some in held.values() if some])
+    return {
+        hit.id: hit._replace(
+            metadata={
+                **hit.metadata,
+                "coverage": sum(weights[i] for i in held[hit.id]),
+                "matched": [wanted[i].text for i in held[hit.id]],
             }
-            seen[hit.id] = hit._replace(metadata={**hit.metadata, **about})
-    return seen
+        )
+        for hit in hits
+        if held[hit.id]
+    }
 
 
 def _stems(hit: Hit) -> Set[str]:

@@ -37,6 +37,7 @@ A_PASTE = "it is mostly a log, a trace or code"
 # Signs of an error, for a text of a few long lines.
 FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
 FAILURE_CHARS = 200
+FIRST_TERMS = 32
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
@@ -225,7 +226,10 @@ def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
 
 def is_silent(query: Query) -> bool:
     """Return True if memory cannot know anything about the prompt: a greeting or a nod."""
-    return not any(c.strength >= SPECIFIC for c in concepts.concepts(query))
+    first = query._replace(terms=query.terms[:FIRST_TERMS])  # hardly ever are all of them weak
+    return not any(
+        c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
+    )
 
 
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
