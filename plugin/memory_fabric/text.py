@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from itertools import pairwise
 
 # Includes question words, which carry no content in a query.
 STOPWORDS = frozenset(
@@ -40,19 +39,26 @@ class _Kinds(dict[int, str]):
         return kind
 
 
+class _Scripts(dict[int, str]):
+    """A table for str.translate: `C` for scripts without spaces, a space for all else."""
+
+    def __missing__(self, code: int) -> str:
+        is_cjk = any(low <= chr(code) <= high for low, high in _CJK_RANGES)
+        self[code] = kind = "C" if is_cjk and chr(code).isalnum() else " "
+        return kind
+
+
 _LETTERS = _Letters()
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 # Only ASCII: other scripts have no CamelCase.
 _KINDS = _Kinds()
+_SCRIPTS = _Scripts()
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 _ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
-_CJK_FROM, _CJK_RANGES = (
-    "⺀",
-    (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
-)
+_CJK_RANGES = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
 
 # Nouns that a letter may follow as a name, as in `plan B`.
 LETTERED = frozenset(
@@ -167,6 +173,22 @@ def _without_possessives(text: str) -> str:
     return text
 
 
+def without_files(text: str) -> str:
+    """Remove mentions and names of files, which ask for nothing: `@when.md`, `error-log.txt`."""
+    if "@" not in text and "." not in text.rstrip("."):
+        return text
+    return " ".join(token for token in text.split() if not is_file(token))
+
+
+def is_file(token: str) -> bool:
+    """Return True for a mention or the name of a file: `@notes`, `chat.md`, `a/b.py:12`."""
+    if token.startswith("@"):
+        return True
+    name = token.strip(_AROUND).partition(":")[0]
+    stem, _, ending = name.rpartition(".")
+    return stem[-1:].isalnum() and ending.isalnum() and len(ending) < 6
+
+
 def camel_parts(text: str) -> list[str]:
     """Return the parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
     parts: list[str] = []
@@ -211,10 +233,11 @@ def cjk_pairs(text: str) -> list[str]:
     """Return the neighbouring pairs of characters in scripts without spaces."""
     if text.isascii():
         return []
-    pairs = []
-    for word in runs(text):
-        if any(c >= _CJK_FROM for c in word):
-            pairs += [a + b for a, b in pairwise(word) if _is_cjk(a + b)]
+    kinds = text.translate(_SCRIPTS)
+    pairs, at = [], kinds.find("CC")
+    while at >= 0:
+        pairs.append(text[at : at + 2])
+        at = kinds.find("CC", at + 1)
     return pairs
 
 
@@ -419,7 +442,3 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
-
-
-def _is_cjk(text: str) -> bool:
-    return all(any(low <= c <= high for low, high in _CJK_RANGES) for c in text)

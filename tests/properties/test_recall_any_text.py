@@ -210,7 +210,10 @@ def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
     assert len(asked.terms) <= parse.MAX_TERMS
     assert len(asked.text) <= parse.MAX_CHARS
     for statement in (s for statements in whole for s in statements if " MATCH " in s):
-        assert statement.count('"') <= 2 * fts_query.MAX_TERMS * fts_query.MAX_IN_QUORUM
+        most_words = fts_query.MAX_TERMS * fts_query.MAX_IN_QUORUM
+        # The words are counted twice: escaped in JSON, and so in what the trace shows.
+        most_words = 2 * parse.MAX_TERMS if "j.key, (SELECT count" in statement else most_words
+        assert statement.count('"') <= 2 * most_words
 
 
 @pytest.mark.parametrize("kind", huge)

@@ -240,3 +240,27 @@ def test_a_capital_where_a_sentence_or_an_item_begins_is_no_name(text: str) -> N
 
 def test_a_capital_within_a_sentence_is_a_name() -> None:
     assert parse("It is slow. Ask Caroline. Then Melanie?").entity_hints == ("Caroline", "Melanie")
+
+
+@pytest.mark.parametrize(
+    ("named", "spoken"),
+    [
+        ("read @how-to-deploy.md", "how to deploy"),
+        ("open how-to-deploy.md, then stop", "tell me how to deploy"),
+    ],
+)
+def test_the_name_of_a_file_asks_for_no_way(named: str, spoken: str) -> None:
+    assert parse(named, plain=True).intent == ""
+    assert parse(spoken, plain=True).intent == "howto"
+
+
+@pytest.mark.parametrize(
+    ("named", "spoken", "kind"),
+    [
+        ("open who.md and list", "tell me who wrote it", "who"),
+        ("rename @how-many.csv", "how many rows are there", "how many"),
+    ],
+)
+def test_the_name_of_a_file_asks_for_no_kind_of_answer(named: str, spoken: str, kind: str) -> None:
+    assert parse(named, plain=True).answer_type == ""
+    assert parse(spoken, plain=True).answer_type == kind

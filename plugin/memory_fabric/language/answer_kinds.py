@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from memory_fabric.language import time_hints
 from memory_fabric.language.vocabulary import TECHNOLOGIES
-from memory_fabric.text import name_key, words
+from memory_fabric.text import name_key, without_files, words
 
 PERSON, NUMBER, TIME = "person", "number", "time"
 # A longer prompt asks for more than one thing.
@@ -41,7 +41,7 @@ def asked_kind(text: str) -> str:
     """Return the kind of answer that a short question asks for with its first words; or ''."""
     if len(text) > MAX_CHARS:
         return ""
-    first, second = [*words(text)[:2], "", ""][:2]
+    first, second = [*words(without_files(text))[:2], "", ""][:2]
     if first in _PERSON_WORDS:
         return PERSON
     if (first == "how" and second in _AMOUNTS) or (

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory_fabric.text import cjk_pairs, words
+from memory_fabric.text import cjk_pairs, is_file, words
 
 # A longer prompt states its request at its ends.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
@@ -221,7 +221,7 @@ def _phrases_in(
     found = [
         (word, number)
         for number, token in enumerate(text.split())
-        if not _is_file(token)
+        if not is_file(token)
         for word in words(token)
     ]
     for at, (word, number) in enumerate(found):
@@ -233,9 +233,3 @@ def _phrases_in(
             if spoken and [word for word, _ in here] == parts:
                 said.append(phrase)
     return said
-
-
-def _is_file(token: str) -> bool:
-    """Return True for a mention or the name of a file: `@notes`, `chat.md`."""
-    stem, _, ending = token.rstrip(".,;:!?)\"'”").rpartition(".")
-    return token.startswith("@") or (stem[-1:].isalnum() and ending.isalnum() and len(ending) < 6)

@@ -5,7 +5,7 @@ A fix on record matters to such a prompt; to one that asks for new work it is no
 
 from __future__ import annotations
 
-from memory_fabric.text import words
+from memory_fabric.text import without_files, words
 
 _ENGLISH = """abort aborted aborts bad blank blocked broke broken bug bugs cannot cant complains
     conflict conflicts corrupt corrupted couldn couldnt crash crashed crashes crashing debug
@@ -74,6 +74,6 @@ TROUBLE = frozenset(f"{_ENGLISH} {_OTHERS}".split())
 
 def reports_trouble(text: str) -> bool:
     """Return True if a text says or asks why something does not work."""
-    if not TROUBLE.isdisjoint(words(text)):
+    if not TROUBLE.isdisjoint(words(without_files(text))):
         return True
     return not text.isascii() and any(word in text for word in _WITHOUT_SPACES)

@@ -5,7 +5,7 @@ Works on any text: a part without special meaning is read as words.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from memory_fabric.language.vocabulary import (
     KNOWN_AGENTS,
@@ -30,15 +30,15 @@ from memory_fabric.text import (
     encodable,
     name_key,
     terms,
+    without_files,
     without_injected,
     words,
 )
 
 MAX_CHARS = 64 << 10
-# A long prompt states its request at both ends; the middle is mostly pasted.
-LONG_CHARS, HEAD_CHARS, TAIL_CHARS = 3000, 1600, 1000
 MAX_TOKENS = 2000
-MAX_TERMS, MAX_HINTS, MAX_PHRASES = 32, 16, 8
+# Of so many words the store says which are rare (retrieve.with_rarest_terms).
+MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 # A longer name is pasted data.
 MAX_NAME_CHARS = 80
 
@@ -301,8 +301,6 @@ def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
     """Return the content words in order, without those of agents' names."""
-    if len(text) > LONG_CHARS:
-        text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
     if agents:
         for agent in agents:
             text = _without(text, agent)
@@ -321,7 +319,7 @@ def _parts_of_known(text: str) -> frozenset[str]:
     whole = words(text)
     known = [
         part
-        for word in text.translate(_BREAKS).split()
+        for word in dict.fromkeys(text.translate(_BREAKS).split())
         if _known(word)
         for part in camel_parts(word)
     ]
@@ -345,9 +343,11 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that the question may mean: agents first, then the others in order."""
     found = list(agents)
     plain = [token.strip(".:@*") for token in tokens]
+    keys = [*map(name_key, plain)]
     at = 0
     while at < len(plain) and len(found) < 2 * MAX_HINTS:
-        name, length = _name_at(plain, at, first=at == 0 or _ends_a_sentence(tokens[at - 1]))
+        first = at == 0 or _ends_a_sentence(tokens[at - 1])
+        name, length = _name_at(plain, keys, at, first=first)
         if name and name.lower() not in agents:
             found.append(name)
         at += length
@@ -359,14 +359,16 @@ def _ends_a_sentence(token: str) -> bool:
     return token.endswith((".", ":")) or token in _BULLETS
 
 
-def _name_at(tokens: list[str], at: int, *, first: bool) -> tuple[str, int]:
+def _name_at(
+    tokens: Sequence[str], keys: Sequence[str], at: int, *, first: bool
+) -> tuple[str, int]:
     """Return the name that begins at this token, or '', and the number of tokens to advance.
 
-    `first` means that a sentence begins here.
+    `keys` are those of the tokens; `first` means that a sentence begins here.
     """
     for count in (3, 2):
         if at + count <= len(tokens):
-            key = name_key("".join(tokens[at : at + count]))
+            key = "".join(keys[at : at + count])
             known = TECHNOLOGIES.get(key) or PATTERNS.get(key)
             if known:
                 return known, count
@@ -426,13 +428,13 @@ def _used_to(tokens: list[str], lowered: set[str]) -> bool:
 
 
 def _intent(lowered: set[str], text: str) -> str:
-    if _has_any(_WAYS, _spaced(text[:2000])):
+    if _has_any(_WAYS, _spaced(without_files(text[:2000]))):
         return "howto" if not lowered & RELATION_WORDS else "relationship"
     return next((intent for intent, cues in INTENTS if lowered & cues), "")
 
 
 def _answer_type(text: str) -> str:
-    start = _spaced(text[:400])
+    start = _spaced(without_files(text[:400]))
     if _has_any(_AMOUNTS, start):
         return "how many"
     if _has_any(_MOMENTS, start):

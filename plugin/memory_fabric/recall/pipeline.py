@@ -26,12 +26,14 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import Similarity, measured, rerank
 from memory_fabric.recall.retrieve import (
     EVERY_SOURCE,
+    PROMPT_TERMS,
     RECALL_LIMIT,
     anchored,
     newest,
     relations_around,
     retrieve,
     valid_at,
+    with_rarest_terms,
 )
 from memory_fabric.recall.spelling import with_names_meant
 from memory_fabric.recall.staleness import mark_stale
@@ -110,7 +112,8 @@ class Fabric(RequestContext):
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
-        sought = with_names_meant(sought, inner.memory.readers())
+        readers = inner.memory.readers()
+        sought = with_names_meant(with_rarest_terms(sought, readers, EVERY_SOURCE), readers)
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
@@ -142,12 +145,11 @@ class Fabric(RequestContext):
 
         `seen`, `shown`, `here` and `since` are those of inject.above_floor.
         """
-        query = inject.query_of(text, self.now)
+        query = self.query_of_prompt(text)
         if inject.is_silent(query):
             return []
-        query = with_names_meant(query, self.memory.readers())
         found = self.injection_candidates(query, session=session)
-        if inject.may_hold_a_log(query.text):
+        if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
                 is_own = bool(here) and fix.session == here and fix.created_at > since
@@ -189,6 +191,17 @@ class Fabric(RequestContext):
         from memory_fabric.store.domains.scoped_memory import within
 
         return Fabric(within(self.memory, (found.domain,)), self.now)
+
+    def query_of_prompt(self, text: str) -> Query:
+        """Return the query of a prompt with the words that the memory knows best, and the names
+        that these mean; unchanged if it is silent (inject.is_silent). Raises DeadlinePassed.
+        """
+        query = inject.query_of(text, self.now)
+        if inject.is_silent(query):
+            return query
+        readers = self.memory.readers()
+        sources = inject.sources_for(query)
+        return with_names_meant(with_rarest_terms(query, readers, sources, PROMPT_TERMS), readers)
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""

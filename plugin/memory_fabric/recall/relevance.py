@@ -19,6 +19,7 @@ from memory_fabric.language import concepts, time_hints
 from memory_fabric.language.concepts import Concept
 from memory_fabric.models import Query
 from memory_fabric.recall import succession
+from memory_fabric.recall.parts import split
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
@@ -33,7 +34,7 @@ PARENT_WEIGHT = 0.3
 # Additive, since bm25 gives almost no weight to names that occur everywhere in a store.
 ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
-ANSWER_BOOST = 0.2
+ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY = 0.1
 UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
@@ -142,9 +143,9 @@ def measure(
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else (), wide)
-    weights = _weights(wanted, measured)
+    weights = weights_of(wanted, [one.mask for one in measured])
     succeeded = () if query.past else succession.inherit(measured, now)
-    _add_words(measured, weights, succeeded)
+    _add_words(measured, weights, succeeded, _sentences(query, wanted))
     _add_groups(measured)
     for old, successor in succeeded:
         successor.around, successor.group = (
@@ -171,6 +172,17 @@ def entities_of(candidate: Candidate) -> tuple[str, ...]:
     named = candidate.metadata.get("entities")
     own = (candidate.entity,) if candidate.entity else ()
     return tuple(dict.fromkeys((*own, *named))) if named else own
+
+
+def _sentences(query: Query, wanted: Sequence[Concept]) -> list[list[int]]:
+    """Return for each concept the sentences of a long message that hold it; none of a short one."""
+    sentences, is_long = split(query.asked)
+    if not is_long:
+        return []
+    masks = [*map(_mask_reader(wanted), sentences)]
+    return [
+        [place for place, mask in enumerate(masks) if mask >> i & 1] for i in range(len(wanted))
+    ]
 
 
 def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
@@ -233,12 +245,14 @@ def _mask_reader(
     return mask_reader(by_stem)
 
 
-def _weights(wanted: Sequence[Concept], measured: Sequence[Measured]) -> list[float]:
-    """Return the weight of each concept: its strength times its rarity among candidates; sum 1."""
-    count = len(measured) + PRIOR_CANDIDATES
+def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
+    """Return the weight of each concept: its strength times its rarity among the candidates whose
+    concepts these bits are; sum 1.
+    """
+    count = len(masks) + PRIOR_CANDIDATES
     raw = []
     for i, concept in enumerate(wanted):
-        holding = sum(1 for one in measured if one.mask >> i & 1)
+        holding = sum(1 for mask in masks if mask >> i & 1)
         raw.append(concept.strength * math.log(1 + count / (holding + 0.5)))
     total = sum(raw) or 1.0
     return [weight / total for weight in raw]
@@ -248,19 +262,28 @@ def _add_words(
     measured: Sequence[Measured],
     weights: Sequence[float],
     succeeded: Sequence[tuple[Measured, Measured]],
+    places: Sequence[Sequence[int]],
 ) -> None:
-    """Score the words of each candidate, of its predecessors, and of the neighbouring turns."""
+    """Score the words of each candidate, of its predecessors, and of the neighbouring turns.
+
+    `places` are the sentences of a long message that hold each concept: a memory is about one.
+    """
     shares: dict[int, float] = {0: 0.0}
+    heaviest = 1.0
 
     def share(mask: int) -> float:
         if mask not in shares:
-            near = mask >> len(weights)
-            shares[mask] = sum(
-                weight if mask >> i & 1 else NEAR_SHARE * weight
-                for i, weight in enumerate(weights)
-                if (mask | near) >> i & 1
-            )
+            held, by_sentence = mask | mask >> len(weights), dict[int, float]()
+            for i, weight in enumerate(weights):
+                if held >> i & 1:
+                    part = weight if mask >> i & 1 else NEAR_SHARE * weight
+                    for place in places[i] if places else (0,):
+                        by_sentence[place] = by_sentence.get(place, 0.0) + part
+            shares[mask] = max(by_sentence.values(), default=0.0) / heaviest
         return shares[mask]
+
+    heaviest = share((1 << len(weights)) - 1) or 1.0
+    shares = {0: 0.0}
 
     for one in measured:
         one.covered = share(one.mask)
@@ -345,6 +368,8 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
     spans = (*_spans(query.asked, now), *query.spans)
     unasked = frozenset(map(stem, query.unasked))
+    # In a long text such a word asks for nothing.
+    answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
     is_named = cache(lambda name: _is_named(name, names))
     for one in measured:
         candidate = one.candidate
@@ -353,7 +378,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
         day = candidate.timestamp[:10]
         if spans and any(first <= day < after for first, after in spans):
             one.time = TIME_BOOST
-        if query.answer_type and _answers(query.answer_type, candidate):
+        if answer_type and _answers(answer_type, candidate):
             one.answer = ANSWER_BOOST
         if candidate.text.endswith("?"):
             one.question = -QUESTION_PENALTY

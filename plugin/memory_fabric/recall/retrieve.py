@@ -29,6 +29,9 @@ ANCHORING = frozenset(("before", "after", "since", "until"))
 MAX_ANCHORED_CHARS = 500
 # Measured: more than the top 200 of a source changes nothing.
 RECALL_LIMIT = 200
+# Of more words in a message those are searched for that the fewest rows hold; for a prompt, which
+# waits, fewer.
+SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
 # The sources of a question, and those of a prompt: records, and what tools wrote of what it names.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
@@ -92,6 +95,26 @@ def retrieve(
     if wide and (candidates or not lacks_graph):
         candidates += _native(query, memory, limit, failures)
     return candidates, paths, tuple(dict.fromkeys(failures))
+
+
+def with_rarest_terms(
+    query: Query, readers: Sequence[Reader], sources: Container[str], most: int = SEARCHED_TERMS
+) -> Query:
+    """Return the query with at most so many terms: the rarest that the sources hold, then, if there
+    is room, those that they do not hold. A failing store counts nothing.
+    """
+    if len(query.terms) <= most:
+        return query
+    # Words that say little are not worth counting.
+    telling = [term for term in query.terms if term not in concepts.WEAK]
+    counts: dict[str, int] = {}
+    for reader in readers:
+        for term, count in reader.rows_with(telling, sources).items():
+            counts[term] = counts.get(term, 0) + count
+    held = sorted(counts, key=counts.__getitem__)[:most]
+    others = [term for term in (*telling, *query.terms) if term not in counts]
+    kept = frozenset((*held, *others[: most - len(held)]))
+    return query._replace(terms=tuple(term for term in query.terms if term in kept))
 
 
 def newest(

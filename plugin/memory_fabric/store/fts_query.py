@@ -14,10 +14,10 @@ from memory_fabric.text import encodable
 
 Group = Sequence[str]
 
-# Terms in a query; with more, the longest match would still be first.
-MAX_TERMS = 48
+# Words in a query: those of a message (retrieve.SEARCHED_TERMS), most with one spelling.
+MAX_TERMS = 96
 # Words that are counted to drop those that no row holds.
-MAX_LOOKED_UP = 3 * MAX_TERMS
+MAX_LOOKED_UP = 2 * MAX_TERMS
 # A word in more than half of all rows weighs nothing in bm25, but ranking its rows costs the most.
 # Counting rows costs a twentieth of that, and in a small store both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000

@@ -255,3 +255,17 @@ def test_what_is_far_below_the_best_is_left_out() -> None:
     )
 
     assert [hit.id for hit in chosen] == ["record:1"]
+
+
+def test_a_file_named_after_an_error_reports_no_trouble() -> None:
+    fix = a_match(
+        "The Vercel deployment answers 404 while vercel.json names no framework",
+        "vercel",
+        "deployment",
+        coverage=0.12,
+        metadata={"type": "solution"},
+    )
+    asked = "describe the vercel deployment in {} of the handbook for customers and partners"
+
+    assert above_floor([fix], prompt(asked.format("error-404.md"))) == []
+    assert above_floor([fix], prompt(asked.format("the error page")))

@@ -95,3 +95,43 @@ def test_the_end_of_a_long_output_is_read() -> None:
     output = "compiling module\n" * 20_000 + "Error: force_https is not allowed\n"
 
     assert told(Failing("fly deploy", output)) == ["tls"]
+
+
+SYMBOL = Record(
+    "solution", "`notifications:listByUser` was not found until the functions were pushed", id="s"
+)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "notifications:listByUser",
+        "notifications.listByUser",
+        "notifications/listByUser",
+        "api.notifications::listByUser",
+        "listByUser",
+    ],
+)
+def test_a_symbol_is_recognised_in_all_its_spellings(spelling: str) -> None:
+    stated = Record("solution", "`notifications.listByUser` misses its tombstone cursor", id="q")
+    output = f"Uncaught ServerError in {spelling} while the tombstone cursor was read"
+
+    assert [known.record.id for known in known_in(output, [stated])] == ["q"]
+    assert known_in(output.replace("listByUser", "removeAll"), [SYMBOL]) == []
+
+
+@pytest.mark.parametrize("chars", [260, 500, 2_000])
+@pytest.mark.parametrize("between", ["\n", " | "])
+def test_a_fix_is_found_in_a_paste_of_any_length(chars: int, between: str) -> None:
+    noise = between.join(f"compiled module {n} in {n} ms" for n in range(chars // 50))
+    line = "[Q(notifications.listByUser)] Server Error: not found: 'notifications/listByUser'"
+
+    assert [known.record.id for known in known_in(f"{noise}{between}{line}", [SYMBOL])] == ["s"]
+
+
+def test_an_error_constant_is_a_symptom_by_itself_if_it_says_something() -> None:
+    closed = Record("solution", "LEDGER_PERIOD_CLOSED at month's end: post it late", id="c")
+    vague = Record("solution", "ERR_MODULE_NOT_FOUND came from a wrong folder", id="v")
+
+    assert [k.record.id for k in known_in('{"code":"LEDGER_PERIOD_CLOSED"}', [closed])] == ["c"]
+    assert known_in("Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x'", [vague]) == []

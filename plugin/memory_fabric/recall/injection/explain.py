@@ -60,12 +60,12 @@ def explain(
         explain=True,
     )
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    query = inject.query_of(text, fabric.now)
+    # Hooks rank without a model, and only know the filter of a domain that the words name.
+    hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
+    query = hooks.query_of_prompt(text)
     if inject.is_silent(query):
         verdicts = dict.fromkeys((hit.id for hit in answer.hits), NO_SUBJECT)
         return Explanation(answer, verdicts, NO_SUBJECT, words)
-    # Hooks rank without a model, and only know the filter of a domain that the words name.
-    hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     candidates = hooks.injection_candidates(query, session=session)
     against = inject.verdicts(candidates, query, seen=seen, shown=shown, here=here)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}

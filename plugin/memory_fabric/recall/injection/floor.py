@@ -6,12 +6,16 @@ memories, so that a store without an answer stays silent.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 
-from memory_fabric.language import answer_kinds, concepts, time_hints, trouble
+from memory_fabric.language import answer_kinds, concepts, past_talk, time_hints, trouble
 from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.models import Hit, Query
-from memory_fabric.text import STOPWORDS, name_key, stem, words
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.parts import split
+from memory_fabric.recall.relevance import weights_of
+from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
 
 # A concept of this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0
@@ -35,7 +39,12 @@ COMMON_HITS, COMMON_SHARE = 5, 0.5
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
+# One word is enough only in so short a sentence, or for so short a memory.
+FEW_WORDS = 12
+# The sentences, of those nearest to the most relevant memories, that are measured.
+MAX_PARTS = 6
 DAYS = frozenset((*time_hints.MONTHS, *time_hints.WEEKDAYS))
+NOTHING_SHARED = "shares no word that says what the prompt is about"
 TOO_LITTLE = "shares too little with the prompt"
 ANOTHER_NUMBER = "is about another number or letter of the same"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
@@ -43,7 +52,7 @@ NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
 
 
 class Floor:
-    """The requirements of one prompt for a memory.
+    """The requirements of one prompt for a memory: it must be about one part of the prompt.
 
     With `talk` the prompt asks for what was said earlier; of a paste only the fix
     of its symptom is wanted.
@@ -54,9 +63,61 @@ class Floor:
     ) -> None:
         self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
         self.text = query.text
+        self.asks_for_relations = query.traverse
+        self._query, self._hits = query, hits
+        self._said = past_talk.asked_by(query.text) if talk else frozenset[str]()
+        sentences, is_long = split(query.asked)
+        # The words of a log beside the request are not those of a request.
+        is_part = is_long or query.asked != query.text
+        self._whole = None if is_part else _Part(query, hits, talk=talk)
+        self._sentences = {
+            text: frozenset(map(stem, index_words(text)))
+            for text in (sentences if is_part or len(sentences) > 1 else ())
+        }
+        self._parts: dict[str, tuple[_Part, Mapping[str, Hit]]] = {}
+        self._stems = {hit.id: _stems(hit) for hit in hits} if self._sentences else {}
+        self._counts = Counter(one for some in self._stems.values() for one in some)
+
+    def lacks(self, hit: Hit) -> str:
+        """Return what the memory does not share with a short prompt, nor with the sentence that is
+        nearest to it; '' if it is above the floor.
+        """
+        lacking = NOTHING_SHARED if self._whole is None else self._whole.lacks(hit)
+        nearest = self._nearest(hit) if lacking else ""
+        if not nearest or (nearest not in self._parts and len(self._parts) == MAX_PARTS):
+            return lacking
+        part, seen = self._part(nearest)
+        return part.lacks(seen[hit.id]) if hit.id in seen else lacking
+
+    def _nearest(self, hit: Hit) -> str:
+        """Return the sentence that shares the most and rarest words with a memory; '' for none that
+        it could be about.
+        """
+        own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
+        nearest, most = "", 0.0
+        for text, said in self._sentences.items():
+            shared = own & said
+            if len(shared) > 1 or (shared and min(len(own), len(said)) <= FEW_WORDS):
+                weight = sum(1 / self._counts[word] for word in shared)
+                nearest, most = (text, weight) if weight > most else (nearest, most)
+        return nearest
+
+    def _part(self, text: str) -> tuple[_Part, Mapping[str, Hit]]:
+        """Return the requirements of a part, and the memories as this part alone finds them."""
+        if text not in self._parts:
+            about = _part_of(self._query, text, self._said)
+            seen = _seen_by(about, self._hits, self._stems)
+            part = _Part(about, list(seen.values()), talk=self.talk)
+            self._parts[text] = part, seen
+        return self._parts[text]
+
+
+class _Part:
+    """The requirements of one part of a prompt, or of the whole."""
+
+    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool) -> None:
         self._asked = query.asked
         self._trouble: bool | None = None
-        self.asks_for_relations = query.traverse
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}
         self.stems = frozenset(s for c in wanted for s in c.stems)
@@ -82,7 +143,7 @@ class Floor:
         is_wanted = is_fix and self._reports_trouble()
         specific = self._specific(hit, frozenset() if is_wanted else self.common)
         if not specific:
-            return "shares no word that says what the prompt is about"
+            return NOTHING_SHARED
         if self._is_of_another_number(hit.text):
             return ANOTHER_NUMBER
         if hit.source == "episodes":
@@ -150,6 +211,41 @@ class Floor:
             if word not in STOPWORDS and word not in concepts.WEAK and word not in FUNCTION_WORDS
         }
         return len(own & self.stems) / len(own) if own else 0.0
+
+
+def _part_of(query: Query, text: str, said: Container[str]) -> Query:
+    """Return the query of a part of a prompt, without the words by which that asks for the past."""
+    part = parse(text, plain=True)
+    terms = tuple(term for term in part.terms if term not in said)
+    meant = [name for term, name in query.meant if term in terms]
+    return query._replace(asked=text, terms=terms, entity_hints=(*part.entity_hints, *meant))
+
+
+def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) -> Mapping[str, Hit]:
+    """Return the memories that share a word with a part, with their share of its weight."""
+    wanted = concepts.concepts(part)
+    held = {
+        hit.id: [i for i, c in enumerate(wanted) if not c.stems.isdisjoint(stems[hit.id])]
+        for hit in hits
+    }
+    weights = weights_of(wanted, [sum(1 << i for i in some) for some in held.values() if some])
+    return {
+        hit.id: hit._replace(
+            metadata={
+                **hit.metadata,
+                "coverage": sum(weights[i] for i in held[hit.id]),
+                "matched": [wanted[i].text for i in held[hit.id]],
+            }
+        )
+        for hit in hits
+        if held[hit.id]
+    }
+
+
+def _stems(hit: Hit) -> Set[str]:
+    """Return the stems of what a memory says, and of the words of a prompt that it stands for."""
+    said = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
+    return concepts.stems_of(" ".join(said)).union(map(stem, hit.metadata.get("matched", ())))
 
 
 def _common(hits: Sequence[Hit], specific: frozenset[str]) -> frozenset[str]:

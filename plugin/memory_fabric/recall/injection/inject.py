@@ -15,6 +15,7 @@ from memory_fabric.recall.dedupe import is_of_others
 from memory_fabric.recall.injection import prompt_conflicts
 from memory_fabric.recall.injection.floor import FIXES, SPECIFIC, Floor
 from memory_fabric.recall.parse import parse
+from memory_fabric.recall.parts import is_paste, may_hold_a_log, written
 from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.recall.share_of_others import within_share
 from memory_fabric.text import STOPWORDS, stem, words
@@ -33,9 +34,10 @@ UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
 ANOTHER_FAILURE = "a fix of another failure than the prompt shows"
 A_PASTE = "it is mostly a log, a trace or code"
-# A paste is recognised by its shape: this many lines, most of them not sentences.
-PASTE_LINES, PASTE_SHARE = 8, 0.6
-LOG_LINES, HEAD_LINES = 10, 3
+# Signs of an error, for a text of a few long lines.
+FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
+FAILURE_CHARS = 200
+FIRST_TERMS = 32
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
@@ -45,23 +47,24 @@ _words_of_past_talk = lru_cache(4)(past_talk.asked_by)
 def query_of(text: str, now: str) -> Query:
     """Return the query of a prompt, without the words by which it asks for earlier sessions.
 
-    A prompt of many lines states its request at both ends, and mostly shows a log in between. The
-    graph is walked only for a question about relations.
+    All its words are searched for; names, times and requests are those of what a person wrote, not
+    of a log beside it. The graph is walked only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
-    lines = [line for line in query.text.splitlines() if line.strip()]
-    if len(lines) > LOG_LINES:
-        asked = "\n".join((*lines[:HEAD_LINES], lines[-1]))
-        query = parse(asked, now=now, plain=True)._replace(text=query.text)
+    asked = written(query.text)
+    if asked != query.text:
+        query = parse(asked, now=now, plain=True)._replace(text=query.text, terms=query.terms)
     said = _words_of_past_talk(query.text)
     about = tuple(term for term in query.terms if term not in said)
     asks = query.traverse and query.intent == "relationship" and "?" in query.text
     return query._replace(terms=about, traverse=asks)
 
 
-def may_hold_a_log(text: str) -> bool:
-    """Return True if a prompt has so many lines that it may show what has failed."""
-    return text.count("\n") >= LOG_LINES - HEAD_LINES
+def may_show_a_failure(text: str) -> bool:
+    """Return True if a prompt may show what has failed: many lines, or a long one with an error."""
+    if may_hold_a_log(text):
+        return True
+    return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)
 
 
 def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
@@ -118,7 +121,7 @@ def verdicts(
 ) -> list[str]:
     """Return for each hit the reason why it is not injected for this prompt; '' for the others."""
     talk = bool(_words_of_past_talk(query.text))
-    floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text))
+    floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text) and not query.asked)
 
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
     return [
@@ -223,15 +226,10 @@ def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
 
 def is_silent(query: Query) -> bool:
     """Return True if memory cannot know anything about the prompt: a greeting or a nod."""
-    return not any(c.strength >= SPECIFIC for c in concepts.concepts(query))
-
-
-def is_paste(text: str) -> bool:
-    """Return True if the text is mostly a log, a trace or code rather than written by a person."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) < PASTE_LINES:
-        return False
-    return sum(map(_is_machine_line, lines)) > PASTE_SHARE * len(lines)
+    first = query._replace(terms=query.terms[:FIRST_TERMS])  # hardly ever are all of them weak
+    return not any(
+        c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
+    )
 
 
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
@@ -247,13 +245,3 @@ def _own_words(text: str) -> frozenset[str]:
 def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]:
     most = max((hit.relevance for hit in (*hits, *beside)), default=0.0)
     return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
-
-
-def _is_machine_line(line: str) -> bool:
-    """Return True for a line that ends, begins or is built like code, a log or a trace."""
-    if line[-1] in "{};\\" or line.startswith(
-        ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
-    ):
-        return True
-    letters = sum(c.isalpha() or c == " " for c in line)
-    return line[0].isdigit() or line[0] == "[" or letters < 0.75 * len(line)

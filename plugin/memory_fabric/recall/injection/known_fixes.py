@@ -9,7 +9,7 @@ quotes; and several distinctive words of the record close together.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -40,6 +40,7 @@ MAX_IDENTIFIER = 3.0
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
 # Of an error line so much must be there; a line of little weight must say nothing else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
+CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
 NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
 # The surer way comes first, whatever the weights.
@@ -74,8 +75,9 @@ GENERIC = frozenset(
 )
 # JSON of a record without evidence or entities.
 EMPTY = (None, "", "{}", "[]")
-ERROR_CODE = "ERR_"
-_TOKEN = r"[^\W_][\w.@/\\$+~-]*[\w$]|[^\W_]"
+# A colon before a letter joins a symbol: `notifications:listByUser`, `Ledger::post`.
+_TOKEN = r"[^\W_](?:[\w.@/\\$+~#-]|::?(?=[A-Za-z_]))*[\w$]|[^\W_]"
+_SEPARATORS = r"::?|[./\\#]"
 _QUOTED = r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»"
 _NAME = r"['\"`‘“]([^\s'\"`’”]{2,80})['\"`’”]"
 _CODE = r"[A-Za-z]{1,5}\d{2,5}"
@@ -238,9 +240,9 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
                 _holds(text.lines[place], phrase) for place in text.places[phrase[0]]
             ):
                 return weight
-        for word in _words(said) if ERROR_CODE in said else ():
-            is_code = word.startswith(ERROR_CODE.lower()) and word in text.places
-            if is_code and _weight_of(word) >= PHRASE_WEIGHT:
+        for word in pattern(_TOKEN).findall(said) if "_" in said else ():
+            is_code = "_" in word and word.isupper() and word.lower() in text.places
+            if is_code and _weight_of(word) >= CODE_WEIGHT:
                 return _weight_of(word)
     return 0.0
 
@@ -283,7 +285,11 @@ def _shares(said: str, text: _Text) -> bool:
 def _read(text: str, typed: frozenset[str]) -> _Text:
     if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
         text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
-    stated = [line[:MAX_LINE_CHARS] for line in dict.fromkeys(text.splitlines())]
+    stated = [
+        line[at : at + MAX_LINE_CHARS]
+        for line in dict.fromkeys(text.splitlines())
+        for at in range(0, len(line), MAX_LINE_CHARS)
+    ]
     if len(stated) > MAX_LINES:
         stated = stated[: MAX_LINES // 3] + stated[-2 * MAX_LINES // 3 :]
     lines = tuple(filter(None, (tuple(_words(line)) for line in stated)))
@@ -306,7 +312,31 @@ def _names(error: str) -> set[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in pattern(_TOKEN).findall(text)]
+    """Return the words of a text in small letters; behind a symbol with its place, as
+    `notifications/listByUser`, the symbol alone. All separators are alike.
+    """
+    return [low for _, low in _spelled(text)]
+
+
+def _spelled(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the words as they are written, each with its form for comparison."""
+    for word in pattern(_TOKEN).findall(text):
+        yield word, pattern(_SEPARATORS).sub(".", word).lower()
+        symbol = _symbol(word)
+        if symbol != word:
+            yield symbol, symbol.lower()
+
+
+@lru_cache(4096)
+def _symbol(word: str) -> str:
+    """Return the file of a path, or the function of a qualified name; else the word."""
+    parts = pattern(_SEPARATORS).split(word)
+    if len(parts) < 2:
+        return word
+    last = parts[-1]
+    if pattern(_FILE).fullmatch(word):
+        return pattern(r"[/\\]").split(word)[-1]
+    return last if "_" in last.strip("_") or pattern(_CAMEL, 0).search(last) else word
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
@@ -315,8 +345,7 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
     A name is known by its case, so that the heaviest form of a word counts.
     """
     found: dict[str, float] = {}
-    for word in pattern(_TOKEN).findall(text):
-        low = word.lower()
+    for word, low in _spelled(text):
         if among is None or low in among:
             weight = _weight_of(word)
             if weight > found.get(low, 0.0):
@@ -332,7 +361,11 @@ def _weight_of(word: str) -> float:
         return 0.0
     if low.isdigit():
         return DISTINCTIVE if len(low) > 3 else 0.0
-    if "/" in word or "\\" in word or pattern(_FILE).fullmatch(word):
+    if pattern(_FILE).fullmatch(word):
+        return PATH
+    if _symbol(word) != word:
+        return DISTINCTIVE
+    if "/" in word or "\\" in word:
         return PATH
     if pattern(_CODE).fullmatch(word):
         return CODE

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memory_fabric.language import negations
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.models import Hit
+from memory_fabric.recall.parts import sentences
 from memory_fabric.text import STOPWORDS, stem, words
 
 # Types of records that say what is done, and the trust of those that count nothing against it.
@@ -50,7 +51,6 @@ _SCOPES = frozenset("for in on under at during für bei para pour per для".sp
 _GENERIC = frozenset(
     "project projects repo repository code codebase app everything everywhere place all new".split()
 )
-_ENDS = ".;!?\n。！？；"
 
 
 class Sentence(NamedTuple):
@@ -63,7 +63,7 @@ class Sentence(NamedTuple):
 def requests(text: str) -> list[Sentence]:
     """Return the sentences of a prompt that ask for something to be done."""
     found = []
-    for sentence, end in _sentences(text):
+    for sentence, end in sentences(text):
         said = words(sentence)
         if said and end not in "?？" and NEGATORS.isdisjoint(said):
             found.append(Sentence(tuple(said), frozenset(map(stem, said))))
@@ -99,21 +99,9 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
     )
 
 
-def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of a text, each with the sign that ends it; a dot inside a word is no
-    end.
-    """
-    start = 0
-    for at, sign in enumerate(text):
-        if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):
-            yield text[start:at], sign
-            start = at + 1
-    yield text[start:], "."
-
-
 def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
     """Yield the content words behind the negation of each clause of a record."""
-    for sentence, _ in _sentences(text):
+    for sentence, _ in sentences(text):
         for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
             said = words(clause)
             at = next((i for i, word in enumerate(said) if word in NEGATORS), -1)
