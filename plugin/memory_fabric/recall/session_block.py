@@ -6,7 +6,7 @@ longer than its budget. If not everything fits, what ranks lower is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.ids import short_id
@@ -14,12 +14,16 @@ from memory_fabric.language import negations
 from memory_fabric.models import (
     AGREED,
     IMPORTED,
+    SAID_BEFORE,
     Record,
     contradicted,
+    marked_older,
+    newer_records,
     stated_at,
     users_words,
     worded,
 )
+from memory_fabric.recall.contradictions import said_before
 from memory_fabric.recall.render import low_trust_of, memory_line
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -226,26 +230,32 @@ def _is_users_rule(record: Record) -> bool:
 
 
 def _newer_first(records: Sequence[Record]) -> list[Record]:
-    """Return the records with each one behind the newer ones that contradict it."""
-    newer = _newer_than(records)
+    """Return the records with each one behind the newer ones that contradict it, and marked so."""
+    newer = newer_records(records)
     known = {record.id: record for record in records}
     placed: dict[str, Record] = {}
     for record in records:
-        for id_ in newer.get(record.id, ()):
+        for id_ in sorted(newer.get(record.id, ()), key=lambda id_: len(newer.get(id_, ()))):
             placed.setdefault(id_, known[id_])
         placed.setdefault(record.id or record.what, record)
-    return list(placed.values())
+    return [marked_older(record, newer.get(record.id, ())) for record in placed.values()]
 
 
-def _newer_than(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return the ids of the newer records that contradict a record, by its id."""
-    times = {record.id: stated_at(record) for record in records}
-    newer: dict[str, list[str]] = {}
-    for record in records:
-        for old in contradicted(record):
-            if old in times and times[old] <= times[record.id]:
-                newer.setdefault(old, []).append(record.id)
-    return newer
+def still_new(records: Iterable[Record], known: Collection[str]) -> list[Record]:
+    """Return the records that are not known, without older ones of a subject whose newer one is:
+    to tell them alone would take it back.
+    """
+    return [
+        record
+        for record in records
+        if record.id not in known and not any(id_ in known for id_ in newer_ones(record))
+    ]
+
+
+def newer_ones(record: Record) -> Sequence[str]:
+    """Return the ids of the newer records that contradict one of a block."""
+    found: Sequence[str] = record.evidence.get(SAID_BEFORE, ())
+    return found
 
 
 def _fitted(
@@ -262,7 +272,8 @@ def _fitted(
     length = {place.record.id: len(place.line(limits[-1])) + 1 for place in places}
     kept = set()
     for record in records:
-        if length[record.id] <= left:
+        is_alone = any(id_ in length and id_ not in kept for id_ in newer_ones(record))
+        if length[record.id] <= left and not is_alone:
             left -= length[record.id]
             kept.add(record.id)
     return _section([place for place in places if place.record.id in kept], limits[-1])
@@ -286,13 +297,12 @@ def _places(records: Sequence[Record]) -> list[_Place]:
     Records about the same subject are together, the newer one first, with their dates; one that a
     newer one contradicts names it.
     """
-    newer = _newer_than(records)
     places = []
     for group in _groups(records):
         is_trusted = any(trust_of(record) in TRUSTED for record in group)
         dated = len({stated_at(record)[:10] for record in group}) > 1
         for record in group:
-            marks = [f"said before {short_id(id_)}" for id_ in newer.get(record.id, ())[:1]]
+            marks = list(filter(None, [said_before(record.evidence)]))
             if is_trusted and trust_of(record) == "assistant":
                 marks.insert(0, "noted by the assistant")
             places.append(_Place(record, is_trusted, dated, tuple(marks)))

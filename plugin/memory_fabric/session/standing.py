@@ -36,7 +36,7 @@ class Standing:
         sightings = _sightings(memory, found)
         current = [r for r in found if not self._is_passed_over(r, sightings)]
         best = session_block.ranked(current, sightings, _unused(memory, found))
-        shown = [record for record in best if record.id not in left_out]
+        shown = session_block.still_new(best, left_out)
         standing = [r for r in shown if r.pinned or r.type in STANDING_TYPES]
         decisions = session_block.DECISION_TYPES
         rules = [r for r in standing if r.type not in decisions]
@@ -59,7 +59,7 @@ class Standing:
         """Return the contents of a block, without records that were given already."""
 
         def new(records: Iterable[Record]) -> tuple[Record, ...]:
-            return tuple(record for record in records if record.id not in seen)
+            return tuple(session_block.still_new(records, seen))
 
         return session_block.Contents(
             new(self.rules), last, new(self.decisions), new(self.asked), new(self.others)
