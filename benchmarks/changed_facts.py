@@ -7,10 +7,11 @@
 
 Pairs in English, Spanish, French and German (workloads/value_pairs.py). All older statements are
 made in sessions of one memory, then all newer ones, through the commands of hooks.json: as notes of
-the assistant, or typed by the user ("Decision: …"). A later session is told something at its start,
-in MEMORY.md, with a prompt on each fact, and answers `recall`. `wrong` is the share of facts of
-which a channel tells the older statement without the newer one, before it, or without a mark.
-Additive pairs both hold: `marked` is the number of those told to contradict each other.
+the assistant, or typed by the user ("Decision: …", in the language of the fact). A later session is
+told something at its start, in MEMORY.md, with a prompt on each fact, and answers `recall`. `wrong`
+is the share of facts of which a channel tells the older statement without the newer one, before it,
+or without a mark. Additive pairs both hold: `marked` is the number of those that are said to
+contradict each other.
 
 Needs git and the packages of `scripts/prepare venv`.
 """
@@ -33,8 +34,14 @@ from replays.told import block_parts, memories_of
 from workloads.value_pairs import ADDITIVE, CHANGED, Changed
 
 NOTES_PER_TURN = 5
-MARKS = ("said before", "superseded", "noted otherwise")
+MARKS = ("said before", "superseded", "noted otherwise", "contradicts")
 CHANNELS = ("start", "MEMORY.md", "prompt", "recall")
+OPENINGS = {
+    "English": "Decision: ",
+    "Spanish": "Decisión: ",
+    "French": "Décision : ",
+    "German": "Entscheidung: ",
+}
 BY_ASSISTANT, BY_USER = "noted by the assistant", "stated by the user"
 
 
@@ -73,8 +80,10 @@ def run(name: str, plugin: str = ROOT) -> list[dict[str, str]]:
     """Store the older statements, then the newer ones; return what each channel tells of a fact."""
     with tempfile.TemporaryDirectory(prefix="memory-fabric-bench-") as folder:
         hooks = Hooks(folder, "acme/facts", plugin)
-        for said in ([one.old for one in CHANGED], [one.new for one in CHANGED]):
-            _store(hooks, name, said)
+        opening = OPENINGS if name == BY_USER else {}
+        for said in ("old", "new"):
+            texts = [f"{opening.get(one.language, '')}{getattr(one, said)}" for one in CHANGED]
+            _store(hooks, name, texts)
         hooks.start("later")
         start = block_parts(hooks.fire("SessionStart", source="startup").context).memories
         shown = "".join(map(_contents, hooks.memory_files()))
@@ -89,22 +98,26 @@ def run(name: str, plugin: str = ROOT) -> list[dict[str, str]]:
         ]
 
 
+def _is_told(statement: str, line: str) -> bool:
+    return statement.casefold() in line.casefold()
+
+
 def row(name: str, told: Sequence[Mapping[str, str]], channel: str) -> Row:
     """Return the table's line of a channel."""
     lines = [(one, found[channel].splitlines()) for one, found in zip(CHANGED, told, strict=True)]
     return Row(
         name,
         len(lines),
-        sum(any(one.new in line for line in some) for one, some in lines),
-        sum(any(one.old in line for line in some) for one, some in lines),
+        sum(any(_is_told(one.new, line) for line in some) for one, some in lines),
+        sum(any(_is_told(one.old, line) for line in some) for one, some in lines),
         sum(is_wrong(one, some) for one, some in lines),
     )
 
 
 def is_wrong(fact: Changed, lines: Sequence[str]) -> bool:
     """Return True if lines tell the older statement alone, first, or without a mark."""
-    old = [place for place, line in enumerate(lines) if fact.old in line]
-    new = [place for place, line in enumerate(lines) if fact.new in line]
+    old = [place for place, line in enumerate(lines) if _is_told(fact.old, line)]
+    new = [place for place, line in enumerate(lines) if _is_told(fact.new, line)]
     if not old:
         return False
     return not new or old[0] < new[0] or any(is_unmarked(lines[place]) for place in old)
@@ -119,23 +132,22 @@ def marked_pairs(plugin: str = ROOT) -> list[tuple[str, str]]:
     """Note both of each additive pair; return the pairs of which one is said to contradict one."""
     with tempfile.TemporaryDirectory(prefix="memory-fabric-bench-") as folder:
         hooks = Hooks(folder, "acme/pairs", plugin)
-        _store(hooks, BY_ASSISTANT, dict.fromkeys(text for pair in ADDITIVE for text in pair))
+        _store(hooks, BY_ASSISTANT, list(dict.fromkeys(x for pair in ADDITIVE for x in pair)))
         rows = [row for path in hooks.databases() for row in _records(path)]
     texts = {id_: what for id_, what, _ in rows}
     against = {(what, texts.get(id_, "")) for _, what, ids in rows for id_ in ids}
     return sorted(against)
 
 
-def _store(hooks: Hooks, name: str, said: Sequence[str] | Mapping[str, None]) -> None:
+def _store(hooks: Hooks, name: str, texts: Sequence[str]) -> None:
     """Let sessions state these, a few in each."""
-    texts = list(said)
     for first in range(0, len(texts), NOTES_PER_TURN):
         hooks.start(str(uuid.uuid4()))
         hooks.fire("SessionStart", source="startup")
         some = texts[first : first + NOTES_PER_TURN]
         if name == BY_USER:
             for text in some:
-                _turn(hooks, f"Decision: {text}.", "I will.")
+                _turn(hooks, f"{text}.", "I will.")
         else:
             notes = [f"Noted fact: {text}." for text in some]
             _turn(hooks, "Please go on.", "\n".join(("Done.", "", *notes)))

@@ -119,7 +119,7 @@ def _said(record: Record) -> _Said:
     rejects = tuple(s for name in rejected if (s := frozenset(subject(name))))
     denied = tuple(filter(None, denies))
     taken = tuple(filter(None, takes))
-    return _Said(tuple(does), taken, denied, rejects, first, sentences(text))
+    return _Said(tuple(does), taken, denied, rejects, first, sentences(record.what))
 
 
 def _content(clause: str) -> frozenset[str]:
