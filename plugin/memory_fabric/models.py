@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -47,6 +47,10 @@ INSTEAD = "instead: "
 
 # The key of a record's evidence: ids of records that it contradicts and that stay beside it.
 CONTRADICTS = "contradicts"
+
+# The key of a hit's metadata, and of a record's evidence while it is told, never stored: ids of
+# newer records that contradict it.
+SAID_BEFORE = "said_before"
 
 # Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
 # which it is found, and the user's own words.
@@ -231,6 +235,32 @@ def contradicted(record: Record) -> tuple[str, ...]:
     """Return the ids of the older records that a record contradicts."""
     found = record.evidence.get(CONTRADICTS)
     return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+
+def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
+    """Return the ids of the newer statements that contradict a statement, by its id.
+
+    `stated` holds the time of each statement, and the ids of those that it contradicts. Of two with
+    one time the one that names the other is the newer one.
+    """
+    newer: dict[str, list[str]] = {}
+    for id_, (at, others) in stated.items():
+        for other in others:
+            if other in stated and other != id_:
+                old, new = (id_, other) if stated[other][0] > at else (other, id_)
+                if new not in newer.get(old, ()) and old not in newer.get(new, ()):
+                    newer.setdefault(old, []).append(new)
+    return newer
+
+
+def newer_records(records: Iterable[Record]) -> dict[str, list[str]]:
+    """Return the ids of the newer ones of these records that contradict a record, by its id."""
+    return newer_than({r.id: (stated_at(r), contradicted(r)) for r in records})
+
+
+def marked_older(record: Record, newer: Sequence[str]) -> Record:
+    """Return a record to be told, and not stored, with the newer ones that contradict it."""
+    return record._replace(evidence={**record.evidence, SAID_BEFORE: newer}) if newer else record
 
 
 def stated_at(record: Record) -> str:

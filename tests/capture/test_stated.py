@@ -86,6 +86,10 @@ EXAMPLES = {
         "Neste projeto sempre use pnpm.", "在这个项目中，禁止使用 npm。",
         "このプロジェクトでは必ず pnpm を使う。", "이 프로젝트에서는 항상 pnpm을 사용해 주세요.",
     ),
+    "decision": (
+        "Decision: the archive is SQLite.", "Entscheidung: Archive liegen in SQLite.",
+        "Decisión: el archivo es SQLite.", "Décision : les archives sont en SQLite.",
+    ),
     "decided": (
         "We've decided to use SQLite.", "Wir haben uns für SQLite entschieden.",
         "Hemos decidido usar SQLite.", "Nous avons décidé d'utiliser SQLite.",

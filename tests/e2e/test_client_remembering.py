@@ -148,7 +148,7 @@ def check_and_delegate(home: Home) -> None:
     def passed() -> Turn:
         """Speak once the transcript, which the client writes a little later, has the outcome."""
         until(lambda: said(home, "user", "Bash completed with no output"))
-        return "It passes now."
+        return "It passes now. The root cause was that nobody had written the schema."
 
     check = home.project / "check.sh"
     check.write_text(f"#!/bin/sh\n{CHECKS}", "utf-8")
@@ -208,9 +208,9 @@ def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
 
     assert solution.type == "solution"
     assert "schema.sql is missing" in solution.what
-    assert solution.what.endswith("it passed after changing schema.sql")
+    assert solution.what.endswith("fixed in schema.sql)")
     told = blocks(caught_up.asking.main_texts[0])
-    assert any("passed after changing" in block for block in told)
+    assert any("nobody had written the schema" in block for block in told)
 
 
 def test_a_session_that_was_killed_is_caught_up_at_a_later_start(caught_up: CaughtUp) -> None:

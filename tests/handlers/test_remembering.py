@@ -118,7 +118,9 @@ def test_a_command_that_failed_and_passed_after_a_change_is_a_solution_with_evid
     client.say("assistant", edit(str(client.project / "cart.py"), "t2"))
     client.say("assistant", bash("pytest tests/test_cart.py", "t3"))
     client.say("user", result("t3", "1 passed"))
-    client.fire("Stop", last_assistant_message="Fixed.", stop_hook_active=False)
+    said = "Fixed. The root cause was that the cart had no total."
+    client.say("assistant", said)
+    client.fire("Stop", last_assistant_message=said, stop_hook_active=False)
 
     (solution,) = [r for r in client.records() if r.type == "solution"]
     assert solution.outcome == "success"

@@ -43,6 +43,13 @@ def changed(client: SimulatedClient, name: str = "cart.py", *, failed: bool = Fa
     answered(client, id_, "no such text" if failed else "ok", failed=failed)
 
 
+def passes(client: SimulatedClient) -> None:
+    """Let the command pass, and the assistant say why it had failed."""
+    ran(client, PYTEST, "3 passed")
+    said = "The root cause was that the cart had no total."
+    client.say("assistant", said, timestamp=now())
+
+
 def stop(client: SimulatedClient, session: str = "session-1", said: str = "Done.") -> None:
     client.fire("Stop", session, last_assistant_message=said, stop_hook_active=False)
 
@@ -128,7 +135,7 @@ class TestIncidents:
             record.what[:9]: record.evidence["error"] for record in of_type(client, "solution")
         }
 
-        assert found == {"The order": "KeyError: 'street'", "`pytest t": "KeyError: 'total'"}
+        assert found == {"The order": "KeyError: 'street'"}
 
     def test_a_noted_fix_is_found_by_what_the_user_reported(self, client: SimulatedClient) -> None:
         report = "The upload hangs again:\nError: worker quota exceeded for the upload queue"
@@ -150,7 +157,7 @@ class TestIncidents:
         changed(client)
         client.fire("PreCompact", trigger="auto")
         assert client.records() == []
-        ran(client, PYTEST, "3 passed")
+        passes(client)
         stop(client)
 
         assert fix(client).evidence["files"] == ["cart.py"]
@@ -163,7 +170,7 @@ class TestIncidents:
         client.fire("PreCompact", trigger="auto")
         answered(client, REAL_ID, ERROR, failed=True)
         changed(client)
-        ran(client, PYTEST, "3 passed")
+        passes(client)
         stop(client)
 
         assert len(of_type(client, "solution")) == 1
@@ -181,7 +188,7 @@ class TestIncidents:
             client.transcript = client.transcript.with_name(f"{session}.jsonl")
             ran(client, PYTEST, ERROR, failed=True)
             changed(client)
-            ran(client, PYTEST, "3 passed")
+            passes(client)
             said = client.transcript.read_text().replace('"session-1"', f'"{session}"')
             client.transcript.write_text(said)
             stop(client, session)
@@ -191,7 +198,7 @@ class TestIncidents:
     def test_read_again_it_is_not_stored_again(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
-        ran(client, PYTEST, "3 passed")
+        passes(client)
         stop(client)
         before = client.records("1")
         memory = client.memory()
@@ -205,7 +212,7 @@ class TestIncidents:
     def test_undo_takes_it_back(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
-        ran(client, PYTEST, "3 passed")
+        passes(client)
         stop(client)
         assert fix(client)
         assert client.command("undo", "--last", "--yes").returncode == 0
@@ -290,7 +297,7 @@ def days_ago(days: int) -> str:
 def test_the_evidence_of_a_record_is_told_by_history(client: SimulatedClient) -> None:
     ran(client, PYTEST, ERROR, failed=True)
     changed(client)
-    ran(client, PYTEST, "3 passed")
+    passes(client)
     stop(client)
     answer: dict[str, Any] = json.loads(client.command("recall", "--json", "KeyError total").stdout)
 

@@ -1,7 +1,8 @@
 """The records that contradict a new one: told with it, and never closed by it.
 
 Few and certain: both state something of the same subject, once to do it and once not to, once that
-it worked and once that it failed; or one of them rejects what the other one takes.
+it worked and once that it failed, or with another value; or one of them rejects what the other one
+takes.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memory_fabric.capture.changed_value import Sentence, is_changed, sentences
 from memory_fabric.capture.clauses import over_in, without_reason
 from memory_fabric.capture.opposites import MAX_SHOWN, opposed
 from memory_fabric.capture.polarity import is_denied, is_left
 from memory_fabric.capture.subject import key_of, subject
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.language.concepts import concepts
-from memory_fabric.models import RECORD_TYPES, Record, stated_at, verdict
+from memory_fabric.models import CONTRADICTS, RECORD_TYPES, Record, stated_at, verdict
+from memory_fabric.models import contradicted as contradicts
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
@@ -40,7 +43,8 @@ class _Said(NamedTuple):
     """The statement of a record, as stems of words.
 
     `does` is to be done, `denies` is not; `takes` are the subjects of `does`, without the names it
-    rejects (`rejects`), and `first` the first words of the subject.
+    rejects (`rejects`), and `first` the first words of the subject. `whole` is all of it, in which
+    another value is looked for.
     """
 
     does: tuple[frozenset[str], ...] = ()
@@ -48,6 +52,15 @@ class _Said(NamedTuple):
     denies: tuple[frozenset[str], ...] = ()
     rejects: tuple[frozenset[str], ...] = ()
     first: tuple[str, ...] = ()
+    whole: tuple[Sentence, ...] = ()
+
+
+def beside(record: Record, against: Sequence[Record]) -> Record:
+    """Return the record with the mark that it contradicts these, which stay beside it."""
+    if not against:
+        return record
+    ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
+    return record._replace(evidence={**record.evidence, CONTRADICTS: list(ids)})
 
 
 def contradicting(memory: Memory, record: Record) -> list[Record]:
@@ -105,7 +118,8 @@ def _said(record: Record) -> _Said:
     first = tuple(one for one in subject(text) if one not in dropped)[:2]
     rejects = tuple(s for name in rejected if (s := frozenset(subject(name))))
     denied = tuple(filter(None, denies))
-    return _Said(tuple(does), tuple(filter(None, takes)), denied, rejects, first)
+    taken = tuple(filter(None, takes))
+    return _Said(tuple(does), taken, denied, rejects, first, sentences(record.what))
 
 
 def _content(clause: str) -> frozenset[str]:
@@ -114,7 +128,13 @@ def _content(clause: str) -> frozenset[str]:
 
 
 def _disagree(a: _Said, b: _Said) -> bool:
-    return _forbids(a, b) or _forbids(b, a) or _rejects(a, b) or _rejects(b, a)
+    return (
+        _forbids(a, b)
+        or _forbids(b, a)
+        or _rejects(a, b)
+        or _rejects(b, a)
+        or is_changed(a.whole, b.whole)
+    )
 
 
 def _forbids(a: _Said, b: _Said) -> bool:

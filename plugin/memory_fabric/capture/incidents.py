@@ -1,19 +1,17 @@
 """Fixes: commands that failed, the changes made then, and the pass that followed.
 
 Precision is more important than recall: a command that looks or waits, was refused or interrupted,
-whose error says nothing, or that passed without a changed file makes no record. Open failures are
-handed to the next reading.
+whose error says nothing, or that passed without a changed file or a stated cause makes no record.
+Open failures are handed to the next reading.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.capture.command_output import (
     is_no_failure,
-    is_specific,
     outcome,
     pasted_error,
     signature,
@@ -36,8 +34,6 @@ MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
 MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
 MAX_SYMPTOM_CHARS = 200
 MAX_FILES, MAX_FILES_NAMED = 20, 3
-# Without a stated cause, so many changed files still say where the fix is.
-MAX_FILES_ALONE = 2
 # The most commands that are watched at a time; the oldest failure is dropped.
 MAX_OPEN = 8
 # A change of only these files makes no command pass.
@@ -53,11 +49,8 @@ _SYMPTOM = (
     r"ne marche|"
     r"ne fonctionne|erro|não funciona)\b|错误|失败|报错|不行|エラー|失敗|動かない|오류|실패|안 돼"
 )
-# "src/a.ts(3,4): error", "a.py:3:1: E501": the error says itself which file is wrong.
-_LOCATION = r"^\W{0,6}(?P<file>[\w./\\@-]{1,200})(?:\(\d+,\d+\)|:\d+)"
-_NO_MODULE = (
-    r"\b(?:no module|cannot find|could not (?:find|resolve)|can't resolve|unresolved|not found)\b"
-)
+# Errors with so much of the shorter one's words are one failure: lines and counts may differ.
+SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
@@ -78,9 +71,9 @@ class Step(NamedTuple):
 class Failure(NamedTuple):
     """A failing command, its error if that says something, and what followed.
 
-    `files` were changed since, `symptom` is how the user named it. `is_own` means that a changed
-    file had been changed before the failure, too: work in progress. `is_over` means that it is not
-    known to fail any more: the answer does not say so, or the same work passed in another way.
+    `files` were changed since, `symptom` is how the user named it. `passes` means that the same
+    work passed in another way, `is_over` that it is not known to fail any more: it passes so, or
+    the answer does not say that it fails.
     """
 
     command: Command
@@ -88,25 +81,24 @@ class Failure(NamedTuple):
     files: tuple[str, ...] = ()
     cause: str = ""
     symptom: str = ""
-    is_own: bool = False
+    passes: bool = False
     is_over: bool = False
 
 
 def follow(
-    steps: Iterable[Step], failing: Sequence[Failure] = (), touched: Iterable[str] = ()
+    steps: Iterable[Step], failing: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures solved in these steps, and those that are open after them.
 
-    `failing` are the failures before them, `touched` the files that the session changed before.
+    `failing` are the failures before them.
     """
     open_: list[Failure] = list(failing)
     solved: list[Failure] = []
     fresh: list[int] = []
-    changed, asked = set(touched), ""
+    asked = ""
     for step in steps:
         if step.changed_file:
-            open_ = [_changed(failure, step.changed_file, changed) for failure in open_]
-            changed.add(step.changed_file)
+            open_ = [_changed(failure, step.changed_file) for failure in open_]
         elif step.asked:
             asked, fresh = step.asked, []
         elif step.said:
@@ -126,23 +118,14 @@ def follow(
 
 
 def fix_of(failure: Failure) -> Record | None:
-    """Return the record of a solved failure; None if it would say nothing.
-
-    The text is the stated cause with the failure. Without a cause, few files must have been
-    changed, and the error must say what failed without saying where.
-    """
-    if not failure.error or not (failure.cause or _tells_alone(failure)):
+    """Return the record of a solved failure: the stated cause with the failure; None without."""
+    if not failure.error or not failure.cause:
         return None
     command = cut(failure.command.text, MAX_COMMAND_NAMED)
     error = cut(failure.error, MAX_ERROR_NAMED)
     names = first_of(failure.files, MAX_FILES_NAMED)
-    if failure.cause:
-        fixed = f"; fixed in {names}" if len(failure.files) <= MAX_FILES_NAMED else ""
-        what = (
-            f"{failure.cause[:1].upper()}{failure.cause[1:]} (`{command}` failed: {error}{fixed})"
-        )
-    else:
-        what = f"`{command}` failed ({error}); it passed after changing {names}"
+    fixed = f"; fixed in {names}" if len(failure.files) <= MAX_FILES_NAMED else ""
+    what = f"{failure.cause[:1].upper()}{failure.cause[1:]} (`{command}` failed: {error}{fixed})"
     return Record(
         type="solution",
         what=what,
@@ -157,6 +140,13 @@ def evidence_of(failure: Failure) -> dict[str, Any]:
     evidence: dict[str, Any] = {COMMAND: failure.command.text, ERROR: failure.error}
     evidence |= {FILES: list(failure.files)}
     return evidence | ({SYMPTOM: failure.symptom} if failure.symptom else {})
+
+
+def is_same_error(one: str, other: str) -> bool:
+    """Return True if two errors have most of the words of the shorter one in common."""
+    stated = [{word for word in words(error) if not word.isdigit()} for error in (one, other)]
+    least = min(map(len, stated))
+    return least > 0 and len(stated[0] & stated[1]) >= SAME_ERROR * least
 
 
 def symptom_in(asked: str, error: str) -> str:
@@ -196,7 +186,7 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
         tuple(str(file) for file in files) if isinstance(files, list) else (),
         str(value.get("cause", "")),
         str(value.get("symptom", "")),
-        value.get("is_own") is True,
+        value.get("passes") is True,
         value.get("is_over") is True,
     )
 
@@ -215,7 +205,9 @@ def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], l
     over = [failure for failure in open_ if covers(command, failure.command)]
     solved = [f for f in over if any(not file.endswith(_PROSE) for file in f.files)]
     return [
-        failure._replace(is_over=failure.is_over or share_target(command, failure.command))
+        failure._replace(passes=True, is_over=True)
+        if share_target(command, failure.command)
+        else failure
         for failure in open_
         if failure not in over
     ], solved
@@ -232,7 +224,10 @@ def _failed(command: Command, output: str, open_: list[Failure], asked: str) -> 
     failure = Failure(command._replace(text=text, speaks=True), symptom=symptom_in(asked, error))
     if same:
         failure = same[0]._replace(symptom=same[0].symptom or failure.symptom)
-    return [*(f for f in open_ if f not in same), failure._replace(error=error, is_over=False)]
+    return [
+        *(f for f in open_ if f not in same),
+        failure._replace(error=error, passes=False, is_over=False),
+    ]
 
 
 def _passed(step: Step, command: Command) -> bool | None:
@@ -247,11 +242,10 @@ def _passed(step: Step, command: Command) -> bool | None:
     return None if report is False else True
 
 
-def _changed(failure: Failure, file: str, touched: set[str]) -> Failure:
+def _changed(failure: Failure, file: str) -> Failure:
     if file in failure.files or len(failure.files) >= MAX_FILES:
         return failure
-    is_own = failure.is_own or file in touched
-    return failure._replace(files=(*failure.files, file), is_own=is_own)
+    return failure._replace(files=(*failure.files, file))
 
 
 def _with_account(open_: list[Failure], said: str) -> list[Failure]:
@@ -269,19 +263,3 @@ def _with_account(open_: list[Failure], said: str) -> list[Failure]:
 def _cause(said: str, failure: Failure) -> str:
     cause = cause_in(said, f"{failure.error} {' '.join(failure.files)} {failure.symptom}")
     return without_secrets(cause)
-
-
-def _tells_alone(failure: Failure) -> bool:
-    """Return True if error and files say something together, without a cause."""
-    files = [file for file in failure.files if not file.endswith(_PROSE)]
-    if failure.is_own or not is_specific(failure.error) or len(failure.files) > MAX_FILES_ALONE:
-        return False
-    located = pattern(_LOCATION).match(failure.error)
-    if located and any(_stem(located["file"]) == _stem(file) for file in files):
-        return False
-    named = words(failure.error) if pattern(_NO_MODULE).search(failure.error) else []
-    return not any(_stem(file) in named for file in files)
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path.replace("\\", "/")))[0].lower()

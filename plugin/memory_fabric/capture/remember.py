@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from memory_fabric import ids
 from memory_fabric.capture.aliases import aliases_in
 from memory_fabric.capture.confidence import PURPOSE
+from memory_fabric.capture.contradiction import beside, contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.capture.statement import statement
@@ -17,6 +18,7 @@ from memory_fabric.models import (
     PROMPT,
     QUOTATION,
     STORED_FROM,
+    TRUST_ORDER,
     Entity,
     Provenance,
     Record,
@@ -53,10 +55,12 @@ def state(
     *,
     echo: bool = False,
     at: str = "",
+    against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated on purpose; return it as saved, and True if it is new.
 
-    It closes the records (ids) in `instead_of`, as far as its trust allows, and no others; an
+    It closes the records (ids) in `instead_of`, as far as its trust allows, and no others; those
+    that it contradicts (`against`, else they are looked for) stay beside it, marked as earlier. An
     `echo` does not count as an occurrence. `at` is its time if it is of the past. The record is
     None if it was forgotten and must not be restored, if it is too uncertain, or if nothing but a
     secret was said.
@@ -78,6 +82,11 @@ def state(
 
         record = record._replace(entities=of_person(record.what, record.entities))
     unread = Unread()
+    if against is None and TRUST_ORDER.get(provenance.trust, 0) >= TRUST_ORDER["assistant"]:
+        found = unread.attempt([], contradicting, memory, record)
+        against = [old for old in found if old.id not in instead_of]
+    if against:
+        record = beside(record, against)
     made = joined_to_project(_bounded(record)._replace(id=record.id or ids.new_id()), memory)
     stored = memory.remember(made, provenance, instead_of, echo=echo, at=at)
     is_new = stored is not None and stored.id == made.id

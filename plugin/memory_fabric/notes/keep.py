@@ -14,7 +14,6 @@ from memory_fabric.capture.statement import statement
 from memory_fabric.models import (
     AGREED,
     ALSO,
-    CONTRADICTS,
     PASTED,
     QUOTATION,
     STAGED,
@@ -199,9 +198,17 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         for stated in replaced.said_again(memory, found.words, by, record):
             replaced.discard(memory, stated, by, bury=False)
             closing = [old for old in closing if old.id != stated.id]
-    against += [old for old in contradicting(memory, record) if old not in named]
-    if against:
-        record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
+    contrary = [old for old in contradicting(memory, record) if old not in named]
+    # What a session has refuted itself does not outlive it.
+    refuted = [
+        old
+        for old in contrary
+        if old.session == by.session
+        and not said.precedes(old)
+        and not replaced.refusal(memory, new, found.quoted, old)
+    ]
+    closing += refuted
+    against += [old for old in contrary if old not in refuted]
     if by.source == "compaction" and _was_noted(memory, record, found.words, by.session):
         return None
     if is_queued(memory, record, by.session):
@@ -212,7 +219,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     echo = (candidate is not None or not found.words) and _was_told(memory, record, by)
     ids_closed = [old.id for old in closing]
     past = said.at if said.is_past else ""
-    stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past)
+    stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past, against=against)
     if stored is None:
         return Kept(lost=text)
     unsaid = note.quotation if said.checked and not (found.words or found.agreed) else ""

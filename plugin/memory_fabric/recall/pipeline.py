@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric.models import Answer, Filters, Hit, Query, Record, Relation
+from memory_fabric.models import (
+    SAID_BEFORE,
+    TRUST_ORDER,
+    Answer,
+    Filters,
+    Hit,
+    Query,
+    Record,
+    Relation,
+    contradicted,
+)
 from memory_fabric.recall import render
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.contradictions import newer_first
@@ -50,7 +60,9 @@ REFERENCED_EXTRA = 10
 WORD = "domain"
 NOTHING_UNDER = "nothing was found under the filter"
 EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
-NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
+# The key of a hit's metadata: ids of older ones that it is told instead of.
+STANDS_FOR = "stands_for"
+NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body", "stated_at"))
 
 
 class Injection(NamedTuple):
@@ -160,7 +172,51 @@ class Fabric(RequestContext):
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank(hits, self.now, past=query.past, intent=query.intent)
-        return newer_first(inject.choose(ranked, query))
+        chosen = inject.choose(ranked, query)
+        if query.past:
+            return newer_first(chosen)
+        ordered = self._with_newer(chosen)
+        # What was told before stands for what it contradicts, unless that has more trust.
+        known = {hit.id for hit in chosen}
+        again = {hit.metadata["record"]: hit for hit in ordered if hit.id not in known}
+        told: list[Hit] = []
+        for hit in ordered:
+            newer = [again[id_] for id_ in hit.metadata.get(SAID_BEFORE, ()) if id_ in again]
+            if any(_trust(one) >= _trust(hit) for one in newer):
+                at = next(place for place, one in enumerate(told) if one.id == newer[0].id)
+                ids = (*told[at].metadata.get(STANDS_FOR, ()), hit.id)
+                told[at] = told[at]._replace(metadata={**told[at].metadata, STANDS_FOR: ids})
+            else:
+                told.append(hit)
+        return told
+
+    def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits, the older ones of a subject behind what contradicts them since, which is
+        added where it is not among them.
+        """
+        from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
+
+        by_record = {str(h.metadata.get("record")): h for h in hits if h.source == "records"}
+        if not by_record:
+            return list(hits)
+        found: list[Record] = self.memory.find_records(*contradicting_any(list(by_record)))
+        if not found:
+            return newer_first(hits)
+        from memory_fabric.recall.injection.for_agents import hit_of
+
+        newer = []
+        for record in found:
+            old = next(by_record[id_] for id_ in contradicted(record) if id_ in by_record)
+            about = {
+                key: old.metadata[key] for key in ("coverage", "matched") & old.metadata.keys()
+            }
+            hit = hit_of(record)
+            hit = hit._replace(metadata={**about, **hit.metadata})
+            newer.append(hit._replace(relevance=old.relevance, score=old.score))
+        ordered = newer_first([*hits, *newer])
+        # Those that turn out to be the older ones were not asked for.
+        known, before = {hit.id for hit in hits}, SAID_BEFORE
+        return [hit for hit in ordered if hit.id in known or before not in hit.metadata]
 
     def _with_known_fixes(
         self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
@@ -250,7 +306,7 @@ class Fabric(RequestContext):
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
-        hits = _marked(hits, self.memory)
+        hits = _marked(self._with_newer(hits), self.memory)
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
@@ -340,7 +396,9 @@ class Fabric(RequestContext):
         """Return the hits with their relations and scores, best first."""
         around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
-        return newer_first(rank(boosted, self._then(query), past=query.past, intent=query.intent))
+        ranked = rank(boosted, self._then(query), past=query.past, intent=query.intent)
+        is_of_now = not (query.past or any(query.filters))
+        return self._with_newer(ranked) if is_of_now else newer_first(ranked)
 
     def _then(self, query: Query) -> str:
         """Return the time that the question is about."""
@@ -363,6 +421,10 @@ def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
     from memory_fabric.recall.file_marks import mark_hits  # late: most prompts have no hits
 
     return mark_hits(hits, memory)
+
+
+def _trust(hit: Hit) -> int:
+    return TRUST_ORDER.get(str(hit.metadata.get("trust")), 0)
 
 
 # The factor by which more candidates are read, since some may be left out.
@@ -449,4 +511,5 @@ def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:
     kept = render.fitting(hits, heading=heading, max_chars=max_chars)
     text = render.render(kept, heading=heading, max_chars=max_chars)
     conflicts = [f"{inject.CONFLICT}{hit.id}" for hit in kept if hit.metadata.get("conflict")]
-    return Injection(text, (*(hit.id for hit in kept), *conflicts))
+    instead = (id_ for hit in kept for id_ in hit.metadata.get(STANDS_FOR, ()))
+    return Injection(text, (*(hit.id for hit in kept), *instead, *conflicts))

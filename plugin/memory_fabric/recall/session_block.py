@@ -7,7 +7,7 @@ not fit is left out and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.ids import short_id
@@ -17,12 +17,16 @@ from memory_fabric.models import (
     AGREED,
     CONFIRMED,
     IMPORTED,
+    SAID_BEFORE,
     Record,
     contradicted,
+    marked_older,
+    newer_records,
     stated_at,
     users_words,
     worded,
 )
+from memory_fabric.recall.contradictions import said_before
 from memory_fabric.recall.render import MAX_TEXT_CHARS, WHOLE, low_trust_of, memory_line
 from memory_fabric.recall.staleness import is_stale
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, name_key, stem, words
@@ -144,7 +148,15 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    return lines, left
+    placed = {place.record.id for place in by_key.values()}
+    left_out = placed.difference(by_key[str(key)].record.id for key in lines)
+    # An older value does not stand without the newer one.
+    together = {
+        key: line
+        for key, line in lines.items()
+        if left_out.isdisjoint(newer_ones(by_key[str(key)].record))
+    }
+    return together, left
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
@@ -269,26 +281,32 @@ def _is_users_rule(record: Record) -> bool:
 
 
 def _newer_first(records: Sequence[Record]) -> list[Record]:
-    """Return the records with each one behind the newer ones that contradict it."""
-    newer = _newer_than(records)
+    """Return the records with each one behind the newer ones that contradict it, and marked so."""
+    newer = newer_records(records)
     known = {record.id: record for record in records}
     placed: dict[str, Record] = {}
     for record in records:
-        for id_ in newer.get(record.id, ()):
+        for id_ in sorted(newer.get(record.id, ()), key=lambda id_: len(newer.get(id_, ()))):
             placed.setdefault(id_, known[id_])
         placed.setdefault(record.id or record.what, record)
-    return list(placed.values())
+    return [marked_older(record, newer.get(record.id, ())) for record in placed.values()]
 
 
-def _newer_than(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return the ids of the newer records that contradict a record, by its id."""
-    times = {record.id: stated_at(record) for record in records}
-    newer: dict[str, list[str]] = {}
-    for record in records:
-        for old in contradicted(record):
-            if old in times and times[old] <= times[record.id]:
-                newer.setdefault(old, []).append(record.id)
-    return newer
+def still_new(records: Iterable[Record], known: Collection[str]) -> list[Record]:
+    """Return the records that are not known, without older ones of a subject whose newer one is:
+    to tell them alone would take it back.
+    """
+    return [
+        record
+        for record in records
+        if record.id not in known and not any(id_ in known for id_ in newer_ones(record))
+    ]
+
+
+def newer_ones(record: Record) -> Sequence[str]:
+    """Return the ids of the newer records that contradict one of a block."""
+    found: Sequence[str] = record.evidence.get(SAID_BEFORE, ())
+    return found
 
 
 class _Place(NamedTuple):
@@ -309,13 +327,12 @@ def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
     Records about the same subject are together, the newer one first, with their dates; one that a
     newer one contradicts names it. One that is old for its type says so, and when it was stated.
     """
-    newer = _newer_than(records)
     places = []
     for group in _groups(records):
         is_trusted = any(trust_of(record) in TRUSTED for record in group)
         dated = len({stated_at(record)[:10] for record in group}) > 1
         for record in group:
-            marks = [f"said before {short_id(id_)}" for id_ in newer.get(record.id, ())[:1]]
+            marks = list(filter(None, [said_before(record.evidence)]))
             marks += ["stale"] if _is_stale(record, now) else []
             is_dated = dated or bool(marks) or record.type == "solution"
             if is_trusted and trust_of(record) == "assistant":

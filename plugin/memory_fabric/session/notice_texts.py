@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from memory_fabric.config import TIES, Settings
 from memory_fabric.ids import short_id
-from memory_fabric.models import QUOTATION, WHEN, Record, shown, users_words, worded
+from memory_fabric.models import (
+    QUOTATION,
+    WHEN,
+    Record,
+    contradicted,
+    shown,
+    users_words,
+    worded,
+)
 from memory_fabric.text import cut, first_of, many, neutralised, one_line
 
 if TYPE_CHECKING:
@@ -29,7 +37,12 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
     """Return the notice of new records; '' if there are none or such notices are off."""
     waiting = ": `keep {}` if you mean it"
     parts = [
-        _named(one, n) + (waiting.format(short_id(one.id)) if one.status == "candidate" else "")
+        _named(one, n)
+        + (waiting.format(short_id(one.id)) if one.status == "candidate" else "")
+        + "".join(
+            f", contradicts {short_id(old)} ({settles(one.id, old)})"
+            for old in contradicted(one)[:1]
+        )
         for n, one in enumerate(records)
     ]
     verb = "heard" if any(one.status == "candidate" for one in records) else "remembered"
@@ -59,15 +72,16 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
             made.append(text + (f", replaces {closed}" if closed else ""))
             if one.contradicted:
                 against = "; ".join(map(_short, one.contradicted))
-                made[-1] += f", contradicts {against} ({settles(one.record, one.contradicted[0])})"
+                settling = settles(one.record.id, one.contradicted[0].id)
+                made[-1] += f", contradicts {against} ({settling})"
     asked += [f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}"] * bool(lost)
     told = _notice(made, settings, most=max(MAX_SHOWN, len(quoted)))
     return " · ".join(filter(None, (told, *(problem(text, settings) for text in asked))))
 
 
-def settles(new: Record, old: Record) -> str:
-    """Return the words that settle which of two contradictory records holds."""
-    return f"`replace {short_id(new.id)}` or `keep {short_id(old.id)}`"
+def settles(new: str, old: str) -> str:
+    """Return the words that settle which of two contradictory records (ids) holds."""
+    return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
 def waiting(due: Debt, settings: Settings) -> str:
@@ -75,7 +89,7 @@ def waiting(due: Debt, settings: Settings) -> str:
     sessions' notes closed.
     """
     parts = [
-        f"{_short(new)} contradicts {_short(old)}: type {settles(new, old)}"
+        f"{_short(new)} contradicts {_short(old)}: type {settles(new.id, old.id)}"
         for new, old in due.asked
     ]
     return problem("; ".join([*parts, *due.closed_lines]), settings)

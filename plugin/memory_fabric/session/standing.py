@@ -46,7 +46,7 @@ class Standing:
         sightings = _sightings(memory, found)
         current = [r for r in found if not self._is_passed_over(r, sightings)]
         best = session_block.ranked(current, sightings, _unused(memory, found))
-        shown = [record for record in best if record.id not in left_out]
+        shown = session_block.still_new(best, left_out)
         decisions = session_block.DECISION_TYPES
         made = [r for r in shown if r.type in decisions]
         rules = [
@@ -80,7 +80,7 @@ class Standing:
         """Return the contents of a block, without records that were given already."""
 
         def new(records: Iterable[Record]) -> tuple[Record, ...]:
-            return tuple(record for record in records if record.id not in seen)
+            return tuple(session_block.still_new(records, seen))
 
         return session_block.Contents(
             asked=new(self.asked),

@@ -27,6 +27,8 @@ MAX_CALLS = 20
 MAX_ASKED_CHARS = 8000
 # A note is about a failure if it shares so many content words with its evidence.
 MIN_SHARED_TERMS = 2
+# The status of a fix until its command has passed: it is told to nobody.
+UNCONFIRMED = "candidate"
 
 
 def keep_incidents(
@@ -39,11 +41,11 @@ def keep_incidents(
     """Return the new records, and the notes with what still fails after these turns.
 
     `noted` are fixes that the assistant noted in these turns: they are given the evidence of their
-    failure, which then makes no record of its own.
+    failure, which then makes no record of its own. One whose command has not passed since, and one
+    of the session whose failure is back, waits as a candidate until it passes.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
-    touched = [str(file) for file in notes.get("files", ())]
-    solved, failing = incidents.follow(steps, still_failing(notes), touched)
+    solved, failing = incidents.follow(steps, still_failing(notes))
     at = max((turn.created_at for turn in turns), default="") if context.is_past else ""
     by = Provenance(
         "assistant",
@@ -59,8 +61,11 @@ def keep_incidents(
         if note is not None:
             waiting.remove(note)
             _add_evidence(context, note, incidents.evidence_of(failure), by)
-        else:
+        elif not _confirmed(context, failure, by):
             new += _keep(context, failure, by, at)
+    for failure in failing:
+        if not failure.passes:
+            _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
@@ -135,6 +140,46 @@ def _note_about(
     return noted[shared.index(best)] if best >= MIN_SHARED_TERMS else None
 
 
+def _doubt(
+    context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
+) -> None:
+    """Make candidates of the fixes of a failure that has not passed: of those `noted` in these
+    turns, which it is taken from, and of the session's own of the same error. The user's stay.
+    """
+    note = _note_about(failure, noted, is_only=False)
+    if note is not None and note.trust != "user":
+        noted.remove(note)
+        evidence = incidents.evidence_of(failure) | dict(note.evidence)
+        _put(context, note._replace(evidence=evidence, status=UNCONFIRMED), by)
+    for fix in _fixes_of(context, failure, by, "active"):
+        if incidents.is_same_error(failure.error, str(fix.evidence.get(incidents.ERROR, ""))):
+            _put(context, fix._replace(status=UNCONFIRMED), by)
+
+
+def _confirmed(context: RequestContext, failure: incidents.Failure, by: Provenance) -> bool:
+    """Return True if fixes of the session waited for this pass; they are active again."""
+    waited = _fixes_of(context, failure, by, UNCONFIRMED)
+    for fix in waited:
+        _put(context, fix._replace(status="active"), by)
+    return bool(waited)
+
+
+def _fixes_of(
+    context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
+) -> list[Record]:
+    """Return the session's fixes of a command, but the user's own."""
+    where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
+    command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
+    values = (by.session, status, failure.command.text)
+    found: list[Record] = context.memory.find_records(f"{where} AND {command}", values)
+    return found
+
+
+def _put(context: RequestContext, record: Record, by: Provenance) -> None:
+    payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": [by.session]}
+    context.memory.write("put_record", payload, by, store=kind_of(context.memory, record))
+
+
 def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
     """Return the user's report of what a noted fix is about: error line, symptom, changed files."""
     about = set(terms(note.what))
@@ -152,13 +197,10 @@ def _add_evidence(
     context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
 ) -> None:
     """Add what is known of the failure to the record of a note, whose own evidence stays."""
-    memory = context.memory
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if not evidence or evidence == dict(note.evidence):
         return
-    payload: dict[str, Any] = {"record": records.as_object(note._replace(evidence=evidence))}
-    payload |= {"seen_in": [by.session]}
-    memory.write("put_record", payload, by, store=kind_of(memory, note))
+    _put(context, note._replace(evidence=evidence), by)
 
 
 def _with_commit(context: RequestContext, evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from memory_fabric.ids import checksum
-from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
+from memory_fabric.models import CONTRADICTS, HAS_OTHERS, OTHERS, Entity, Record, Relation
 from memory_fabric.store.database import Database, translated
-from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 # Fields with a column of their own, because queries use them; the others are in `body`.
@@ -167,6 +167,17 @@ def about(
         if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
             break
     return [_of_row(row)[0] for row in rows]
+
+
+def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the condition of current records that contradict one of these, and its values."""
+    marks = ", ".join("?" * len(ids))
+    return (
+        f"{ACTIVE_CURRENT} AND scope <> 'local' AND instr(body, '\"{CONTRADICTS}\"') > 0 "
+        f"AND id NOT IN ({marks}) AND EXISTS (SELECT 1 FROM "
+        f"json_each(body, '$.evidence.{CONTRADICTS}') WHERE value IN ({marks}))",
+        (*ids, *ids),
+    )
 
 
 def _of_row(row: tuple[Any, ...]) -> tuple[Record, list[str]]:

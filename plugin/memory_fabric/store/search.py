@@ -410,6 +410,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "author": body["author"],
             "is_member": body.get("origin") == SHARED_LOG,
             "project": body["project"],
+            "stated_at": body.get("valid_from", ""),
         }
         | kept,
         store=db.kind,

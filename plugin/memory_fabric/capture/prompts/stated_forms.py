@@ -127,6 +127,9 @@ FORMS: tuple[Form, ...] = (
         r"このプロジェクトでは[、,]?.*(?:必ず|常に|絶対|決して|のみ|だけ|しない|禁止).+",
         r"이 프로젝트에서(?:는)?,? .*(?:항상|반드시|절대|무조건|만 |금지).+",
     )),
+    Form("decision", "decision:|entscheidung:|decisión:|décision :|décision:", (
+        r"(?:decision|entscheidung|decisión|décision) ?: (?P<said>.+)",
+    ), "decision", "team", "", 2),
     Form("decided", "decided|agreed|settled on|entschieden|beschlossen|decidimos|hemos decidido|decidido|décidé|decidiu|我们决定|决定|ことに|결정했|하기로", (
         rf"{_DECIDED} .+",
         r"wir haben (?:uns|beschlossen).{0,160}(?:entschieden|beschlossen).*|wir haben beschlossen,? .+",

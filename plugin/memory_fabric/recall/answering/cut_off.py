@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory_fabric.models import Hit, Query
-from memory_fabric.recall.contradictions import SAID_BEFORE
+from memory_fabric.models import SAID_BEFORE, Hit, Query
 
 # A hit with the first share of the question's weight holds the whole; others need the second one.
 WHOLE, MUCH = 0.95, 0.4

@@ -10,7 +10,16 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts, task_terms
-from memory_fabric.models import QUOTATION, Filters, Hit, Query, Record
+from memory_fabric.models import (
+    CONTRADICTS,
+    QUOTATION,
+    Filters,
+    Hit,
+    Query,
+    Record,
+    contradicted,
+    stated_at,
+)
 from memory_fabric.recall import render
 from memory_fabric.recall.dedupe import is_of_others
 from memory_fabric.recall.injection import inject
@@ -280,6 +289,8 @@ def hit_of(record: Record) -> Hit:
         "author": record.author,
         "record": record.id,
         QUOTATION: record.evidence.get(QUOTATION, ""),
+        CONTRADICTS: contradicted(record),
+        "stated_at": stated_at(record),
     }
     return Hit(
         id=f"record:{record.id}",

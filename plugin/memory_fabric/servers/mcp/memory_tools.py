@@ -9,7 +9,6 @@ from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import (
     ALSO,
-    CONTRADICTS,
     RECORD_TYPES,
     TYPE_ALIASES,
     WHEN,
@@ -114,6 +113,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     What was forgotten is not stored again: only the user may bring it back. Raises BadInput for a
     text without a letter or digit: it would be like any other such, and not found.
     """
+    from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
 
     if not any(map(str.isalnum, arguments["text"])):
@@ -127,10 +127,9 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
     stated = _as_stated(record, by)
     kept = [old for old in replaced if refusal(memory, stated, quoted, old)]
-    if kept:
-        evidence = {**record.evidence, CONTRADICTS: [old.id for old in kept]}
-        record = record._replace(evidence=evidence)
-    stored, is_new = state(memory, record, by, [old.id for old in replaced if old not in kept])
+    stored, is_new = state(
+        memory, beside(record, kept), by, [old.id for old in replaced if old not in kept]
+    )
     if stored is None:
         return Outcome((FORGOTTEN,))
     return Outcome((_confirmation(memory, stored, kept, repeated=not is_new),), changed=True)

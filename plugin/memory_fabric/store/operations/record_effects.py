@@ -16,6 +16,7 @@ from memory_fabric.models import (
     AGAIN,
     ALSO,
     CANDIDATE_FROM,
+    CONTRADICTS,
     INGEST,
     OTHERS,
     PROMPT,
@@ -29,6 +30,7 @@ from memory_fabric.models import (
     Record,
     Relation,
     contradict,
+    contradicted,
     stated_at,
     text_with_reason,
 )
@@ -90,7 +92,7 @@ def _remembered(
     second = len(sessions) > len(seen) and bool(new.session) and PROMPT not in new.evidence
     stored = _strengthened(old, new, second)
     if not echo:
-        stored = stored._replace(evidence=_with_stated(old, new))
+        stored = _stated_anew(stored._replace(evidence=_with_stated(old, new)), old, new)
     if stored == old and sessions == seen:
         return _result(old, repeated=True), []
     change = _replace(c, old, stored, sessions)
@@ -344,6 +346,15 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         pinned=old.pinned or new.pinned,
         status="active" if active else "candidate",
     )
+
+
+def _stated_anew(stored: Record, old: Record, new: Record) -> Record:
+    """Return a known record as the newer one of those that contradicted it, if it is said again."""
+    against = [id_ for id_ in contradicted(new) if id_ not in contradicted(old)]
+    if not against or stated_at(new) <= stated_at(old) or _is_weaker_repeat(old, new):
+        return stored
+    evidence = {**stored.evidence, CONTRADICTS: [*contradicted(old), *against]}
+    return stored._replace(valid_from=stated_at(new), evidence=evidence)
 
 
 def _with_stated(old: Record, new: Record) -> Mapping[str, Any]:

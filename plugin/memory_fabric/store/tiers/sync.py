@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.models import PROMOTED_FROM, Record
+from memory_fabric.models import PROMOTED_FROM, Record, marked_older, newer_records
 from memory_fabric.store import backup, journal, signing
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
@@ -147,7 +147,23 @@ def promotable(memory: Memory) -> list[Record]:
     sure = memory.find_records(
         f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
     )
-    return pinned + sure
+    return _newest_of_each_subject(memory, pinned + sure)
+
+
+def _newest_of_each_subject(memory: Memory, found: Sequence[Record]) -> list[Record]:
+    """Return the records without those that a newer one of them contradicts, unless the user pinned
+    them; those that another one contradicts since are marked.
+    """
+    from memory_fabric.store.records import contradicting_any  # not needed at a session's start
+
+    ids = {record.id for record in found}
+    since = memory.find_records(*contradicting_any(list(ids))) if ids else []
+    newer = newer_records([*found, *since])
+    return [
+        marked_older(record, newer.get(record.id, ()))
+        for record in found
+        if record.pinned or ids.isdisjoint(newer.get(record.id, ()))
+    ]
 
 
 def confirm_shown(memory: Memory) -> None:

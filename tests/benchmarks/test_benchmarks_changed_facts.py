@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import changed_facts
+from memory_fabric.capture.changed_value import is_changed, sentences
+from workloads.value_pairs import ADDITIVE, CHANGED
+
+FACT = CHANGED[0]
+OLD, NEW = f"- [note] {FACT.old}", f"- [note] {FACT.new}"
+MARKED = f"- [note · said before 1a2b3c4d] {FACT.old}"
+
+
+def test_there_are_enough_pairs_of_each_kind() -> None:
+    assert len(CHANGED) >= 40
+    assert len({one.language for one in CHANGED}) == 4
+    assert len(set(ADDITIVE)) >= 100
+
+
+def test_no_additive_pair_counts_as_a_change() -> None:
+    assert [pair for pair in ADDITIVE if is_changed(*map(sentences, pair))] == []
+
+
+def test_each_changed_pair_is_seen() -> None:
+    assert [one for one in CHANGED if not is_changed(sentences(one.old), sentences(one.new))] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        ([], False),
+        ([NEW], False),
+        ([NEW, MARKED], False),
+        ([NEW, OLD], True),
+        ([MARKED, NEW], True),
+        ([MARKED], True),
+        ([OLD], True),
+    ],
+)
+def test_the_older_one_is_wrong_alone_first_or_without_a_mark(
+    lines: list[str], wrong: bool
+) -> None:
+    assert changed_facts.is_wrong(FACT, lines) is wrong

@@ -1,0 +1,66 @@
+"""Statements of one subject with another value, and such that hold side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.capture.changed_value import is_changed, sentences
+
+CHANGED = [
+    ("max_depth is 3", "max_depth = 6"),
+    ("Set max_depth to 3", "max_depth was raised from 3 to 6"),
+    ("The mirror syncs every 5 minutes", "The mirror syncs every 20 minutes"),
+    ("Ship the firmware on Friday", "Decision: ship the firmware on Tuesday"),
+    ("All hook names start with `on`", "From now on all hook names start with `use`"),
+    ("The build requires Node 18", "The build requires Node 22"),
+    ("Lena is the owner of the ledger", "Omar is the owner of the ledger"),
+    ("No more than 3 retries", "No more than 5 retries"),
+    ("For labels the team relies on Zebra", "For labels the team relies on Dymo"),
+    ("最大重试次数是3", "最大重试次数是6"),
+    ("El plazo es de 3 días", "El plazo es de 9 días"),
+    ("Die Frist beträgt 3 Tage", "Die Frist beträgt 9 Tage"),
+    ("Le délai est de 3 jours", "Le délai est de 9 jours"),
+]
+ADDITIVE = [
+    ("Never edit src/legacy", "Never edit src/vendor"),
+    ("Run make lint before each commit", "Run make test before each commit"),
+    ("Staging uses MinIO", "Production uses S3"),
+    ("The timeout is 30 seconds", "The timeout is 60 seconds in staging"),
+    ("No deploys on Friday", "No deploys on Saturday"),
+    ("Open port 80", "Open port 443"),
+    ("Python 3.11 is supported", "Python 3.12 is supported"),
+    ("The name field is required", "The name field is indexed"),
+    ("The config has 3 profiles", "The config has 12 keys"),
+    ("The API is slow", "The API is documented in docs/api.md"),
+    ("The ledger is written in Go", "The ledger is tested by Omar"),
+    ("Use ruff for linting", "Use ruff for formatting"),
+    ("max_depth is 3", "max_depth is 3"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGED)
+def test_another_value_of_one_subject_is_seen(old: str, new: str) -> None:
+    assert is_changed(sentences(old), sentences(new))
+    assert is_changed(sentences(new), sentences(old))
+
+
+@pytest.mark.parametrize(("one", "other"), ADDITIVE)
+def test_what_holds_side_by_side_is_no_change(one: str, other: str) -> None:
+    assert not is_changed(sentences(one), sentences(other))
+    assert not is_changed(sentences(other), sentences(one))
+
+
+def test_a_later_sentence_counts_where_the_first_ones_are_about_one_thing() -> None:
+    first = "Voucher codes are upper case."
+    a, b = (
+        "Without a prefix, use the default prefix VC.",
+        "Without a prefix, use the default prefix GIFT.",
+    )
+
+    assert is_changed(sentences(f"{first} {a}"), sentences(f"{first} {b}"))
+    assert not is_changed(sentences(f"Codes of seats are short. {a}"), sentences(f"{first} {b}"))
+
+
+@pytest.mark.parametrize("text", ["", "...", "is", ": 3", "x" * 5000, "(" * 300])
+def test_whatever_is_said_can_be_compared(text: str) -> None:
+    assert not is_changed(sentences(text), sentences(f"{text} is 3"))
