@@ -17,6 +17,9 @@ FILLERS = frozenset(
     just my now our please really simply so surely that the then this was we were will would you
     your""".split()
 )
+# One word for a duty stands for another.
+_DUTY = "must"
+_DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Words that change a statement: texts that differ in one contradict each other.
 NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
@@ -123,7 +126,8 @@ def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bo
 
 
 def _tokens(text: str) -> frozenset[str]:
-    return frozenset(token.strip(_SIGNS) for token in same_form(text).split()) - {""}
+    bare = (token.strip(_SIGNS) for token in same_form(text).split())
+    return frozenset(_DUTY if token in _DUTIES else token for token in bare) - {""}
 
 
 def is_superseded(hit: Hit) -> bool:
