@@ -55,6 +55,7 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
             ]
         elif one.is_new:
             scope = " for every project" if one.record.scope == "user" else ""
+            scope = " for this project only" if one.only_here else scope
             text = _named(one.record, len(made)) + scope
             made.append(text + (f", replaces {closed}" if closed else ""))
             if one.contradicted:
