@@ -187,6 +187,10 @@ NOTHING = (
     "Please require nothing",
 )
 CHOSEN = {
+    "Orders are stored in PostgreSQL": "PostgreSQL",
+    "The shop is deployed to Kubernetes": "Kubernetes",
+    "PostgreSQL holds the analytics data": "PostgreSQL",
+    "Celery handles the background jobs": "Celery",
     "We use Redis for sessions": "Redis",
     "We decided to use PostgreSQL for the ledger": "PostgreSQL",
     "Use cursor-based pagination for all list endpoints": "cursor-pagination",
@@ -233,6 +237,8 @@ CHOSEN = {
     "Always use Black": "Black",
 }
 ONLY_NAMED = (
+    "Redis keeps its password in the vault",
+    "Terraform is reviewed by two people",
     "We wait with Kubernetes until traffic doubles",
     "REST is secured by OAuth tokens",
     "Access to Grafana is for admins only",

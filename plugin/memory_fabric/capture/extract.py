@@ -12,9 +12,10 @@ from itertools import pairwise
 from memory_fabric.capture.mentions import Mention, mentions
 from memory_fabric.capture.parts import BACKWARD, FORWARD, related_parts
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
+from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.models import Entity, Relation
 from memory_fabric.patterns import pattern
-from memory_fabric.text import name_key
+from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_CHARS = 65536
 MAX_BESIDE_CHARS = 80
@@ -27,11 +28,6 @@ _LISTED = frozenset("uses requires depends_on recommends enables prefers chose_o
 _FILLERS = frozenset(
     """the a an our its their now also always still already currently then all any every each both
     only just simply mainly primarily""".split()
-)
-_CHOICE_WORDS = frozenset(
-    """chose choose chooses chosen choosing prefer prefers preferred preferring pick picks picked
-    select selected selects use uses used using adopt adopted take took favor favors favour went go
-    going decided opted stick recommends recommended""".split()
 )
 _PREFERRED = frozenset("prefer prefers preferred preferring".split())
 _MOVE_WORDS = frozenset(
@@ -50,13 +46,16 @@ _UNSETTLED = (
     r"wenn|falls|ob|bevor|bis|sobald|könnte\w*|würde\w*|si|cuando|antes|podría\w*|quand|avant|"
     r"pourrai\w*|se|quando|poderia\w*|если|когда|пока)\b[^,;:]*$"
 )
-# Words between a verb and its object: no preposition, conjunction or pronoun.
-_MODIFIERS = (
-    r"(?:(?!(?:about|above|after|against|and|as|at|because|before|behind|but|by|during|for|from|if|"
-    r"in|instead|into|it|like|near|not|of|off|on|onto|or|out|over|per|since|so|than|that|them|"
-    r"these|this|those|through|to|under|until|upon|us|versus|via|what|when|where|which|while|who|"
-    r"with|within|without|you|für|mit|von|in|auf|zu|aus|bei|und|oder|para|con|de|en|por|y|pour|"
-    r"avec|dans|et|com|em|e|для|с|в|на|и)\b)[\w'’-]+ ){0,3}[`\"“*]*$"
+# Words that end an object; articles and the like may stand between a verb and its object.
+_ENDING = STOPWORDS | FUNCTION_WORDS | frozenset("instead rather across per via everywhere".split())
+_ARTICLES = frozenset(
+    """the a an our its their only just both das den dem der die ein eine einen la las los el un una
+    le les une o os um uma""".split()
+)
+MAX_MODIFIERS = 3
+# Behind an object: a noun for its kind is no other thing, as in "the Docker images" one is.
+_KINDS = frozenset(
+    "framework library database server client engine stack platform language".split()
 )
 # Verbs that choose the object right behind them.
 _CHOOSING = (
@@ -64,7 +63,9 @@ _CHOOSING = (
     r"pick(?:ed|s)?|select(?:ed|s)?|takes?|took|keep|keeps|kept|prefer(?:s|red)?|favou?r(?:ed)?|"
     r"(?:go|goes|going|went) (?:with|for)|(?:stay|stays|staying|stayed|stick|sticks|sticking|"
     r"stuck) (?:with|to|on)|settled? (?:on|for)|opt(?:ed)? for|decided? (?:on|for)|"
-    r"standardi[sz]e[sd]? on|rel(?:y|ies) on|(?:built|build|written|implemented) (?:on|with|in)|"
+    r"standardi[sz]e[sd]? on|rel(?:y|ies) on|build (?:on|with)|"
+    r"(?:built|written|implemented|stored|kept|saved|held|hosted|deployed|drawn|rendered|served|"
+    r"managed|formatted|linted|tested|cached|queued|sent) (?:in|on|with|by|through|via|to)|"
     r"nehmen|nimm|verwende[nt]?|(?:be)?nutz(?:e|en|t)|wähle?n?|setzen auf|bleiben bei|"
     r"us(?:ar|a|amos|aremos|ará|e)|utili[sz](?:ar|amos|aremos|a|ons|er|e|erons)|"
     r"eleg(?:imos|ido|ir)|adopta(?:mos|r)|optamos por|nos quedamos con|"
@@ -72,6 +73,7 @@ _CHOOSING = (
     r"escolh(?:emos|er|ido)|adota(?:mos|r)|ficamos com|"
     r"использу(?:ем|й|йте|ется)|выбра(?:ли|н)|бер[её]м|оста[её]мся на)\s+"
 )
+_CHOICE = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs that leave one thing for the object.
 _MOVING = (
     r"\b(?:(?:switch|mov|migrat|chang|convert|port|transition|upgrad)\w* (?:\S+ ){0,5}?to|"
@@ -79,34 +81,19 @@ _MOVING = (
     r"(?:migr|cambi|mud|pas)(?:amos|aremos|ons|ar|er) (?:\S+ ){0,4}?(?:a|à|para)|"
     r"(?:переходим|перешли) (?:с \S+ )?на)\s+"
 )
-# An object is no part of another name, "the Docker images", except where a kind follows.
-_OBJECT_END = (
-    r"[`\"”*]*(?:$|['’]|\s?(?:$|[.,;:!?()—–-])|(?: (?:framework|library|database|server|client|"
-    r"engine|stack|platform|language|toolkit|format|driver|\d\S*)\b)?\s?(?:$|[.,;:!?()—–-]|"
-    r"\b(?:for|to|as|instead|rather|over|and|or|in|on|with|not|everywhere|because|since|at|by|"
-    r"from|while|when|where|here|now|only|if|unless|until|so|but|via|across|per|throughout|again|"
-    r"first|today|anyway|which|that|is|für|zum|zur|als|statt|mit|bei|und|oder|weil|da|nicht|ein|"
-    r"para|por|como|en|con|y|porque|pour|comme|dans|avec|et|au|em|no|na|com|e|для|вместо|как|и|"
-    r"в)\b))"
-)
-_FRAGMENT_END = (
-    r"(?:\s*$|,? (?:for|instead of|rather than|over|not|statt|für|para|pour|em vez de|"
-    r"en vez de)\b)"
-)
-_PASSIVE = (
-    r" (?:is|was|are|were|has been|will be) (?:now |still )?"
-    r"(?:used|chosen|picked|selected|adopted|kept)\b"
-)
-_GERMAN_BEFORE, _GERMAN_BEHIND = (
-    r"\b(?:für|auf|zu) (?:(?:das|die|den|der|dem) )?[`\"]?$",
-    r"[^,;.]*\b(?:entschieden|entscheiden|umgestellt|umsteigen|gewechselt|gesetzt|geeinigt)\b",
-)
-_SPACELESS_BEFORE = (
-    r"(?:使用|采用|採用|选择了?|选用|选定|改用|沿用|用|换成|"
-    r"换到|切换到|迁移到|转向|移到)\s?[「『“`]?$"
-)
-_SPACELESS_BEHIND = (
-    r"[」』”`]?\s?(?:[をにへ]\s?(?:使|利用|採用|選|移行|決|切り替え)|"
+# Other ways of choosing a name, which stands at the sign: it opens the text before a purpose or a
+# service, or is the subject of a passive; in German and scripts without spaces verbs come last.
+_AT = "\0"
+_AROUND = (
+    r"^[`\"“*]*\0(?:\s*$|,? (?:for|instead of|rather than|over|not|statt|für|para|pour|em vez de|"
+    r"en vez de)\b| (?:holds|stores|keeps|serves|handles|carries|hosts|powers|caches) "
+    r"(?!its\b|up\b))|"
+    r"\0 (?:is|was|are|were|has been|will be) (?:now |still )?"
+    r"(?:used|chosen|picked|selected|adopted|kept)\b|"
+    r"\b(?:für|auf|zu) (?:(?:das|die|den|der|dem) )?[`\"]?\0[^,;.]*"
+    r"\b(?:entschieden|entscheiden|umgestellt|umsteigen|gewechselt|gesetzt|geeinigt)\b|"
+    r"(?:使用|采用|採用|选择了?|选用|选定|改用|沿用|用|换成|换到|切换到|迁移到|转向)\s?[「『“`]?\0|"
+    r"\0[」』”`]?\s?(?:[をにへ]\s?(?:使|利用|採用|選|移行|決|切り替え)|"
     r"(?:을|를|로|으로)\s?(?:\S+\s)?(?:사용|선택|채택|전환|쓰|쓴|결정|도입|이전))"
 )
 
@@ -149,20 +136,25 @@ def _is_chosen(text: str, mention: Mention) -> bool:
     clause = clause_around(text, mention.start, mention.end)
     if is_denied(clause) or _is_asked(text, mention.end) or pattern(_UNSETTLED).search(before):
         return False
-    if pattern(_MOVING + _MODIFIERS).search(before):
-        return bool(pattern(_OBJECT_END).match(behind))
+    if _governs(_MOVING, before, behind):
+        return True
     if is_left(clause):
         return False
-    if pattern(_CHOOSING + _MODIFIERS).search(before):
-        return bool(pattern(_OBJECT_END).match(behind))
-    if not before.strip('`"“*') and pattern(_FRAGMENT_END).match(behind):
+    is_around = pattern(_AROUND).search(f"{before}{_AT}{behind}")
+    return bool(is_around) or _governs(_CHOOSING, before, behind)
+
+
+def _governs(verbs: str, before: str, behind: str) -> bool:
+    """Return True if the last of these verbs has what stands between the two as its object."""
+    ends = [match.end() for match in pattern(verbs).finditer(before)]
+    between = words(before[ends[-1] :]) if ends else list(_ENDING)
+    if len(between) > MAX_MODIFIERS or any(w in _ENDING and w not in _ARTICLES for w in between):
+        return False
+    following = behind.lstrip('`"”*')
+    if following[:1] != " " or following[1:2] in "-–—(":
         return True
-    return bool(
-        pattern(_PASSIVE).match(behind)
-        or pattern(_SPACELESS_BEFORE).search(before)
-        or pattern(_SPACELESS_BEHIND).match(behind)
-        or (pattern(_GERMAN_BEFORE).search(before) and pattern(_GERMAN_BEHIND).match(behind))
-    )
+    first = [word for word in words(following)[:2] if word not in _KINDS][:1]
+    return not first or first[0] in _ENDING or first[0].isdigit()
 
 
 def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
@@ -196,7 +188,7 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
         return Relation(last.source, last.type, right.name) if last.source != right.name else None
     if last and last.type == "chose_over" and gap.startswith(", for"):
         gap = gap[1:]
-    if gap.strip().lower() in _COMPARED and _CHOICE_WORDS & set(_words_before(text, left, 8)):
+    if gap.strip().lower() in _COMPARED and pattern(_CHOICE).search(_before(text, left)):
         return Relation(left.name, "chose_over", right.name)
     phrase = _phrase(gap)
     if phrase in BACKWARD:
@@ -229,7 +221,7 @@ def _fits(kind: str, phrase: str, text: str, left: Mention, right: Mention) -> b
     if phrase == "for":
         return left.type in ("technology", "pattern") and right.type != "agent"
     if phrase == "over":
-        return bool(_CHOICE_WORDS & set(_words_before(text, left, 8)))
+        return bool(pattern(_CHOICE).search(_before(text, left)))
     if kind in ("chose", "prefers", "recommends") or phrase == "used":
         return left.type in ("agent", "component", "technology")
     return True

@@ -52,9 +52,7 @@ _NO_VERB = frozenset(
 )
 _VERB = "|".join(
     sorted(
-        (words for words in (*FORWARD, *BACKWARD) if words.partition(" ")[0] not in _NO_VERB),
-        key=len,
-        reverse=True,
+        (w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB), key=len, reverse=True
     )
 )
 # "Used for" and "used by" need no auxiliary in a note.
