@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, words
 
 # A longer prompt states its request at its ends.
@@ -90,6 +91,19 @@ _WITHOUT_SPACES = (
     "말했었", "얘기했었", "결정했었",
 )  # fmt: skip
 
+# Questions for what the assistant said itself.
+_ASSISTANTS = (
+    r"\bdid you (?:\w+ )?(?:recommend|suggest|propose|advise|say|tell|list|give|write|mention|"
+    r"explain|describe|show|make)\b|\byou(?:['’]ve| have| had)? (?:\w+ly |just )?(?:(?:recommend|"
+    r"suggest|propos|advis|list|mention|explain|describ|provid)ed|said|told|gave|given|wrote)\b|"
+    r"\byour (?:\w+ )?(?:recommendation|suggestion|proposal|advice|answer|explanation)s?\b|"
+    r"\b(?:hast du|haben sie) .{0,60}(?:empfohlen|vorgeschlagen|gesagt|geraten)\b|"
+    r"\b(?:recomendaste|sugeriste|dijiste|propusiste|você (?:recomendou|sugeriu|disse))\b|"
+    r"\b(?:tu m['’]as|avez-vous|as-tu) (?:recommandé|conseillé|dit|proposé|suggéré)\b|"
+    r"\bты (?:советовал|рекомендовал|предлагал|сказал)|你(?:之前|上次)?(?:推荐|建议|说过)|"
+    r"(?:あなた|君)が(?:勧め|提案|言っ)|(?:추천|제안)(?:해 ?줬|했)"
+)
+
 
 def _by_first_word(phrases: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
@@ -145,6 +159,11 @@ def asked_by(text: str) -> frozenset[str]:
             if spoken and [word for word, _ in here] == parts:
                 said.update(parts)
     return frozenset(said)
+
+
+def asks_for_the_assistant(text: str) -> bool:
+    """Return True if a question is about what the assistant said: "what did you recommend?"."""
+    return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))
 
 
 def _is_file(token: str) -> bool:

@@ -148,13 +148,14 @@ def _copies_joined(first: Hit, other: Hit) -> Hit:
         entities=tuple(dict.fromkeys(spoken.entities + first.entities + other.entities)),
         metadata={
             **spoken.metadata,
-            "coverage": max(_coverage(first), _coverage(other)),
+            "coverage": max(coverage(first), coverage(other)),
             "matched": list(dict.fromkeys([*_matched(first), *_matched(other)])),
         },
     )
 
 
-def _coverage(hit: Hit) -> float:
+def coverage(hit: Hit) -> float:
+    """Return the share of the question's weight that a hit holds."""
     return float(hit.metadata.get("coverage", 0.0))
 
 

@@ -1,6 +1,7 @@
 """The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths.
 
-Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold → cut.
+Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold →
+settled first → cut.
 """
 
 from __future__ import annotations
@@ -256,10 +257,12 @@ class Fabric(RequestContext):
         # late: prompts are given no turns and no rest
         from memory_fabric.recall.answering.cut_off import cut_off
         from memory_fabric.recall.answering.folding import folded
+        from memory_fabric.recall.answering.settled_first import settled_first, worth_ranking
 
         found = one_of_each_entity(found)
-        ranked = self._ranked(found[: limit + REFERENCED_EXTRA], query)
-        hits = cut_off(folded(ranked), query)[: max(0, limit)]
+        ranked = folded(self._ranked(worth_ranking(found, limit + REFERENCED_EXTRA), query))
+        ordered = newer_first(settled_first(ranked, query, found))
+        hits = cut_off(ordered, query)[: max(0, limit)]
         if explain:
             hits = with_score_parts(hits, self._then(query), past=query.past, intent=query.intent)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
@@ -327,7 +330,7 @@ class Fabric(RequestContext):
         """Return the hits with their relations and scores, best first."""
         around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
-        return newer_first(rank(boosted, self._then(query), past=query.past, intent=query.intent))
+        return rank(boosted, self._then(query), past=query.past, intent=query.intent)
 
     def _then(self, query: Query) -> str:
         """Return the time that the question is about."""
