@@ -20,6 +20,7 @@ from memory_fabric.models import (
     Record,
     Relation,
     as_reason,
+    shown_type,
     words_first,
 )
 from memory_fabric.recall.contradictions import said_before
@@ -180,10 +181,11 @@ def memory_line(
     `limits` are those of the text and of its reason, in characters. Names that the text says are
     left out, unless `all_names` are wanted. `about` may tell files that have changed since.
     """
-    body = cut(one_line(text), limits[0])
-    reason = one_line(why)
-    if reason and reason.lower() not in body.lower():
-        body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
+    whole, reason = one_line(text), one_line(why)
+    body, stated = cut(whole, limits[0]), whole.lower().find(reason.lower())
+    # A reason in the text is told once, even if the end of it is cut off.
+    if reason and not 0 <= stated < len(body):
+        body += f" — {as_reason(cut(reason, limits[1]))}"
     said = frozenset() if all_names else _keys(body)
     files = about.get(CHANGED_FILES) or ()
     names = [name for name in names if name_key(name) not in said and name not in files]
@@ -214,7 +216,7 @@ def _keys(text: str) -> frozenset[str]:
 def _kind(hit: Hit) -> str:
     if hit.source == "episodes":
         return f"{hit.metadata.get('role') or 'someone'} said"
-    return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "fact")
+    return shown_type(str(hit.metadata.get("type") or hit.metadata.get("entityType") or "fact"))
 
 
 def _reference(hit: Hit) -> str:

@@ -16,6 +16,7 @@ from memory_fabric.models import (
     IMPORTED,
     Record,
     contradicted,
+    shown_type,
     stated_at,
     users_words,
     worded,
@@ -47,7 +48,6 @@ RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
 # The words of notes for types; others are called as they are.
-LABELS = {"constraint": "rule"}
 MAX_DECISIONS, MAX_RULES, MAX_OPEN = 10, 40, 3
 # Lines are cut to the first of these limits, in characters of text and reason, with which all fit.
 LIMITS = ((360, 200), (240, 140), (200, 110), (170, 90), (140, 70), (110, 60))
@@ -139,7 +139,7 @@ def record_line(
     marks: Sequence[str] = (),
 ) -> str:
     """Return `- [decision · 1a2b3c4d] text — because why (entities)`."""
-    first = [LABELS.get(record.type, record.type)]
+    first = [shown_type(record.type)]
     first += [stated_at(record)[:10] or "undated"] if dated else []
     first += [low_trust_of(record), *marks, short_id(record.id)]
     names = [entity.name for entity in record.entities if entity.type != "project"]

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from memory_fabric.config import TIES, Settings
 from memory_fabric.ids import short_id
-from memory_fabric.models import QUOTATION, WHEN, Record, shown, users_words, worded
+from memory_fabric.models import (
+    QUOTATION,
+    WHEN,
+    Record,
+    shown,
+    shown_type,
+    users_words,
+    worded,
+)
 from memory_fabric.text import cut, first_of, many, neutralised, one_line
 
 if TYPE_CHECKING:
@@ -105,7 +113,7 @@ def _named(record: Record, place: int) -> str:
     text = neutralised(one_line(worded(record, why=True)))
     if not text.startswith("“"):
         text = f"“{text if users_words(record) else cut(text, MAX_NOTED_CHARS)}”"
-    kind = record.evidence.get("noted") or record.type
+    kind = record.evidence.get("noted") or shown_type(record.type)
     when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
     return f"{kind} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
 
