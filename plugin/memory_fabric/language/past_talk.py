@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, words
 
 # A longer prompt states its request at its ends.
@@ -163,6 +162,8 @@ def asked_by(text: str) -> frozenset[str]:
 
 def asks_for_the_assistant(text: str) -> bool:
     """Return True if a question is about what the assistant said: "what did you recommend?"."""
+    from memory_fabric.patterns import pattern  # late: no prompt's hook asks this
+
     return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))
 
 
