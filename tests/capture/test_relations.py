@@ -187,6 +187,9 @@ NOTHING = (
     "Please require nothing",
 )
 CHOSEN = {
+    "Emails are sent through Postmark since Mailgun lost two batches": "Postmark",
+    "Passwords are hashed with Argon2": "Argon2",
+    "Both teams agreed to use conventional commits": "conventional-commits",
     "Orders are stored in PostgreSQL": "PostgreSQL",
     "The shop is deployed to Kubernetes": "Kubernetes",
     "PostgreSQL holds the analytics data": "PostgreSQL",
@@ -237,6 +240,10 @@ CHOSEN = {
     "Always use Black": "Black",
 }
 ONLY_NAMED = (
+    "Kubernetes is postponed until the third region",
+    "Tests against Stripe use recorded cassettes",
+    "Prisma migrations are written by hand",
+    "Feature flags live in a table, not in LaunchDarkly",
     "Redis keeps its password in the vault",
     "Terraform is reviewed by two people",
     "We wait with Kubernetes until traffic doubles",

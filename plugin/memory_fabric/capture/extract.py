@@ -47,7 +47,11 @@ _UNSETTLED = (
     r"pourrai\w*|se|quando|poderia\w*|если|когда|пока)\b[^,;:]*$"
 )
 # Words that end an object; articles and the like may stand between a verb and its object.
-_ENDING = STOPWORDS | FUNCTION_WORDS | frozenset("instead rather across per via everywhere".split())
+_ENDING = (
+    STOPWORDS
+    | FUNCTION_WORDS
+    | frozenset("across everywhere instead per rather since today via without".split())
+)
 _ARTICLES = frozenset(
     """the a an our its their only just both das den dem der die ein eine einen la las los el un una
     le les une o os um uma""".split()
@@ -65,7 +69,8 @@ _CHOOSING = (
     r"stuck) (?:with|to|on)|settled? (?:on|for)|opt(?:ed)? for|decided? (?:on|for)|"
     r"standardi[sz]e[sd]? on|rel(?:y|ies) on|build (?:on|with)|"
     r"(?:built|written|implemented|stored|kept|saved|held|hosted|deployed|drawn|rendered|served|"
-    r"managed|formatted|linted|tested|cached|queued|sent) (?:in|on|with|by|through|via|to)|"
+    r"managed|formatted|linted|tested|cached|queued|sent|hashed|encrypted|parsed|validated|tracked|"
+    r"logged|handled|done) (?:in|on|with|by|through|via|to)|"
     r"nehmen|nimm|verwende[nt]?|(?:be)?nutz(?:e|en|t)|wähle?n?|setzen auf|bleiben bei|"
     r"us(?:ar|a|amos|aremos|ará|e)|utili[sz](?:ar|amos|aremos|a|ons|er|e|erons)|"
     r"eleg(?:imos|ido|ir)|adopta(?:mos|r)|optamos por|nos quedamos con|"
