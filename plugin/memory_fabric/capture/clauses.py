@@ -16,8 +16,8 @@ NO_NAME = STOPWORDS | frozenset(
     could would will may might need needs new old first last next many few several much more most
     less least other another such same different also already still currently always never often
     usually really very too so quite later lot lots kind sort way ways thing things stuff what which
-    whatever whoever how well better best
-    making doing getting being having is are was were be been depends requires""".split()
+    whatever whoever how well better best making doing getting being having found given is are was
+    were be been depends requires""".split()
 )
 # Pronouns that no name begins with: "en vez de eso usa pnpm".
 _PRONOUNS = frozenset(

@@ -101,7 +101,7 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
         if match["article"] or match["opener"] or _is_subject(match["name"], match["verb"]):
             yield match.span("name")
     for match in pattern(_OBJECT).finditer(text):
-        if not (match["name"].endswith("ing") and match["verb"].split()[-1] in _ADVISING):
+        if _is_object(match["name"], match["verb"], text[: match.start()]):
             yield match.span("name")
     for match in pattern(_CHOICE).finditer(text):
         if _is_name(match["name"]) and _is_name(match["other"]):
@@ -126,6 +126,15 @@ def _is_subject(name: str, verb: str) -> bool:
     """Return True if words without an article may be a subject: not "please" of "please use"."""
     parts = name.lower().split()
     return parts[0] not in OPENERS and (verb.split()[0] not in _PLURAL or parts[-1].endswith("s"))
+
+
+def _is_object(name: str, verb: str, before: str) -> bool:
+    """Return True if what follows a verb is a thing: nothing to do, and after several subjects."""
+    if verb.split()[-1] in _ADVISING and name.endswith("ing"):
+        return False
+    if verb.endswith("for") and " " in name and name.split()[0].endswith("ing"):
+        return False  # "used for keeping state"
+    return verb.split()[0] not in _PLURAL or before.endswith("s")
 
 
 def _is_adverb(word: str) -> bool:
