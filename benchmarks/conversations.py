@@ -111,7 +111,8 @@ class World:
 
     def documents(self, hits: Sequence[Hit]) -> list[str]:
         """Ids of the turns, observations or sessions that these hits are, best first."""
-        found = [id_ for hit in hits for id_ in self._documents.get(_key(hit), ())]
+        keys = [key for hit in hits for key in _keys(hit)]
+        found = [id_ for key in keys for id_ in self._documents.get(key, ())]
         return list(dict.fromkeys(found))
 
     def gold(self, question: Mapping[str, Any]) -> set[str]:
@@ -235,7 +236,9 @@ def _spoken(document: Mapping[str, Any]) -> str:
     return f"{document['speaker']}: {document['text']}{caption}"
 
 
-def _key(hit: Hit) -> str:
+def _keys(hit: Hit) -> list[str]:
+    """Return the documents of a hit: a turn, or the observations of an entity that are told."""
     if hit.source == "episodes":
-        return hit.id
-    return f"{hit.entities[0]}\n{hit.text}" if hit.entities else hit.text
+        return [hit.id]
+    texts = (hit.text, *hit.metadata.get("also_observed", ()))
+    return [f"{hit.entities[0]}\n{text}" if hit.entities else text for text in texts]

@@ -17,6 +17,8 @@ RECORD_TYPES = frozenset(
 )
 # Other names of record types: those that notes use.
 TYPE_ALIASES = {"rule": "constraint", "fact": "note", "fix": "solution", "open": "question"}
+# The words under which people read a type.
+_SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
 # Without `session`: these records are summaries that only hooks write.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 ENTITY_TYPES = frozenset(
@@ -44,6 +46,8 @@ OUTCOMES = frozenset(("success", "failed", "neutral"))
 FOLLOWED = frozenset("decision preference constraint pattern solution".split())
 # The beginning of a reason that says what to do instead of what failed.
 INSTEAD = "instead: "
+# Beginnings of reasons that need no "because".
+_LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
 
 # The key of a record's evidence: ids of records that it contradicts and that stay beside it.
 CONTRADICTS = "contradicts"
@@ -163,6 +167,11 @@ def record_type(kind: str) -> str:
     return TYPE_ALIASES.get(kind, kind)
 
 
+def shown_type(kind: str) -> str:
+    """Return the word under which people and models read a type: `rule` for `constraint`."""
+    return _SHOWN.get(kind, kind)
+
+
 def may_close(new: Record, old: Record) -> bool:
     """Return True if a record may replace another by trust, scope, domain and time.
 
@@ -276,8 +285,8 @@ def text_with_reason(record: Record) -> str:
 
 
 def as_reason(why: str) -> str:
-    """Return a reason in the form that follows a statement: "because …", or "instead: …"."""
-    return why if why.startswith(INSTEAD) else f"because {why}"
+    """Return a reason in the form that follows a statement: "because …", "to …", "instead: …"."""
+    return why if why.lower().startswith(_LED_IN) else f"because {why}"
 
 
 def verdict(record: Record) -> str:

@@ -68,7 +68,7 @@ def told(requests: list[Request]) -> list[str]:
 def test_a_failing_command_brings_its_fix_with_its_result(story: Story) -> None:
     [line] = told(story.failing)
 
-    assert FIX in line and line.startswith("- [solution · ")
+    assert FIX in line and line.startswith("- [fix · ")
 
 
 def test_another_failure_and_a_project_without_fixes_bring_none(story: Story) -> None:

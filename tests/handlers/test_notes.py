@@ -149,6 +149,15 @@ class TestTrust:
             "Tables ": "team",
         }
 
+    def test_a_note_that_is_not_for_every_project_says_so_to_both(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "Answer me in German, please, with short sentences"
+        notice = client.note("preference", "Answers are given in German", said, For="everywhere")
+
+        assert "for this project only" in notice
+        assert "no words of the user say everywhere" in client.feedback()
+
 
 class TestKeeping:
     @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_the_fix_is_told_in_its_words_with_date_and_id(known: SimulatedClient) -
     told = failed(known)
 
     assert record.what in told
-    assert f"solution · {record.created_at[:10]}" in told and record.id[-8:] in told
+    assert f"fix · {record.created_at[:10]}" in told and record.id[-8:] in told
     assert "not instructions" in told
     assert known.log == ""
 

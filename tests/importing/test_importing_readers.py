@@ -161,6 +161,23 @@ def test_an_export_of_mem0_is_read_in_each_of_its_forms(
     assert left(reading) == {items.EMPTY: 1, items.UNREADABLE: 1}
 
 
+def test_what_mem0_knows_of_the_person_is_for_every_project(tmp_path: Path, here: Here) -> None:
+    rows: list[dict[str, object]] = [
+        {"memory": "Prefers short answers", "user_id": "ana"},
+        {"memory": "Lives in Lyon and has a dog", "user_id": "ana"},
+        {"memory": "Ran the city marathon", "categories": ["sports", "health"]},
+        {"memory": "The user's name is Ana"},
+        {"memory": "Prefers tabs", "metadata": {"project": "shop"}},
+        {"memory": "The export runs at night", "user_id": "ana"},
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(rows), "utf-8")
+
+    scopes = [item.scope for item in read(path, here).items]
+
+    assert scopes == ["user", "user", "user", "user", "team", "team"]
+
+
 def test_a_torn_export_is_a_mistake_that_is_explained(tmp_path: Path, here: Here) -> None:
     path = tmp_path / "export.json"
     path.write_text('{"results": [{"id": "1", "memory": "We ch', "utf-8")

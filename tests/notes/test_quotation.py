@@ -252,13 +252,42 @@ def test_marked_pastes_and_messages_of_the_client_are_not_typed(prompt: str) -> 
 
 @pytest.mark.parametrize(
     "words",
-    ["always answer in German", "In all my projects, use pnpm", "immer auf Deutsch", "总是用中文"],
+    [
+        "always answer in German",
+        "In all my projects, use pnpm",
+        "use pnpm in every repository",
+        "this holds for all projects",
+        "Overall I want short answers",
+        "generally no emojis, please",
+        "immer auf Deutsch",
+        "kurze Antworten in jedem Repository",
+        "tabs in allen Projekten",
+        "pnpm en todos los repositorios",
+        "en cualquier proyecto usa pnpm",
+        "pnpm dans chaque dépôt",
+        "généralement des réponses courtes",
+        "pnpm em qualquer repositório",
+        "pnpm во всех репозиториях",
+        "总是用中文",
+        "每个仓库都用 pnpm",
+        "どのリポジトリでも pnpm を使う",
+        "모든 저장소에서 pnpm 사용",
+    ],
 )
 def test_words_that_hold_everywhere_say_so(words: str) -> None:
     assert says_everywhere(words)
 
 
-@pytest.mark.parametrize("words", ["answer in German", "not always in German", "nicht immer"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "answer in German",
+        "not always in German",
+        "nicht immer",
+        "in this project",
+        "not in all projects",
+    ],
+)
 def test_words_that_do_not_say_so_hold_here(words: str) -> None:
     assert not says_everywhere(words)
 

@@ -33,8 +33,21 @@ def test_br4_variants_of_a_name_are_recognised() -> None:
     assert raised.metadata["cross_referenced"] is True
 
 
+def test_br4_names_in_the_own_list_of_a_record_count_where_others_relate_them() -> None:
+    own = a_hit("Use cursors", entities=("cursor-pagination",), metadata={"relations": [[*USES]]})
+    around = {"cursor-pagination": (USES,)}
+
+    [same] = boost([own], around, 1.2)
+    [raised] = boost([own], {"cursor-pagination": (USES, RECOMMENDS)}, 1.2)
+
+    assert same.relevance == own.relevance
+    assert "cross_referenced" not in same.metadata
+    assert raised.relevance == pytest.approx(1.2 * own.relevance)
+    assert raised.metadata["cross_referenced"] is True
+
+
 def test_br6_the_relations_of_the_own_entity_are_attached_without_a_raise() -> None:
-    hit = a_hit("Use cursor-based pagination", entities=("cursor-pagination",))
+    hit = a_hit("Use cursor-based pagination", entities=("cursor-pagination",), source="graph")
 
     [same] = boost([hit], {"cursor-pagination": (RECOMMENDS,)})
 

@@ -108,6 +108,19 @@ def test_texts_that_differ_in_a_number_or_a_not_are_two_facts() -> None:
     assert len(dedupe(hits, 0.5)) == 3
 
 
+def test_a_duty_in_another_word_is_the_same_and_its_denial_another() -> None:
+    text = (
+        "The gateway must check the signature of each webhook against the key of the tenant, and "
+        "log a refused one with its address and time for the support team"
+    )
+
+    def merged(duty: str) -> int:
+        other = text.replace("must", duty)
+        return len(dedupe([a_hit(text, id="record:1"), a_hit(other, id="record:2")]))
+
+    assert [merged(duty) for duty in ("should", "shall", "may", "must not")] == [1, 1, 2, 2]
+
+
 def test_what_was_replaced_is_not_merged_with_what_holds() -> None:
     first, second = twins(superseded_by="record:1")
 

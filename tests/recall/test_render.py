@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from memory_fabric.models import Filters, Relation
 from memory_fabric.recall.render import (
     LOW_TRUST,
@@ -20,6 +22,37 @@ def test_a_line_names_type_date_scope_and_id_then_the_fact_its_reason_and_entiti
         "- [decision · 2026-02-20 · team · 1a2b3c4d] "
         "Use Redis for sessions — because it is quick (session-cache)"
     )
+
+
+def test_a_long_reason_stands_once() -> None:
+    why = "the office has no network " + "at night and on holidays and " * 14 + "in May"
+    text = f"Reports are kept in SQLite because {why}"
+    quoted = {"why": why, "quotation": f"Keep reports in SQLite, since {why}."}
+
+    for hit in (a_hit(text, metadata={"why": why}), a_hit("SQLite it is", metadata=quoted)):
+        assert hit_line(hit).count("the office has no network") == 1
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("to reduce the size", "— to reduce the size"),
+        ("so that it fits", "— so that it fits"),
+        ("because it fits", "— because it fits"),
+        ("it fits", "— because it fits"),
+        ("instead: use cursors", "— instead: use cursors"),
+    ],
+)
+def test_a_purpose_needs_no_because(why: str, told: str) -> None:
+    assert told in hit_line(a_hit(metadata={"why": why}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [("constraint", "rule"), ("note", "fact"), ("solution", "fix"), ("decision", "decision")],
+)
+def test_a_type_is_shown_under_the_word_that_people_use(kind: str, shown: str) -> None:
+    assert hit_line(a_hit(metadata={"type": kind})).startswith(f"- [{shown} · ")
 
 
 def test_an_entity_that_the_text_names_is_not_said_twice() -> None:

@@ -204,7 +204,7 @@ def test_it_replaces_only_what_is_named_and_what_the_user_did_not_state(tmp_path
 
         assert f"call remember again with instead_of {old.id[-8:]}" in hint
         assert f"Replaces decision {old.id[-8:]}" in done
-        assert f"Not replaced, since only the user can: note {users.id[-8:]}" in kept
+        assert f"Not replaced, since only the user can: fact {users.id[-8:]}" in kept
 
     run(story)
 
@@ -233,7 +233,7 @@ def test_words_that_mean_one_record_replace_it(tmp_path: Path) -> None:
             await ask(client, "remember", text="Packages are installed with npm.")
             text = "Packages are installed with pnpm."
             done = await ask(client, "remember", text=text, instead_of="npm")
-            assert "Replaces note" in done
+            assert "Replaces fact" in done
 
     run(story)
 

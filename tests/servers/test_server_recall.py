@@ -62,7 +62,7 @@ def test_recall_finds_native_notes_also_where_nothing_else_is_remembered(tmp_pat
 
         day = ids.timestamp((folder / "MEMORY.md").stat().st_mtime)[:10]
         assert text.splitlines() == [
-            f"- (note, {day}, team, said by assistant, MEMORY.md#1) "
+            f"- (fact, {day}, team, said by assistant, MEMORY.md#1) "
             "‹memory-fabric> The token [redacted: token] deploys.",
             "Not searched: native (latin.md): it is not UTF-8 text",
         ]

@@ -10,14 +10,14 @@ from memory_fabric.text import STOPWORDS
 
 # Words that are no part of a name: they refer, count, describe how or when, or are verbs.
 NO_NAME = STOPWORDS | frozenset(
-    """everything something anything nothing everyone someone anyone people one ones two three us
-    now example instance free good ever today tomorrow yesterday time times while day days week
-    weeks month months year years reason reasons sure use using used uses run runs must should could
-    would will may might need needs new old first last next many few several much more most less
-    least other another such same different also already still currently always never often usually
-    really very too so quite later
-    lot lots kind sort way ways thing things stuff what which whatever whoever how well better best
-    making doing getting being having is are was were be been depends requires""".split()
+    """everything something anything nothing everyone someone anyone nobody people one ones two
+    three us now example instance free good ever today tomorrow yesterday time times while day days
+    week weeks month months year years reason reasons sure use using used uses run runs must should
+    could would will may might need needs new old first last next many few several much more most
+    less least other another such same different also already still currently always never often
+    usually really very too so quite later lot lots kind sort way ways thing things stuff what which
+    whatever whoever how well better best making doing getting being having found given is are was
+    were be been depends requires""".split()
 )
 # Pronouns that no name begins with: "en vez de eso usa pnpm".
 _PRONOUNS = frozenset(

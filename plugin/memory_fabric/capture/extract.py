@@ -6,46 +6,20 @@ neighbouring mentions of one sentence. An ordinary word never becomes an entity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
 from memory_fabric.capture.mentions import Mention, mentions
-from memory_fabric.capture.parts import related_parts
+from memory_fabric.capture.parts import BACKWARD, FORWARD, related_parts
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
+from memory_fabric.language.function_words import FUNCTION_WORDS
 from memory_fabric.models import Entity, Relation
+from memory_fabric.patterns import pattern
+from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_CHARS = 65536
+MAX_BESIDE_CHARS = 80
 
-# The words between two mentions, without fillers -> the relation, read forwards or backwards.
-_FORWARD = {
-    "uses": "uses", "use": "uses", "using": "uses", "is using": "uses", "used": "uses",
-    "will use": "uses", "must use": "uses", "utilizes": "uses", "is built on": "uses",
-    "built on": "uses", "built with": "uses", "is built with": "uses", "powered by": "uses",
-    "recommends": "recommends", "recommended": "recommends", "suggests": "recommends",
-    "recommends using": "recommends", "recommended using": "recommends",
-    "requires": "requires", "require": "requires", "needs": "requires", "need": "requires",
-    "required": "requires",
-    "blocked by": "blocked_by", "is blocked by": "blocked_by", "are blocked by": "blocked_by",
-    "was blocked by": "blocked_by", "blocked on": "blocked_by", "is blocked on": "blocked_by",
-    "depends on": "depends_on", "depend on": "depends_on", "relies on": "depends_on",
-    "rely on": "depends_on", "depended on": "depends_on", "is dependent on": "depends_on",
-    "used for": "used_for", "is used for": "used_for", "are used for": "used_for",
-    "for": "used_for",
-    "enables": "enables", "enable": "enables", "enabled": "enables", "allows": "enables",
-    "prefers": "prefers", "prefer": "prefers",
-    "chose": "chose", "chooses": "chose", "picked": "chose", "selected": "chose",
-    "decided on": "chose", "settled on": "chose", "chose to use": "chose",
-    "decided to use": "chose",
-    "replaces": "replaces", "replaced": "replaces", "supersedes": "replaces",
-    "instead of": "chose_over", "rather than": "chose_over", "over": "chose_over",
-}  # fmt: skip
-_BACKWARD = {
-    "used by": "uses", "is used by": "uses", "are used by": "uses", "required by": "requires",
-    "is required by": "requires", "recommended by": "recommends",
-    "is recommended by": "recommends", "enabled by": "enables", "is enabled by": "enables",
-    "replaced by": "replaces", "is replaced by": "replaces", "was replaced by": "replaces",
-    "superseded by": "replaces", "is superseded by": "replaces",
-}  # fmt: skip
 # Sentences with these words count although they leave something behind.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
@@ -55,17 +29,78 @@ _FILLERS = frozenset(
     """the a an our its their now also always still already currently then all any every each both
     only just simply mainly primarily""".split()
 )
-_CHOICE_WORDS = frozenset(
-    """chose choose chooses chosen choosing prefer prefers preferred preferring pick picks picked
-    select selected selects use uses used using adopt adopted take took favor favors favour went go
-    going decided opted stick recommends recommended""".split()
-)
 _PREFERRED = frozenset("prefer prefers preferred preferring".split())
 _MOVE_WORDS = frozenset(
     """move moved moving moves switch switched switching migrate migrated migrating migrates change
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
+# What is only supposed: no comma ends the condition before the name.
+_SUPPOSED = (
+    r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
+)
+# What is only considered, or said of others, before a name.
+_UNSETTLED = (
+    r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|before|until|when(?:ever)?|once|might|"
+    r"may|can|could|would|consider\w*|try|trying|tried|evaluat\w+|compar\w+|ask|who|people|those|"
+    r"wenn|falls|ob|bevor|bis|sobald|könnte\w*|würde\w*|si|cuando|antes|podría\w*|quand|avant|"
+    r"pourrai\w*|se|quando|poderia\w*|если|когда|пока)\b[^,;:]*$"
+)
+# Words that end an object; articles and the like may stand between a verb and its object.
+_ENDING = (
+    STOPWORDS
+    | FUNCTION_WORDS
+    | frozenset("across everywhere instead per rather since today via without".split())
+)
+_ARTICLES = frozenset(
+    """the a an our its their only just both das den dem der die ein eine einen la las los el un una
+    le les une o os um uma""".split()
+)
+MAX_MODIFIERS = 3
+# Behind an object: a noun for its kind is no other thing, as in "the Docker images" one is.
+_KINDS = frozenset(
+    "framework library database server client engine stack platform language".split()
+)
+# Verbs that choose the object right behind them.
+_CHOOSING = (
+    r"\b(?:use|uses|used|using|utili[sz]e[sd]?|adopt(?:ed|s|ing)?|ch(?:oose|ooses|ose|osen)|"
+    r"pick(?:ed|s)?|select(?:ed|s)?|takes?|took|keep|keeps|kept|prefer(?:s|red)?|favou?r(?:ed)?|"
+    r"(?:go|goes|going|went) (?:with|for)|(?:stay|stays|staying|stayed|stick|sticks|sticking|"
+    r"stuck) (?:with|to|on)|settled? (?:on|for)|opt(?:ed)? for|decided? (?:on|for)|"
+    r"standardi[sz]e[sd]? on|rel(?:y|ies) on|build (?:on|with)|"
+    r"(?:built|written|implemented|stored|kept|saved|held|hosted|deployed|drawn|rendered|served|"
+    r"managed|formatted|linted|tested|cached|queued|sent|hashed|encrypted|parsed|validated|tracked|"
+    r"logged|handled|done) (?:in|on|with|by|through|via|to)|"
+    r"nehmen|nimm|verwende[nt]?|(?:be)?nutz(?:e|en|t)|wähle?n?|setzen auf|bleiben bei|"
+    r"us(?:ar|a|amos|aremos|ará|e)|utili[sz](?:ar|amos|aremos|a|ons|er|e|erons)|"
+    r"eleg(?:imos|ido|ir)|adopta(?:mos|r)|optamos por|nos quedamos con|"
+    r"pren(?:d|ons|drons)|chois(?:i|ir|issons)|adopt(?:ons|er|é)|opt(?:é|ons) pour|gard(?:ons|er)|"
+    r"escolh(?:emos|er|ido)|adota(?:mos|r)|ficamos com|"
+    r"использу(?:ем|й|йте|ется)|выбра(?:ли|н)|бер[её]м|оста[её]мся на)\s+"
+)
+_CHOICE = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
+# Verbs that leave one thing for the object.
+_MOVING = (
+    r"\b(?:(?:switch|mov|migrat|chang|convert|port|transition|upgrad)\w* (?:\S+ ){0,5}?to|"
+    r"(?:replac|swap)\w* (?:\S+ ){1,5}?(?:with|by|for)|wechseln (?:\S+ ){0,4}?zu|"
+    r"(?:migr|cambi|mud|pas)(?:amos|aremos|ons|ar|er) (?:\S+ ){0,4}?(?:a|à|para)|"
+    r"(?:переходим|перешли) (?:с \S+ )?на)\s+"
+)
+# Other ways of choosing a name, which stands at the sign: it opens the text before a purpose or a
+# service, or is the subject of a passive; in German and scripts without spaces verbs come last.
+_AT = "\0"
+_AROUND = (
+    r"^[`\"“*]*\0(?:\s*$|,? (?:for|instead of|rather than|over|not|statt|für|para|pour|em vez de|"
+    r"en vez de)\b| (?:holds|stores|keeps|serves|handles|carries|hosts|powers|caches) "
+    r"(?!its\b|up\b))|"
+    r"\0 (?:is|was|are|were|has been|will be) (?:now |still )?"
+    r"(?:used|chosen|picked|selected|adopted|kept)\b|"
+    r"\b(?:für|auf|zu) (?:(?:das|die|den|der|dem) )?[`\"]?\0[^,;.]*"
+    r"\b(?:entschieden|entscheiden|umgestellt|umsteigen|gewechselt|gesetzt|geeinigt)\b|"
+    r"(?:使用|采用|採用|选择了?|选用|选定|改用|沿用|用|换成|换到|切换到|迁移到|转向)\s?[「『“`]?\0|"
+    r"\0[」』”`]?\s?(?:[をにへ]\s?(?:使|利用|採用|選|移行|決|切り替え)|"
+    r"(?:을|를|로|으로)\s?(?:\S+\s)?(?:사용|선택|채택|전환|쓰|쓴|결정|도입|이전))"
+)
 
 
 def extract(
@@ -90,6 +125,43 @@ def extract(
     return tuple(entities.values()), relations
 
 
+def chosen(text: str, names: Collection[str]) -> str:
+    """Return the first of these names that a verb of the text chooses; '' for none.
+
+    Most decisions name things that were not chosen in them: "We wait with Kubernetes".
+    """
+    for mention in mentions(text, {name_key(name): name for name in names}):
+        if mention.name in names and _is_chosen(text, mention):
+            return mention.name
+    return ""
+
+
+def _is_chosen(text: str, mention: Mention) -> bool:
+    before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
+    clause = clause_around(text, mention.start, mention.end)
+    if is_denied(clause) or _is_asked(text, mention.end) or pattern(_UNSETTLED).search(before):
+        return False
+    if _governs(_MOVING, before, behind):
+        return True
+    if is_left(clause):
+        return False
+    is_around = pattern(_AROUND).search(f"{before}{_AT}{behind}")
+    return bool(is_around) or _governs(_CHOOSING, before, behind)
+
+
+def _governs(verbs: str, before: str, behind: str) -> bool:
+    """Return True if the last of these verbs has what stands between the two as its object."""
+    ends = [match.end() for match in pattern(verbs).finditer(before)]
+    between = words(before[ends[-1] :]) if ends else list(_ENDING)
+    if len(between) > MAX_MODIFIERS or any(w in _ENDING and w not in _ARTICLES for w in between):
+        return False
+    following = behind.lstrip('`"”*')
+    if following[:1] != " " or following[1:2] in "-–—(":
+        return True
+    first = [word for word in words(following)[:2] if word not in _KINDS][:1]
+    return not first or first[0] in _ENDING or first[0].isdigit()
+
+
 def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
     last: Relation | None = None
     for left, right in pairwise(found):
@@ -105,9 +177,9 @@ def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
 
 
 def _is_meant(text: str, left: Mention, right: Mention, relation: Relation) -> bool:
-    """Return True if the clause states the relation, and not its reverse."""
+    """Return True if the clause states the relation, and not its reverse or a condition."""
     clause = clause_around(text, left.start, right.end)
-    if is_denied(clause):
+    if is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left)):
         return False
     return relation.type in _OF_DEPARTURES or not is_left(clause)
 
@@ -121,16 +193,16 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
         return Relation(last.source, last.type, right.name) if last.source != right.name else None
     if last and last.type == "chose_over" and gap.startswith(", for"):
         gap = gap[1:]
-    if gap.strip().lower() in _COMPARED and _CHOICE_WORDS & set(_words_before(text, left, 8)):
+    if gap.strip().lower() in _COMPARED and pattern(_CHOICE).search(_before(text, left)):
         return Relation(left.name, "chose_over", right.name)
     phrase = _phrase(gap)
-    if phrase in _BACKWARD:
-        return Relation(right.name, _BACKWARD[phrase], left.name)
+    if phrase in BACKWARD:
+        return Relation(right.name, BACKWARD[phrase], left.name)
     if phrase in ("with", "to") and _swapped(text, left, phrase):
         return Relation(right.name, "replaces", left.name)
     if phrase == "to" and _PREFERRED & set(_words_before(text, left, 6)):
         return Relation(left.name, "chose_over", right.name)
-    kind = _FORWARD.get(phrase, "")
+    kind = FORWARD.get(phrase, "")
     if not kind or not _fits(kind, phrase, text, left, right):
         return None
     # "X instead of Y for Z": Z is about X.
@@ -154,7 +226,7 @@ def _fits(kind: str, phrase: str, text: str, left: Mention, right: Mention) -> b
     if phrase == "for":
         return left.type in ("technology", "pattern") and right.type != "agent"
     if phrase == "over":
-        return bool(_CHOICE_WORDS & set(_words_before(text, left, 8)))
+        return bool(pattern(_CHOICE).search(_before(text, left)))
     if kind in ("chose", "prefers", "recommends") or phrase == "used":
         return left.type in ("agent", "component", "technology")
     return True
@@ -170,10 +242,15 @@ def _swapped(text: str, left: Mention, phrase: str) -> bool:
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
     """Return the last words before a mention within its sentence, lower case."""
-    head = text[max(0, mention.start - 80) : mention.start]
+    return [word.strip("`*,:\"'(").lower() for word in _before(text, mention).split()][-count:]
+
+
+def _before(text: str, mention: Mention) -> str:
+    """Return what stands before a mention within its sentence; 80 characters are read."""
+    head = text[max(0, mention.start - MAX_BESIDE_CHARS) : mention.start]
     for stop in (". ", "! ", "? ", "\n", "; "):
         head = head.rpartition(stop)[2]
-    return [word.strip("`*,:\"'(").lower() for word in head.split()][-count:]
+    return head
 
 
 def _is_asked(text: str, place: int) -> bool:

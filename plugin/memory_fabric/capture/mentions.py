@@ -68,7 +68,7 @@ _LABELS = frozenset(
     march april may june july august september october november december english german
     french spanish""".split()
 )
-_OPENERS = frozenset(
+OPENERS = frozenset(
     """add adopt allow always apply ask avoid build call change check choose chosen commit configure
     consider copy create decided decision default define delete deploy deprecate document
     drop enable ensure every expose fix follow for from generate handle have hide hire if import
@@ -279,7 +279,7 @@ def _proper_length(words: list[_Word], i: int) -> int:
         if not beside or not (_is_capital(word) or word.text in ("ID", "API", "UI", "DB", "CI")):
             break
         run.append(word)
-    if not run or (run[0].first and len(run) > 1 and _opens(run[0].text)):
+    if not run or (run[0].first and len(run) > 1 and _opens(run)):
         return 0
     if run[0].first and len(run) < 2 and not _is_person(run[0].text):
         return 0
@@ -292,9 +292,10 @@ def _is_person(word: str) -> bool:
     return word.lower() in GIVEN
 
 
-def _opens(word: str) -> bool:
-    """Return True if a capital only begins a sentence: "Use Redis", "Implementing ACME"."""
-    return word.lower() in _OPENERS or word.endswith("ing")
+def _opens(run: list[_Word]) -> bool:
+    """Return True if a capital only begins a sentence: "Use Redis", "Usamos Redis"."""
+    word = run[0].text
+    return word.lower() in OPENERS or word.endswith("ing") or run[1].key in TECHNOLOGIES
 
 
 def _is_capital(word: _Word) -> bool:

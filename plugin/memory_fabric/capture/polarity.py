@@ -17,7 +17,7 @@ _COMPARED = (
 )
 _DENIED = (
     rf"n['’]t\b|\b(?:{'|'.join(sorted(negations.ALL))}|"
-    r"none|nor|neither|avoid\w*|forbid\w*|prohibit\w*|"
+    r"none|nobody|nor|neither|avoid\w*|forbid\w*|prohibit\w*|"
     r"bann?(?:ed|ing|s)?|disallow\w*|against|refus\w+|unable|lacks?|lacking|"
     r"kein\w*|vermeid\w+|verb[io][et]\w+|untersag\w+|"
     r"ne|aucune|évit\w+|interdi\w+|ning[uú]n\w*|tampoco|"

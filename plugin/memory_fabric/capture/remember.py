@@ -8,8 +8,8 @@ from memory_fabric import ids
 from memory_fabric.capture.aliases import aliases_in
 from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.contradiction import beside, contradicting
+from memory_fabric.capture.extract import chosen
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.language.vocabulary import entity_type
@@ -27,24 +27,11 @@ from memory_fabric.models import (
 )
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES, Memory
-from memory_fabric.text import STOPWORDS, cut, name_key, without_controls, words
+from memory_fabric.text import STOPWORDS, cut, name_key, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
 # The types of entities in "the project chose X".
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
-# Words near a name that say that it is taken.
-_CHOOSING_BEFORE = frozenset(
-    """use uses used using with via on in to by adopt adopted adopting choose chose chosen pick
-    picked picking select selected prefer standardize standardise stay keep keeps take takes took go
-    run runs nutzen nutzt nehmen nimmt verwenden verwendet mit auf zu über con en usa usar usamos
-    usaremos utilizar utiliza elegimos elegido avec sur utilise utiliser utilisons prend choisi com
-    em no na usamos escolhemos escolhido""".split()
-)
-_CHOOSING_BEHIND = frozenset(
-    """for is are was carries handles keeps stores für ist para es pour est é instead over verwendet
-    genutzt verwenden nutzen nehmen""".split()
-)
-WORDS_AROUND = 2
 
 
 def state(
@@ -156,50 +143,24 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def joined_to_project(record: Record, memory: Memory) -> Record:
-    """Return a decision with the relation `project chose X` for its first entity (BR-11)."""
+    """Return a decision with the relation `project chose X` for what its verb chooses (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
-    chosen = next(
-        (
-            e.name
-            for e in record.entities
-            if e.type in CHOSEN_TYPES and name_key(e.name) not in rejected and _is_a_thing(e.name)
-        ),
-        "",
-    )
-    if not chosen or not (_is_taken(record.what, chosen) and _is_chosen(record.what, chosen)):
+    things = [
+        entity.name
+        for entity in record.entities
+        if entity.type in CHOSEN_TYPES
+        and name_key(entity.name) not in rejected
+        and _is_a_thing(entity.name)
+    ]
+    thing = chosen(record.what, things) if things else ""
+    if not thing:
         return record
     name = record.project or memory.project.name
     return record._replace(
         entities=(*record.entities, Entity(name, "project")),
-        relations=(*record.relations, Relation(name, "chose", chosen)),
-    )
-
-
-def _is_taken(text: str, name: str) -> bool:
-    """Return True if the clause that names a thing neither denies nor leaves it."""
-    at = text.lower().find(name.lower())
-    clause = clause_around(text, at, at + len(name)) if at >= 0 else text
-    return not (is_denied(clause) or is_left(clause))
-
-
-def _is_chosen(text: str, name: str) -> bool:
-    """Return True if the words around a name say that it is taken, or the text begins with it.
-
-    Many decisions are about a thing that was not chosen in them: "REST is secured by …".
-    """
-    at = text.lower().find(name.lower())
-    if at < 0:
-        return True
-    before, behind = text[:at], text[at + len(name) :]
-    if not f"{before[-1:]}{behind[:1]}".isascii():
-        return True  # a script without spaces
-    words_before = words(before)
-    return (
-        not words_before
-        or not _CHOOSING_BEFORE.isdisjoint(words_before[-WORDS_AROUND:])
-        or not _CHOOSING_BEHIND.isdisjoint(words(behind)[:WORDS_AROUND])
+        relations=(*record.relations, Relation(name, "chose", thing)),
     )
 
 

@@ -55,12 +55,17 @@ _MARKERS = (
     ("decision", _DECISION),
     ("constraint", _CONSTRAINT),
     ("solution", r"\b(?:fixed by|the fix (?:is|was)|solved by|resolved by|workaround)\b"),
-    ("blocker", r"\bblocked (?:by|on|until)\b|\bwaiting (?:for|on)\b"),
+    ("blocker", r"\bblocked (?:by|on|until)\b|\bwaiting (?:for|on)\b|^blocker\b|\bblocker is\b"),
     (
         "antipattern",
         r"\b(?:failed|fails|did(?:n't| not) (?:work|scale)|do(?:es)?(?:n't| not) (?:work|scale))\b",
     ),
-    ("problem", r"\b(?:broken|crash(?:es|ed)?|bug in)\b"),
+    (
+        "problem",
+        r"\b(?:broken|crash(?:es|ed)?|bug in)\b|^(?:known )?(?:problem|issue|bug)s?:|"
+        r"\b(?:an?|the|known|main|another) (?:problem|issue|bug) (?:with|in|is|was)\b|"
+        r"\b(?:has|have|had|there(?:'s| is| was)) an? (?:\w+ )?(?:problem|issue|bug)\b",
+    ),
 )
 
 

@@ -16,14 +16,11 @@ from memory_fabric.importing.run import Plan
 from memory_fabric.importing.write import Stored
 from memory_fabric.learning import runs
 from memory_fabric.learning.undo import undo
-from memory_fabric.models import TYPE_ALIASES
+from memory_fabric.models import shown_type
 from memory_fabric.store import instruction_files, switches
 from memory_fabric.store.files import Refused
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many, one_line
-
-# The words of notes for types.
-_WORDS = {kind: word for word, kind in TYPE_ALIASES.items()} | {"question": "open point"}
 
 
 def show_places(as_json: bool) -> int:
@@ -187,7 +184,7 @@ def _show_plan(plan: Plan) -> None:
     for part in plan.parts:
         kinds: dict[str, int] = {}
         for record in part.choice.records:
-            kind = _WORDS.get(record.type, record.type)
+            kind = shown_type(record.type)
             kinds[kind] = kinds.get(kind, 0) + 1
         if kinds:
             counts = ", ".join(_count(number, kind) for kind, number in sorted(kinds.items()))

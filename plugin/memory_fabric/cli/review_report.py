@@ -5,7 +5,7 @@ from typing import Any
 
 from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.models import BEFORE, PROMPT, Record, users_words, worded
+from memory_fabric.models import BEFORE, PROMPT, Record, shown_type, users_words, worded
 from memory_fabric.recall.review import CANDIDATE, CONTRADICTION, DUPLICATE, KINDS, STALE, Due
 from memory_fabric.store.history import candidates
 from memory_fabric.text import cut, many, one_line
@@ -50,7 +50,7 @@ def show_due(found: Sequence[Due], limit: int, step: str) -> None:
         show.line(f"{NAMES[one.kind]}{age}: {DECISIONS[one.kind]}", style="bold")
         for record in (one.record, *one.others):
             head, *more = lines_of(record)
-            about = f"{record.type}, {record.scope}, by the {record.trust}, "
+            about = f"{shown_type(record.type)}, {record.scope}, by the {record.trust}, "
             show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
             if record.why:
                 show.line(f"    because: {cut(one_line(record.why), MAX_TEXT_CHARS)}")

@@ -7,7 +7,7 @@ from memory_fabric.capture.contradiction import contradicting, is_choice_against
 from memory_fabric.capture.opposites import as_line, outcome_of
 from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record, stated_at
+from memory_fabric.models import Record, shown_type, stated_at
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.origin import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
@@ -67,7 +67,7 @@ def show_confirmation(told: Confirmation) -> None:
     """Print the confirmation; failures go to standard error."""
     stored = told.record
     head = "Already known, now stronger" if told.repeated else "Remembered"
-    show.line(f"{head}: {stored.type} {short_id(stored.id)}", style="bold")
+    show.line(f"{head}: {shown_type(stored.type)} {short_id(stored.id)}", style="bold")
     show.facts(
         (
             ("what", cut(stored.what, MAX_WHAT_CHARS)),

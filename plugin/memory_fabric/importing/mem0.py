@@ -20,6 +20,7 @@ from memory_fabric.importing.items import (
     Left,
     Reading,
 )
+from memory_fabric.patterns import pattern
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
@@ -30,6 +31,17 @@ TEXTS = ("memory", "text", "content", "data")
 # Keys of `metadata` that name a project.
 PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
 MAX_ALSO_CHARS = 400
+# Default categories of mem0, and beginnings of its sentences, that are about the person.
+_OF_PERSON = frozenset(
+    """entertainment family fashion food health hobbies hobby identity milestones music personal
+    personal_details personal_information preference preferences professional_details sports travel
+    user_preferences""".split()
+)
+_PERSON = (
+    r"(?:the )?user(?:['’]s)? |(?:his|her|my) |i(?:['’]m)? |name is |"
+    r"(?:prefer|like|love|hate|dislike|enjoy|live|want|avoid)s? |is (?:an? |allergic |\d+ years)|"
+    r"works (?:as|at|for) |has (?:an? |two |three )(?:\w+ )?(?:dog|cat|son|daughter|child|kid)"
+)
 
 
 def memories(value: Any) -> list[Any] | None:
@@ -86,10 +98,14 @@ def _item(one: dict[str, Any], said: str) -> Item:
     kinds = ", ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
     whose = [str(one[name]) for name in ("user_id", "agent_id") if one.get(name)]
     stated = next((str(about[name]) for name in PROJECTS if about.get(name)), "")
+    kind = stated_type(said)
+    is_personal = kind == "preference" or not _OF_PERSON.isdisjoint(kinds.lower().split(", "))
+    is_personal = is_personal or bool(pattern(_PERSON).match(said))
     return Item(
         what=cut(said, MAX_WHAT_CHARS),
         key=f"memory {one.get('id') or said}",
-        type=stated_type(said),
+        type=kind,
+        scope="user" if is_personal and not stated else "team",
         at=time_of(one.get("updated_at")) or time_of(one.get("created_at")),
         project=stated,
         category=one_line(kinds),

@@ -144,6 +144,18 @@ _COURTESIES = frozenset(
     now obrigado ok okay on our per please plaît por favor s si so thank thanks the then to us
     vale vamos vous we where with work working you your""".split()
 )
+# Questions for what the assistant said itself.
+_ASSISTANTS = (
+    r"\bdid you (?:\w+ )?(?:recommend|suggest|propose|advise|say|tell|list|give|write|mention|"
+    r"explain|describe|show|make)\b|\byou(?:['’]ve| have| had)? (?:\w+ly |just )?(?:(?:recommend|"
+    r"suggest|propos|advis|list|mention|explain|describ|provid)ed|said|told|gave|given|wrote)\b|"
+    r"\byour (?:\w+ )?(?:recommendation|suggestion|proposal|advice|answer|explanation)s?\b|"
+    r"\b(?:hast du|haben sie) .{0,60}(?:empfohlen|vorgeschlagen|gesagt|geraten)\b|"
+    r"\b(?:recomendaste|sugeriste|dijiste|propusiste|você (?:recomendou|sugeriu|disse))\b|"
+    r"\b(?:tu m['’]as|avez-vous|as-tu) (?:recommandé|conseillé|dit|proposé|suggéré)\b|"
+    r"\bты (?:советовал|рекомендовал|предлагал|сказал)|你(?:之前|上次)?(?:推荐|建议|说过)|"
+    r"(?:あなた|君)が(?:勧め|提案|言っ)|(?:추천|제안)(?:해 ?줬|했)"
+)
 
 
 def _by_first_word(phrases: Iterable[str]) -> dict[str, list[str]]:
@@ -233,3 +245,10 @@ def _phrases_in(
             if spoken and [word for word, _ in here] == parts:
                 said.append(phrase)
     return said
+
+
+def asks_for_the_assistant(text: str) -> bool:
+    """Return True if a question is about what the assistant said: "what did you recommend?"."""
+    from memory_fabric.patterns import pattern  # late: no prompt's hook asks this
+
+    return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))

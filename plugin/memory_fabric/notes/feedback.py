@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record
+from memory_fabric.models import Record, shown_type
 from memory_fabric.notes.keep import Kept
 from memory_fabric.text import cut, first_of, neutralised, one_line
 
@@ -20,6 +20,7 @@ KEPT, UNSAID, REPLACED, NOT_REPLACED, DROPPED, NOT_DROPPED, LOST = HEADINGS = (
     "Kept", "Not the user's words", "Replaced", "Not replaced", "Dropped", "Not dropped",
     "Not kept",
 )  # fmt: skip
+ONLY_HERE = "for this project only: no words of the user say everywhere"
 
 
 def parts_of(kept: Iterable[Kept], session: str) -> list[Part]:
@@ -30,7 +31,10 @@ def parts_of(kept: Iterable[Kept], session: str) -> list[Part]:
         if one.record is not None and one.record.session == session:
             id_ = short_id(one.record.id)
             whose = " (user's words)" if one.record.trust == "user" else ""
-            named = f"{id_} {one.record.evidence.get('noted') or one.record.type}{whose}"
+            named = (
+                f"{id_} {one.record.evidence.get('noted') or shown_type(one.record.type)}{whose}"
+            )
+            named += f", {ONLY_HERE}" if one.only_here else ""
             against = ", ".join(short_id(old.id) for old in one.contradicted)
             named += f", contradicts {against}: the user is asked" if against else ""
             found.append([id_, KEPT, named])

@@ -109,7 +109,7 @@ class Kept(NamedTuple):
     `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
     `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
     that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
-    the user that it quotes.
+    the user that it quotes. `only_here` means that `For: everywhere` was not granted.
     """
 
     record: Record | None = None
@@ -120,6 +120,7 @@ class Kept(NamedTuple):
     unsaid: str = ""
     lost: str = ""
     quoted: str = ""
+    only_here: bool = False
 
 
 def keep(
@@ -228,7 +229,9 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     if unknown and not replaced.with_id(memory, unknown):
         refused.append((unknown, "no such memory"))
     ends = (tuple(closing), tuple(against), tuple(refused))
-    return Kept(stored, is_new, *ends, without_secrets(unsaid), quoted=found.quoted)
+    only_here = note.everywhere and not everywhere
+    unsaid = without_secrets(unsaid)
+    return Kept(stored, is_new, *ends, unsaid, quoted=found.quoted, only_here=only_here)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:

@@ -19,11 +19,13 @@ def boost(
     relations_by_entity: Mapping[str, Sequence[Relation]],
     factor: float = DEFAULT_FACTOR,
 ) -> list[Hit]:
-    """Raise the relevance of every hit whose text names another entity of the graph, up to 1.0.
+    """Raise the relevance of every hit that names an entity known from elsewhere, up to 1.0.
 
-    A raised hit carries `cross_referenced` and the relations of the named entities; every hit
-    carries those of its own entities. An entity without relations raises no hit (measured: names
-    that occur everywhere cost 2 points of recall). Order and length are kept; the next stage ranks.
+    A record names those of its text and its list, if the graph relates them by more than its own
+    relations; an observation those of its text beside its own entity. A raised hit carries
+    `cross_referenced` and the relations of the named entities; every hit carries those of its own
+    entities. An entity without relations raises no hit (measured: names that occur everywhere cost
+    2 points of recall). Order and length are kept; the next stage ranks.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
@@ -44,10 +46,13 @@ def _boosted(
     relations_by_entity: Mapping[str, Sequence[Relation]],
     factor: float,
 ) -> Hit:
-    own = {name_key(name) for name in hit.entities}
+    own = dict.fromkeys(map(name_key, hit.entities))
+    mine = [names[key] for key in own if key in names]
     named = sorted(names[key] for key in keys_in(hit.text) if key in names and key not in own)
-    mine = [names[key] for key in dict.fromkeys(map(name_key, hit.entities)) if key in names]
     relations = _relations([*mine, *named], relations_by_entity)
+    if hit.source == "records":
+        stated = {tuple(relation) for relation in hit.metadata.get("relations") or ()}
+        named = [name for name in mine if not stated.issuperset(relations_by_entity[name])] + named
     if not relations and not named:
         return hit
     ends = [end for r in relations for end in (r.source, r.target)] if mine else []

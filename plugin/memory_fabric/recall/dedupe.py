@@ -17,6 +17,9 @@ FILLERS = frozenset(
     just my now our please really simply so surely that the then this was we were will would you
     your""".split()
 )
+# One word for a duty stands for another.
+_DUTY = "must"
+_DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Words that change a statement: texts that differ in one contradict each other.
 NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
@@ -123,7 +126,8 @@ def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bo
 
 
 def _tokens(text: str) -> frozenset[str]:
-    return frozenset(token.strip(_SIGNS) for token in same_form(text).split()) - {""}
+    bare = (token.strip(_SIGNS) for token in same_form(text).split())
+    return frozenset(_DUTY if token in _DUTIES else token for token in bare) - {""}
 
 
 def is_superseded(hit: Hit) -> bool:
@@ -144,13 +148,14 @@ def _copies_joined(first: Hit, other: Hit) -> Hit:
         entities=tuple(dict.fromkeys(spoken.entities + first.entities + other.entities)),
         metadata={
             **spoken.metadata,
-            "coverage": max(_coverage(first), _coverage(other)),
+            "coverage": max(coverage(first), coverage(other)),
             "matched": list(dict.fromkeys([*_matched(first), *_matched(other)])),
         },
     )
 
 
-def _coverage(hit: Hit) -> float:
+def coverage(hit: Hit) -> float:
+    """Return the share of the question's weight that a hit holds."""
     return float(hit.metadata.get("coverage", 0.0))
 
 

@@ -1,6 +1,7 @@
 """The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths.
 
-Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold → cut.
+Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold →
+settled first → cut.
 """
 
 from __future__ import annotations
@@ -325,10 +326,14 @@ class Fabric(RequestContext):
         # late: prompts are given no turns and no rest
         from memory_fabric.recall.answering.cut_off import cut_off
         from memory_fabric.recall.answering.folding import folded
+        from memory_fabric.recall.answering.settled_first import settled_first, worth_ranking
 
         found = one_of_each_entity(found)
-        ranked = self._ranked(found[: limit + REFERENCED_EXTRA], query)
-        hits = cut_off(folded(ranked), query)[: max(0, limit)]
+        ranked = folded(self._ranked(worth_ranking(found, limit + REFERENCED_EXTRA), query))
+        ordered = settled_first(ranked, query, found)
+        is_of_now = not (query.past or any(query.filters))
+        ordered = self._with_newer(ordered) if is_of_now else newer_first(ordered)
+        hits = cut_off(ordered, query)[: max(0, limit)]
         if explain:
             hits = with_score_parts(hits, self._then(query), past=query.past, intent=query.intent)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
@@ -396,9 +401,7 @@ class Fabric(RequestContext):
         """Return the hits with their relations and scores, best first."""
         around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
-        ranked = rank(boosted, self._then(query), past=query.past, intent=query.intent)
-        is_of_now = not (query.past or any(query.filters))
-        return self._with_newer(ranked) if is_of_now else newer_first(ranked)
+        return rank(boosted, self._then(query), past=query.past, intent=query.intent)
 
     def _then(self, query: Query) -> str:
         """Return the time that the question is about."""

@@ -40,8 +40,6 @@ UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
 # A long turn counts as its best passage.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
-# What a person typed says what is so more often than a long answer that holds the same words.
-TYPED_WEIGHT, LONG_ANSWERS = 0.1, 2.0
 # The share of a turn's own relevance if its session is what is asked for.
 TURN_SHARE = 0.05
 NO_SESSIONS: Mapping[str, float] = {}
@@ -82,7 +80,6 @@ class Measured:
         "session",
         "share",
         "time",
-        "typed",
         "unasked",
     )
 
@@ -92,14 +89,14 @@ class Measured:
         self.is_exact = False  # True for a row of the entity that the question just names
         self.replaces = ""  # the predecessor whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
-        self.session, self.share, self.focus, self.typed = 0.0, 1.0, 1.0, 0.0
+        self.session, self.share, self.focus = 0.0, 1.0, 1.0
         self.passages: tuple[int, ...] = ()
         self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
     def words(self) -> float:
         """The weight of the words of the text alone."""
-        return self.bm25 + COVERAGE_WEIGHT * self.covered + self.typed
+        return self.bm25 + COVERAGE_WEIGHT * self.covered
 
     @property
     def relevance(self) -> float:
@@ -113,7 +110,6 @@ class Measured:
         own = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
-            "typed by the user": self.typed,
             "turns beside it": self.around,
             "its session or entity": self.group,
             "names asked for": self.name,
@@ -290,12 +286,10 @@ def _add_words(
         if one.passages and one.covered:
             whole, one.covered = one.covered, max(map(share, one.passages))
             one.focus = one.covered / whole
-    scales, typed_counts = _bm25_scales(measured), _has_long_answers(measured)
+    scales = _bm25_scales(measured)
     for one in measured:
         candidate = one.candidate
         one.bm25 = one.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
-        if typed_counts and candidate.metadata.get("role") == "user":
-            one.typed = TYPED_WEIGHT * one.covered
     for old, successor in succeeded:
         successor.bm25 = max(successor.bm25, old.bm25)
         successor.replaces = succession.record_of(old.candidate)
@@ -309,19 +303,6 @@ def _add_words(
         if one.after:
             said = bm25_of.get(candidate.after_id, 0.0) + COVERAGE_WEIGHT * share(one.after)
             one.around += AFTER_WEIGHT * said
-
-
-def _has_long_answers(measured: Sequence[Measured]) -> bool:
-    """Return True if answers are much longer than what is typed, as an assistant's are."""
-    lengths: dict[str, list[int]] = {"user": [], "assistant": []}
-    for one in measured:
-        if one.candidate.source == "episodes":
-            role = str(one.candidate.metadata.get("role"))
-            lengths.setdefault(role, []).append(len(one.candidate.text))
-    typed, answers = lengths["user"], lengths["assistant"]
-    if not typed or not answers:
-        return False
-    return sum(answers) / len(answers) >= LONG_ANSWERS * sum(typed) / len(typed)
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:

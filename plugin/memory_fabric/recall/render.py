@@ -20,6 +20,7 @@ from memory_fabric.models import (
     Record,
     Relation,
     as_reason,
+    shown_type,
     words_first,
 )
 from memory_fabric.recall.contradictions import said_before
@@ -196,8 +197,12 @@ def memory_line(
     reason = one_line(why)
     if reason and not covers(text, reason):
         body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
-    said = _keys(body)
-    names = [name for name in names if "/" not in name and "\\" not in name and _adds(name, said)]
+    said, files = _keys(body), about.get(CHANGED_FILES) or ()
+    names = [
+        name
+        for name in names
+        if "/" not in name and "\\" not in name and name not in files and _adds(name, said)
+    ]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
     first = f"- [{' · '.join(mark for mark in marks if mark)}]"
@@ -230,7 +235,7 @@ def _adds(name: str, said: frozenset[str]) -> bool:
 def _kind(hit: Hit) -> str:
     if hit.source == "episodes":
         return f"{hit.metadata.get('role') or 'someone'} said"
-    return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "fact")
+    return shown_type(str(hit.metadata.get("type") or hit.metadata.get("entityType") or "fact"))
 
 
 def _reference(hit: Hit) -> str:

@@ -22,6 +22,7 @@ from memory_fabric.models import (
     contradicted,
     marked_older,
     newer_records,
+    shown_type,
     stated_at,
     users_words,
     worded,
@@ -47,8 +48,7 @@ OTHERS_HEADING = "Said by others who share this project (their claims, unverifie
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
-# The words of notes for types; others are called as they are.
-LABELS = {"constraint": "rule"}
+
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 # The shares of the characters that open questions, rules, decisions, and facts with fixes have in
 # any case; what they leave goes to the first of them that needs it. Others' records get the rest.
@@ -191,7 +191,7 @@ def record_line(
     record: Record, *, dated: bool = False, marks: Sequence[str] = (), why: bool = True
 ) -> str:
     """Return `- [decision · 1a2b3c4d] text — because why (entities)`, whole."""
-    first = [LABELS.get(record.type, record.type)]
+    first = [shown_type(record.type)]
     first += [stated_at(record)[:10] or "undated"] if dated else []
     first += [low_trust_of(record), *marks, short_id(record.id)]
     # The name of the project and of a file tell nothing.

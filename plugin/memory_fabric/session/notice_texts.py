@@ -14,6 +14,7 @@ from memory_fabric.models import (
     Record,
     contradicted,
     shown,
+    shown_type,
     users_words,
     worded,
 )
@@ -68,6 +69,7 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
             ]
         elif one.is_new:
             scope = " for every project" if one.record.scope == "user" else ""
+            scope = " for this project only" if one.only_here else scope
             text = _named(one.record, len(made)) + scope
             made.append(text + (f", replaces {closed}" if closed else ""))
             if one.contradicted:
@@ -118,7 +120,7 @@ def _named(record: Record, place: int) -> str:
     text = neutralised(one_line(worded(record, why=True)))
     if not text.startswith("“"):
         text = f"“{text if users_words(record) else cut(text, MAX_NOTED_CHARS)}”"
-    kind = record.evidence.get("noted") or record.type
+    kind = record.evidence.get("noted") or shown_type(record.type)
     when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
     return f"{kind} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
 

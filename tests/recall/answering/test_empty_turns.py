@@ -73,9 +73,39 @@ def test_the_question_itself_is_not_found(memory: Memory) -> None:
 def test_questions_of_this_session_are_not_found_but_those_of_others_are(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
-    assert asked in texts(memory, "slow tests with a database", session="s9")
-    assert asked not in texts(memory, "slow tests with a database", session="s7")
+    assert asked in texts(memory, "slow tests with a fixture", session="s9")
+    assert asked not in texts(memory, "slow tests with a fixture", session="s7")
 
 
 def test_an_exact_phrase_is_found_wherever_it_stands(memory: Memory) -> None:
     assert "Noted." in texts(memory, '"noted"')
+
+
+def test_a_question_that_asks_nothing_else_is_not_found(memory: Memory) -> None:
+    asked = "Do the slow tests use a database?"
+
+    assert asked in texts(memory, "why are the tests slow")
+    assert asked not in texts(memory, "is there a database for slow tests")
+
+
+@pytest.mark.parametrize("errand", ["undo", "undo 1a2b3c4d", "push it"])
+def test_an_errand_beside_the_subject_is_not_found_but_a_short_answer_is(
+    memory: Memory, errand: str
+) -> None:
+    turns = ["The lamp shade is too dark.", errand, "Which lamp shade is next?", "Sapphire"]
+    episodes = [
+        {
+            "id": f"lamp-{number}",
+            "session": "s8",
+            "role": "user",
+            "text": text,
+            "created_at": f"2026-02-22T10:0{number}:00.000Z",
+        }
+        for number, text in enumerate(turns)
+    ]
+    memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
+
+    found = texts(memory, "lamp shade colour")
+
+    assert errand not in found
+    assert "Sapphire" in found

@@ -73,7 +73,7 @@ def test_what_contradicts_comes_first_marked_once_though_it_was_told_before(
     first = fabric.inject_for_prompt("use npm to install lodash", seen=told)
     again = fabric.inject_for_prompt("use npm to install lodash", seen=told | set(first.ids))
 
-    assert first.text.splitlines()[2].startswith("- [contradicts this prompt · constraint · ")
+    assert first.text.splitlines()[2].startswith("- [contradicts this prompt · rule · ")
     assert rule.id[-8:] in first.text
     assert "contradicts" not in again.text
     memory.close()

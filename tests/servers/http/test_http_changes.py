@@ -106,7 +106,7 @@ def test_a_memory_is_edited_and_the_change_is_undone_and_redone(
     answer = done(server, "edit", record=shown(server, WORDS), text=new, why="", type="rule")
 
     assert answer["done"] == "changed"
-    assert answer["said"] == f"Changed: constraint {answer['record'][-8:]}, {new}"
+    assert answer["said"] == f"Changed: rule {answer['record'][-8:]}, {new}"
     (record,) = [r for r in picture(server)["records"] if r["id"] == answer["record"]]
     assert (record["what"], record["why"], record["type"]) == (new, "", "constraint")
     assert (record["source"], record["trust"]) == ("page", "user")
@@ -201,7 +201,7 @@ def test_a_record_is_forgotten_by_its_id_and_several_by_their_words(
 
     answer = done(server, "forget", what=id_, code=preview["code"])
 
-    assert answer["said"] == f"Forgotten: constraint {id_[-8:]}, Always use UTC in the audit-log"
+    assert answer["said"] == f"Forgotten: rule {id_[-8:]}, Always use UTC in the audit-log"
     assert whats(server) == [WORDS]
     shell.remember("Never use offsets in the orders-api")
     preview = done(server, "forget", what="use api")["preview"]

@@ -9,7 +9,7 @@ from memory_fabric.capture.identifying_names import for_everybody
 from memory_fabric.cli import environment, formatting, review_report, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
-from memory_fabric.models import Record
+from memory_fabric.models import Record, shown_type
 from memory_fabric.store.history import candidates as store
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import one_line
@@ -142,7 +142,7 @@ def _tell(done: Sequence[Done], as_json: bool) -> None:
         show.json_out(told[0] | {"results": told})
         return
     for what, record in done:
-        about = f"{record.type} {short_id(record.id)}, {one_line(record.what)}"
+        about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(record.what)}"
         show.line(f"{what.capitalize()}: {about}")
 
 
@@ -159,7 +159,7 @@ def _show(found: Sequence[Record]) -> None:
 def _row(record: Record) -> Sequence[str]:
     return (
         short_id(record.id),
-        record.type,
+        shown_type(record.type),
         record.created_at[:10],
         formatting.speaker(record.source, record.trust),
         "\n".join(review_report.lines_of(record)),
@@ -172,7 +172,10 @@ def _show_global(found: Sequence[tuple[Record, str, str]], as_json: bool) -> Non
         show.json_out({"global": told})
     elif found:
         show.line("May hold in every project; without names", style="bold")
-        rows = [(short_id(r.id), r.type, text or f"refused: {why}") for r, text, why in found]
+        rows = [
+            (short_id(r.id), shown_type(r.type), text or f"refused: {why}")
+            for r, text, why in found
+        ]
         show.table(("id", "type", "as it would be kept"), rows)
         show.line("--keep ID --global keeps one for every project, --drop ID --global ends this.")
     else:

@@ -8,7 +8,7 @@ import typer
 from memory_fabric.cli import environment, formatting, option_values, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id
-from memory_fabric.models import STATED_TYPES, Record
+from memory_fabric.models import STATED_TYPES, Record, shown_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import Memory
@@ -114,13 +114,16 @@ def _change(memory: Memory) -> str:
 
 
 def _show(old: Record, new: Record, replaced: Sequence[Record], tiers: list[str]) -> None:
-    show.line(f"Changed: {new.type} {short_id(new.id)}", style="bold")
+    show.line(f"Changed: {shown_type(new.type)} {short_id(new.id)}", style="bold")
     show.facts(
         (
             ("what", cut(new.what, 400)),
             ("before", cut(old.what, 400) if old.what != new.what else ""),
             ("why", cut(new.why, 400)),
-            ("type", f"{old.type} → {new.type}" if old.type != new.type else ""),
+            (
+                "type",
+                f"{shown_type(old.type)} → {shown_type(new.type)}" if old.type != new.type else "",
+            ),
             ("scope", f"{old.scope} → {new.scope}" if old.scope != new.scope else ""),
             ("when", formatting.applies_when(new)),
             ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),

@@ -9,7 +9,7 @@ import typer
 from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record
+from memory_fabric.models import Record, shown_type
 from memory_fabric.store import invariants
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
@@ -174,7 +174,12 @@ def _as_json(
 
 def _show(found: Found) -> None:
     rows = [
-        (short_id(r.id), r.type, r.created_at[:10], cut(one_line(r.what), MAX_TEXT_CHARS))
+        (
+            short_id(r.id),
+            shown_type(r.type),
+            r.created_at[:10],
+            cut(one_line(r.what), MAX_TEXT_CHARS),
+        )
         for r in found.records
     ]
     rows += [
@@ -190,7 +195,7 @@ def _show(found: Found) -> None:
         for t in found.turns
     ]
     rows += [
-        (short_id(r.id), f"{r.type}, stays", r.created_at[:10], _also_about(r, found))
+        (short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], _also_about(r, found))
         for r in found.kept
     ]
     if rows:

@@ -6,7 +6,7 @@ import typer
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.models import worded
+from memory_fabric.models import shown_type, worded
 from memory_fabric.store.history import pin as pinning
 from memory_fabric.text import one_line
 
@@ -24,5 +24,6 @@ def pin(
             show.json_out(formatting.as_json(record))
         else:
             done = "Not pinned" if off else "Pinned"
-            show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(worded(record))}")
+            kind = shown_type(record.type)
+            show.line(f"{done}: {kind} {short_id(record.id)}, {one_line(worded(record))}")
     return 0

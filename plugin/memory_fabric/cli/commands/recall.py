@@ -10,7 +10,7 @@ import typer
 from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Answer, Filters, Hit, as_reason, words_first
+from memory_fabric.models import Answer, Filters, Hit, as_reason, shown_type, words_first
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.text import cut, one_line
 
@@ -250,7 +250,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     )
 
     known = hit.metadata
-    kind = str(known.get("type") or known.get("entityType") or hit.source)
+    kind = shown_type(str(known.get("type") or known.get("entityType") or hit.source))
     files = changed_files(known).strip("()")
     marks = ["stale" if known.get("stale") else "", replaced_by(known), files]
     if known.get("trust") == "foreign":
@@ -263,7 +263,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     said = cut(one_line("; ".join((hit.text, *known.get("also_observed", ())))), MAX_TEXT_CHARS)
     text.append(show.printable(words_first(words, said) if words else said))
     why = one_line(str(known.get("why") or ""))
-    if why and why not in hit.text:
+    if why and why.lower() not in text.plain.lower():
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
     return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text
 

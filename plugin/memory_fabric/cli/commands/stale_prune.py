@@ -9,7 +9,7 @@ import typer
 
 from memory_fabric.cli import environment, option_values, progress, show
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import CHANGED_FILES, Record, worded
+from memory_fabric.models import CHANGED_FILES, Record, shown_type, worded
 from memory_fabric.recall.render import changed_files
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
@@ -94,7 +94,7 @@ def _show_altered(altered: Sequence[Record], limit: int) -> None:
     rows = [
         (
             short_id(record.id),
-            record.type,
+            shown_type(record.type),
             f"{one_line(worded(record, MAX_TEXT_CHARS))} {changed_files(record.evidence)}",
         )
         for record in altered[:limit]
@@ -133,7 +133,7 @@ def _row(one: Stale) -> Sequence[str]:
     item = one.item
     text = cut(one_line(item.text), MAX_TEXT_CHARS) if item.text else _without_text(one)
     if item.id:
-        return short_id(item.id), item.type, str(one.days), text
+        return short_id(item.id), shown_type(item.type), str(one.days), text
     name = cut(one_line(item.name), MAX_NAME_CHARS)
     return "—", f"entity ({item.type})", str(one.days), f"{name}: {text}"
 

@@ -9,7 +9,7 @@ from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.changes_table import show_changes
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
-from memory_fabric.models import worded
+from memory_fabric.models import shown_type, worded
 from memory_fabric.store import file_states
 from memory_fabric.store.history import describe, trace
 from memory_fabric.store.history.trace import (
@@ -57,7 +57,9 @@ def _tell_record(origin: RecordTrace, files: dict[str, str], as_json: bool) -> N
         show.json_out(_record_as_json(origin) | ({"files": files} if files else {}))
         return
     record = origin.record
-    show.line(f"{record.type} {short_id(record.id)}: {one_line(worded(record))}", style="bold")
+    show.line(
+        f"{shown_type(record.type)} {short_id(record.id)}: {one_line(worded(record))}", style="bold"
+    )
     named = "; ".join(f"{path} {FILE_STATES[how]}" for path, how in files.items())
     removed = ("removed", _deletion(origin.deletion))
     show.facts((*formatting.origin_facts(origin), ("files", named), removed))

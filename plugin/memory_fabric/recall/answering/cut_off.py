@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_fabric.models import SAID_BEFORE, Hit, Query
+from memory_fabric.recall.dedupe import coverage
 
 # A hit with the first share of the question's weight holds the whole; others need the second one.
 WHOLE, MUCH = 0.95, 0.4
@@ -22,14 +23,10 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
         return list(hits)
-    if _coverage(first) < WHOLE or len(first.metadata.get("matched") or ()) < LEAST_WORDS:
+    if coverage(first) < WHOLE or len(first.metadata.get("matched") or ()) < LEAST_WORDS:
         return list(hits)
-    return [hit for hit in hits if _coverage(hit) >= MUCH or _stays(hit)]
+    return [hit for hit in hits if coverage(hit) >= MUCH or _stays(hit)]
 
 
 def _stays(hit: Hit) -> bool:
     return "similarity" in hit.metadata or SAID_BEFORE in hit.metadata
-
-
-def _coverage(hit: Hit) -> float:
-    return float(hit.metadata.get("coverage", 0.0))

@@ -1,13 +1,13 @@
-"""Past turns that answer nothing: those without content, and the question itself."""
+"""Past turns that answer nothing: those without content, errands, and the question itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memory_fabric.language.concepts import WEAK
+from memory_fabric.language.concepts import WEAK, concepts
 from memory_fabric.models import Query
-from memory_fabric.text import STOPWORDS, same_form, words
+from memory_fabric.text import STOPWORDS, stem, words
 
 if TYPE_CHECKING:
     from memory_fabric.store.search import Candidate
@@ -22,31 +22,46 @@ _ASSENTS = frozenset(
 )
 # A longer text says something.
 MAX_EMPTY_CHARS = 80
+# An errand without an object: "undo", "push it".
+MAX_ERRAND_WORDS = 2
+_ASKING = ("?", "？")
 
 
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns without content, and questions that the user asked in this `session`.
+    """Drop turns without content, and questions of the user that ask nothing else than this one or
+    were asked in this `session`.
 
     A search for an exact phrase finds every turn that holds it.
     """
     if query.phrases:
         return list(candidates)
-    asked = same_form(query.text)
+    from memory_fabric.language.synonyms import near_words  # late: prompts have no turns
+
+    asked = {
+        word
+        for concept in concepts(query)
+        for word in (*concept.stems, *map(stem, near_words(concept)))
+    }
     return [one for one in candidates if not _is_empty(one, asked, session)]
 
 
-def _is_empty(candidate: Candidate, asked: str, session: str) -> bool:
+def _is_empty(candidate: Candidate, asked: set[str], session: str) -> bool:
     if candidate.source != "episodes":
         return False
     text = candidate.text.strip()
-    is_question = text.endswith(("?", "？"))
-    if is_question and candidate.metadata.get("role") == "user":
+    said = {stem(word) for word in words(text) if word not in _EMPTY}
+    if text.endswith(_ASKING) and candidate.metadata.get("role") == "user":
         is_here = bool(session) and candidate.metadata.get("session") == session
-        if is_here or same_form(text) == asked:
+        if is_here or said <= asked:
             return True
-    return len(text) <= MAX_EMPTY_CHARS and not says_something(text)
+    if len(text) > MAX_EMPTY_CHARS:
+        return False
+    # A turn that is found only beside others may answer a question in one word.
+    is_errand = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and said.isdisjoint(asked)
+    is_answer = candidate.before.rstrip().endswith(_ASKING)
+    return not says_something(text) or (is_errand and not is_answer)
 
 
 def says_something(text: str) -> bool:

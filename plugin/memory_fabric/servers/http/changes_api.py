@@ -14,7 +14,7 @@ from starlette.responses import Response
 from memory_fabric.capture.edit_request import request
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import checksum, new_id, short_id
-from memory_fabric.models import WHEN, Provenance, Record
+from memory_fabric.models import WHEN, Provenance, Record, shown_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.redaction import prefilter
 from memory_fabric.servers.http.bodies import whole_body
@@ -246,7 +246,7 @@ def _of_record(done: str, record: Record, said: str = "") -> Answer:
 
 def _named(record: Record) -> str:
     what = cut(one_line(record.what), MAX_SHOWN_CHARS)
-    return f"{record.type} {short_id(record.id)}, {what}"
+    return f"{shown_type(record.type)} {short_id(record.id)}, {what}"
 
 
 def _undo_of(memory: Memory, batch: str) -> Answer | None:

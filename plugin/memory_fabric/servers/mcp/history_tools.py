@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import ids
-from memory_fabric.models import SHARED_LOG
+from memory_fabric.models import SHARED_LOG, shown_type
 from memory_fabric.servers.mcp.result import Outcome, within
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -56,7 +56,7 @@ def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) 
 
 def _preview(found: Found) -> str:
     lines = [
-        f"- {r.type} {ids.short_id(r.id)} of {r.created_at[:10]}: {_short(r.what)}"
+        f"- {shown_type(r.type)} {ids.short_id(r.id)} of {r.created_at[:10]}: {_short(r.what)}"
         for r in found.records
     ]
     lines += [
@@ -70,7 +70,8 @@ def _preview(found: Found) -> str:
         for t in found.turns
     ]
     lines += [
-        f"- stays, since it is also about others: {r.type} {ids.short_id(r.id)}: {_short(r.what)}"
+        f"- stays, since it is also about others: {shown_type(r.type)} {ids.short_id(r.id)}: "
+        f"{_short(r.what)}"
         for r in found.kept
     ]
     kept = within(lines, "All of these would be forgotten.")
@@ -80,7 +81,7 @@ def _preview(found: Found) -> str:
 
 def _of_record(origin: RecordTrace) -> Iterator[str]:
     record = origin.record
-    yield f"{record.type} {ids.short_id(record.id)}: {_short(record.what)}"
+    yield f"{shown_type(record.type)} {ids.short_id(record.id)}: {_short(record.what)}"
     if record.why:
         yield f"reason: {_short(record.why)}"
     yield f"said by {_by(record._asdict(), record.created_at)}, confidence {record.confidence:.2f}"

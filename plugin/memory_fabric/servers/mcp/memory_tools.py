@@ -17,6 +17,7 @@ from memory_fabric.models import (
     as_reason,
     lacks_lesson,
     record_type,
+    shown_type,
     users_words,
     worded,
     words_first,
@@ -316,7 +317,7 @@ def named_record(record: Record) -> str:
     """Return a record in one line: its type, short id, scope and text."""
     most = max(MAX_HIT_CHARS, len(users_words(record)) + 2)
     what = neutralised(cut(worded(record, most), most))
-    return f"{record.type} {ids.short_id(record.id)} (scope {record.scope}): {what}"
+    return f"{shown_type(record.type)} {ids.short_id(record.id)} (scope {record.scope}): {what}"
 
 
 def _rendered(answer: Answer, limit: int) -> str:
@@ -340,7 +341,7 @@ def _rendered(answer: Answer, limit: int) -> str:
 
 def _hit_line(hit: Hit) -> str:
     known = hit.metadata
-    kind = str(known.get("type") or known.get("entityType") or hit.source)
+    kind = shown_type(str(known.get("type") or known.get("entityType") or hit.source))
     marks = [
         kind,
         hit.timestamp[:10],

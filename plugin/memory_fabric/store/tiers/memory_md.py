@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
-from memory_fabric.models import SAID_BEFORE, Record, users_words, worded
+from memory_fabric.models import SAID_BEFORE, Record, shown_type, users_words, worded
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line, without_controls
 
@@ -252,7 +252,7 @@ def _line(record: Record) -> str:
     text = text if words else cut(text, MAX_LINE_CHARS)
     text = text.replace("<!--", "‹!--").replace("-->", "--›")
     since = ", noted otherwise since" if SAID_BEFORE in record.evidence else ""
-    return f"- [{record.type} {record.created_at[:10]}{since}] {text}"
+    return f"- [{shown_type(record.type)} {record.created_at[:10]}{since}] {text}"
 
 
 def _replaced(path: str, before: str, text: str) -> bool:

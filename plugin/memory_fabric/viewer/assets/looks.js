@@ -23,6 +23,8 @@ const LOOKS = table({
   goal: "star",
   unknown: "circle",
 });
+// The words under which people read a type.
+const WORDS = table({ constraint: "rule", note: "fact", solution: "fix" });
 const OTHERS = 4;
 const strangers = new Map();
 
@@ -118,5 +120,5 @@ function mark(type) {
 }
 
 function typeLabel(type) {
-  return el("span", { class: "type" }, mark(type), short(type || "unknown", 40));
+  return el("span", { class: "type" }, mark(type), short(WORDS[type] ?? (type || "unknown"), 40));
 }

@@ -20,8 +20,8 @@ const monthFormat = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-// How a lesson begins, among reasons.
-const INSTEAD = "instead: ";
+// Beginnings of reasons that need no "because", as in models.py.
+const LED_IN = /^(instead: |because |to |so |in order |due to |since |for )/i;
 
 /** The memory of a picture. Entities carry their number `i`, `out`, `into`, `records`, `weight`. */
 function modelled(picture) {
@@ -119,7 +119,7 @@ function heldAt(record, at) {
 
 /** The word before a reason: a lesson says itself what it is. */
 function leadOf(why) {
-  return why.startsWith(INSTEAD) ? "" : "because ";
+  return LED_IN.test(why) ? "" : "because ";
 }
 
 /** True if a newer record has taken its place, or its time is over. */

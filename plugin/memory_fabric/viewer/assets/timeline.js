@@ -60,7 +60,7 @@ function kindBar() {
         on: { click: () => keepingFocus(() => applyFilters(toggled("record", kind))) },
       },
       mark(kind),
-      short(kind, 24),
+      short(WORDS[kind] ?? kind, 24),
       quiet(` ${count.toLocaleString("en")}`),
     );
   const attributes = { class: "kinds", role: "group", "aria-label": "Kinds: press to show only these" };

@@ -1,0 +1,127 @@
+"""What was settled stands before talk about it, and in chats the user's turns before answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.language.past_talk import asks_for_the_assistant
+from memory_fabric.models import Provenance
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.memory import Memory
+from recall.given import NOW, USER, open_memory, remember
+
+RULE = "Maps are drawn with Leaflet"
+LONG = "Leaflet draws maps from tiles, and a map can be drawn on a canvas as well as in SVG. " * 8
+LONG_AGO = USER._replace(at="2026-01-02T10:00:00.000Z")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    yield memory
+    memory.close()
+
+
+def talk(memory: Memory, turns: Sequence[tuple[str, str]], session: str = "s7") -> None:
+    episodes = [
+        {
+            "id": f"{session}-{number}",
+            "session": session,
+            "role": role,
+            "text": text,
+            "created_at": f"2026-02-28T10:{number:02}:00.000Z",
+        }
+        for number, (role, text) in enumerate(turns)
+    ]
+    memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
+
+
+def found(memory: Memory, question: str, session: str = "") -> list[str]:
+    return [hit.text for hit in Fabric(memory, NOW).recall(question, session=session).hits]
+
+
+def test_an_old_record_stands_before_newer_talk_with_the_same_words(memory: Memory) -> None:
+    remember(memory, RULE, by=LONG_AGO)
+    talk(memory, [("user", "Tell me of maps in Leaflet."), ("assistant", LONG)] * 6)
+
+    assert found(memory, "maps Leaflet")[0] == RULE
+
+
+def test_much_talk_does_not_hide_a_record(memory: Memory) -> None:
+    remember(memory, RULE, by=LONG_AGO)
+    for number in range(12):
+        turns = [
+            ("user", f"Leaflet maps, case {number}, please."),
+            ("assistant", f"{number} {LONG}"),
+        ]
+        talk(memory, turns, f"s{number}")
+
+    assert found(memory, "maps Leaflet")[0] == RULE
+
+
+def test_a_decision_stands_before_the_question_and_the_proposal_that_hold_more(
+    memory: Memory,
+) -> None:
+    remember(memory, RULE, by=LONG_AGO)
+    proposal = f"I propose Cesium rather than Leaflet for maps. {LONG}"
+    talk(
+        memory,
+        [
+            ("user", "Do we draw maps of the coast with Leaflet or Cesium?"),
+            ("assistant", proposal),
+        ],
+    )
+    remember(memory, "Which fits the maps, Cesium or Leaflet?", type="question", by=USER)
+
+    texts = found(memory, "Leaflet or Cesium for maps")
+
+    assert texts.index(RULE) < texts.index("Do we draw maps of the coast with Leaflet or Cesium?")
+    assert texts.index(RULE) < texts.index("Which fits the maps, Cesium or Leaflet?")
+
+
+def test_a_record_that_holds_less_stays_behind_a_turn_that_answers(memory: Memory) -> None:
+    remember(memory, "The harbour is on the map", by=LONG_AGO)
+    said = "The harbour opens its gates at six on winter mornings."
+    talk(memory, [("user", said)])
+
+    assert found(memory, "when does the harbour open its gates in winter")[0] == said
+
+
+def test_the_users_statement_stands_before_long_answers_that_match_as_well(
+    memory: Memory,
+) -> None:
+    said = "I keep two hens, and the coop is red."
+    answer = "A coop for hens needs air and light; a coop keeps hens dry and safe at night. " * 6
+    talk(memory, [("user", said), ("assistant", answer), ("user", "Thank you, and good night.")])
+    talk(memory, [("user", "Any ideas for supper?"), ("assistant", answer)], "s8")
+
+    assert found(memory, "hens coop")[0] == said
+
+
+def test_who_asks_what_the_assistant_said_gets_the_assistants_turns(memory: Memory) -> None:
+    said = "I keep two hens, and the coop is red."
+    answer = (
+        "I recommend cedar for the coop of the hens: cedar lasts, and hens like a dry coop. " * 5
+    )
+    talk(memory, [("user", said), ("assistant", answer)])
+
+    assert found(memory, "What did you recommend for the coop of the hens?")[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What did you recommend for the coop?", True),
+        ("which book have you suggested", True),
+        ("Was hast du mir für den Stall empfohlen?", True),
+        ("¿Qué me recomendaste para el gallinero?", True),
+        ("你上次推荐了什么", True),
+        ("What colour is the coop?", False),
+        ("Can you make the coop larger?", False),
+    ],
+)
+def test_a_question_for_what_the_assistant_said_is_known(question: str, asks: bool) -> None:
+    assert asks_for_the_assistant(question) is asks
