@@ -170,7 +170,7 @@ def _records(path: str) -> list[tuple[str, str, list[str]]]:
 
 
 def _recalled(hooks: Hooks, plugin: str, question: str) -> str:
-    """Return a line for each result of recall, with the mark of an older one."""
+    """Return a line for each result of recall but accounts of whole sessions, with its mark."""
     done = subprocess.run(
         [sys.executable, "-m", "memory_fabric.cli", "recall", "--json", question],
         capture_output=True,
@@ -182,6 +182,8 @@ def _recalled(hooks: Hooks, plugin: str, question: str) -> str:
     lines = []
     for found in json.loads(done.stdout)["results"]:
         about = found["metadata"]
+        if about.get("type") == "session":
+            continue
         marks = [m for m in MARKS if about.get(m.replace(" ", "_")) or about.get(f"{m}_by")]
         lines.append(f"{found['text']} {' '.join(marks)}")
     return "\n".join(lines)

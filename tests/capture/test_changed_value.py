@@ -12,6 +12,10 @@ CHANGED = [
     ("The mirror syncs every 5 minutes", "The mirror syncs every 20 minutes"),
     ("Ship the firmware on Friday", "Decision: ship the firmware on Tuesday"),
     ("All hook names start with `on`", "From now on all hook names start with `use`"),
+    (
+        "From now on, I want you to end all tag names with '_q'",
+        "Going forward, please make sure to end all tag names with '_z'",
+    ),
     ("The build requires Node 18", "The build requires Node 22"),
     ("Lena is the owner of the ledger", "Omar is the owner of the ledger"),
     ("No more than 3 retries", "No more than 5 retries"),

@@ -25,8 +25,10 @@ FRAME = 4
 _SENTENCE_END = r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+"
 _OPENING = (
     r"^\W*(?:(?:decision|rule|note|decisión|regla|nota|décision|règle|entscheidung|regel|notiz)"
-    r" ?:\s*|(?:from now on|as of now|de ahora en adelante|a partir de ahora|desde ahora|désormais|"
-    r"dorénavant|à partir de maintenant|ab jetzt|ab sofort|von jetzt an)[,:]?\s+)+"
+    r" ?:\s*|(?:from now on|as of now|going forward|please|so|and|i(?:['’]d like| would like| want|"
+    r" need) you to|let['’]?s|(?:make|be) sure(?: to| that(?: you)?)?|you (?:should|must)|"
+    r"remember to|por favor|de ahora en adelante|a partir de ahora|desde ahora|désormais|"
+    r"dorénavant|à partir de maintenant|bitte|ab jetzt|ab sofort|von jetzt an)[,:]?\s+)+"
 )
 _CJK = r"(?![是为為は])[぀-ヿ一-鿿가-힯]"
 _TOKEN = (
