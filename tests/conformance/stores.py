@@ -16,6 +16,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.servers.team import access, writes
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.vocabulary import Vocabulary
@@ -222,7 +223,7 @@ class PostgresStore:
     def knows(self, member: str, word: str, *, only: str = "") -> bool:
         """Return True if the functions of search know the word."""
         with self._memory(member, only) as memory:
-            return not memory.reader.unknown([word])
+            return word in memory.reader.rows_with([word], EVERY_SOURCE)
 
     def undo(self, member: str) -> None:
         """Take back the member's last change."""

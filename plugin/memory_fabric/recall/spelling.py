@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.models import Query
+from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.text import STOPWORDS
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def _unknown(terms: Sequence[str], readers: Sequence[Reader]) -> list[str]:
     left = list(terms)
     for reader in readers:
         if left:
-            left = reader.unknown(left)
+            held = reader.rows_with(left, EVERY_SOURCE)
+            left = [term for term in left if term not in held]
     return left if readers else []
 
 

@@ -6,7 +6,7 @@ this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from memory_fabric.config import Settings
@@ -171,8 +171,10 @@ class Reader(Protocol):
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
         """Return the names that these words mean by an alias."""
 
-    def unknown(self, terms: Sequence[str]) -> list[str]:
-        """Return the words that no text holds."""
+    def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
+        """Return the number of rows of these sources that hold each word; more than a few hundred
+        count alike, and words that no row holds are left out.
+        """
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
         """Return (key, name) of names that may be as near to a word as these edits."""

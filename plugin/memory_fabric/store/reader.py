@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import Entity, Filters, Relation
@@ -19,13 +20,17 @@ Groups = Sequence[Sequence[str]]
 
 # Names that are compared with a word.
 MAX_COMPARED = 1000
-_INDEXES = ("records_fts", "observations_fts", "entities_fts", "episodes_fts")
+# Rows that are counted of a word in an index: which words are rare is known by then.
+MAX_COUNTED = 256
+_INDEXES = {
+    "records": "records_fts",
+    "graph": "observations_fts",
+    "entities": "entities_fts",
+    "episodes": "episodes_fts",
+}
 _ALIASES = (
     "SELECT j.value, e.name FROM json_each(?) AS j JOIN aliases AS a ON a.key = j.value "
     "JOIN entities AS e ON e.id = a.entity WHERE e.key <> j.value"
-)
-_UNKNOWN = "SELECT substr(j.value, 2, length(j.value) - 2) FROM json_each(?) AS j WHERE " + (
-    " AND ".join(f"NOT EXISTS (SELECT 1 FROM {i} WHERE {i} MATCH j.value)" for i in _INDEXES)
 )
 _NAMES = " UNION ALL ".join(
     f"SELECT * FROM ({select} WHERE {column} >= ? AND {column} < ? "
@@ -154,10 +159,19 @@ class DatabaseReader:
         """Return the names that these words mean by an alias."""
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
-    def unknown(self, terms: Sequence[str]) -> list[str]:
-        """Return the words that no text holds."""
-        quoted = json.dumps([f'"{term}"' for term in terms])
-        return [row[0] for row in self._pairs(_UNKNOWN, (quoted,))]
+    def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
+        """Return the number of rows of these sources that hold each word, at most MAX_COUNTED an
+        index, without words that no row holds.
+        """
+        counted = " + ".join(
+            f"(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value "
+            f"LIMIT {MAX_COUNTED}))"
+            for source, index in _INDEXES.items()
+            if source in sources
+        )
+        quoted = json.dumps([match_expression([term]) for term in terms])
+        rows = self._pairs(f"SELECT j.key, {counted} FROM json_each(?) AS j", (quoted,))
+        return {terms[key]: count for key, count in rows if count}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
         """Return (key, name) of names that begin like a word, or with two letters swapped."""
@@ -175,7 +189,7 @@ class DatabaseReader:
             for table in _DOMAINS_IN
         )
 
-    def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[str, str]]:
+    def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """Return the rows; none if the database fails, which the search itself reports."""
         try:
             return self._database.rows(sql, values)

@@ -4,7 +4,7 @@ Functions of the schema find ids (team/server/schema/010_search.sql); the texts 
 log under its row-level security. Turns of conversations never travel, so there are none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -190,9 +190,12 @@ class TeamReader(SpaceQueries):
         names = {asked for asked, _, is_alias in found if not is_alias}
         return {asked: name for asked, name, is_alias in found if is_alias and asked not in names}
 
-    def unknown(self, terms: Sequence[str]) -> list[str]:
-        """Return the words that no text holds."""
+    def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
+        """Return about how many rows hold each word, of all sources, as these are ranked together;
+        words that no row holds are left out.
+        """
         known = self._vocabulary.look_up(self._connection, self._space, terms)
+        rows = self._vocabulary.count_rows(self._connection, self._space)
         rare = [term for term in terms if not (term in known and known[term].share)]
         held = {
             word
@@ -200,7 +203,8 @@ class TeamReader(SpaceQueries):
                 "SELECT * FROM memory_fabric.known_words(%s, %s)", (self._space, rare)
             )
         }
-        return [term for term in rare if term not in held]
+        common = {term: round(known[term].share * rows) for term in terms if term not in rare}
+        return {**common, **dict.fromkeys(held, 1)}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
         """Return (key, name) of names that are written like a word."""
