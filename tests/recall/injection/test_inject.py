@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from memory_fabric.models import Hit, Query
@@ -16,7 +18,8 @@ from memory_fabric.recall.injection.inject import (
     query_of,
     verdicts,
 )
-from recall.given import a_hit
+from memory_fabric.recall.pipeline import Fabric
+from recall.given import a_hit, open_memory, pagination_graph
 
 
 def prompt(text: str) -> Query:
@@ -183,6 +186,20 @@ def test_a_relation_is_told_only_to_a_question_about_relations() -> None:
         UNASKED_RELATION
     ]
     assert above_floor([edge], prompt("what depends on ledger-store?"))
+
+
+def test_a_question_about_relations_gets_the_whole_way_in_one_line(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    pagination_graph(memory)
+    fabric = Fabric(memory, "2026-03-01T12:00:00Z")
+
+    told = fabric.inject_for_prompt("What uses the thing that database-engineer recommends?")
+    order = fabric.inject_for_prompt("Use the thing that database-engineer recommends.")
+    memory.close()
+
+    way = "database-engineer recommends cursor-pagination; cursor-pagination uses PostgreSQL"
+    assert [way in line for line in told.text.splitlines()].count(True) == 1
+    assert way not in order.text
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class Floor:
         self.text = query.text
         self._asked = query.asked
         self._trouble: bool | None = None
-        self.asks_for_relations = query.traverse
+        self.asks_for_relations = query.traverse and query.intent == "relationship"
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}
         self.stems = frozenset(s for c in wanted for s in c.stems)

@@ -33,6 +33,7 @@ UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
 ANOTHER_FAILURE = "a fix of another failure than the prompt shows"
 A_PASTE = "it is mostly a log, a trace or code"
+QUESTION_WORDS = ("what ", "which ", "who ", "how ")
 # A paste is recognised by its shape: this many lines, most of them not sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 LOG_LINES, HEAD_LINES = 10, 3
@@ -55,8 +56,8 @@ def query_of(text: str, now: str) -> Query:
         query = parse(asked, now=now, plain=True)._replace(text=query.text)
     said = _words_of_past_talk(query.text)
     about = tuple(term for term in query.terms if term not in said)
-    asks = query.traverse and query.intent == "relationship" and "?" in query.text
-    return query._replace(terms=about, traverse=asks)
+    asks = "?" in query.text or query.text.lower().startswith(QUESTION_WORDS)
+    return query._replace(terms=about, traverse=query.traverse and asks)
 
 
 def may_hold_a_log(text: str) -> bool:
@@ -157,8 +158,11 @@ def _verdict(
         return "what a session was about, which is there for those who ask"
     if hit.source == "episodes" and not floor.talk:
         return UNASKED_TURN
-    if hit.metadata.get("entityType") == "relation" and not floor.asks_for_relations:
-        return UNASKED_RELATION
+    if hit.metadata.get("entityType") == "relation":
+        if len(hit.metadata.get("relations", ())) > 1:
+            return ""  # only paths that the prompt asks for are candidates
+        if not floor.asks_for_relations:
+            return UNASKED_RELATION
     if hit.metadata.get("over") and not floor.past:
         return "replaced, or no longer valid"
     if hit.metadata.get("symptom"):
@@ -223,7 +227,7 @@ def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
 
 def is_silent(query: Query) -> bool:
     """Return True if memory cannot know anything about the prompt: a greeting or a nod."""
-    return not any(c.strength >= SPECIFIC for c in concepts.concepts(query))
+    return not query.traverse and not any(c.strength >= SPECIFIC for c in concepts.concepts(query))
 
 
 def is_paste(text: str) -> bool:
