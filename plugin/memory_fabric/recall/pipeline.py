@@ -20,6 +20,7 @@ from memory_fabric.recall.dedupe import (
     public_id,
 )
 from memory_fabric.recall.injection import inject
+from memory_fabric.recall.injection.floor import RARE, rare_terms
 from memory_fabric.recall.normalize import best_of_each_source, normalize
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
@@ -31,6 +32,7 @@ from memory_fabric.recall.retrieve import (
     newest,
     relations_around,
     retrieve,
+    terms_of_few_records,
     valid_at,
 )
 from memory_fabric.recall.spelling import with_names_meant
@@ -136,6 +138,7 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
         here: str = "",
         since: str = "",
+        max_hits: int = inject.MAX_HITS,
     ) -> list[Hit]:
         """Return the hits to inject for a prompt, best first (inject.choose). Raises
         DeadlinePassed.
@@ -158,7 +161,7 @@ class Fabric(RequestContext):
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank(hits, self.now, past=query.past, intent=query.intent)
-        return newer_first(inject.choose(ranked, query))
+        return newer_first(inject.choose(ranked, query, max_hits=max_hits))
 
     def _with_known_fixes(
         self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
@@ -194,7 +197,16 @@ class Fabric(RequestContext):
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
         found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources, merged=False)
-        return inject.with_conflicts(mark_stale(found, self.now), query)
+        if not found:
+            return []
+        rare = rare_terms(found)
+        if rare and len(found) >= self.memory.settings.max_results:  # there may be more of them
+            rare &= terms_of_few_records(query, self.memory.readers())
+        marked = [
+            hit._replace(metadata={**hit.metadata, RARE: rare & {*hit.metadata["matched"]}})
+            for hit in mark_stale(found, self.now)
+        ]
+        return inject.with_conflicts(marked, query)
 
     def inject_for_prompt(
         self,
@@ -227,14 +239,14 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
     ) -> Injection:
         """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
-        from memory_fabric.recall.injection.for_agents import (
-            for_agent,  # late: only at a subagent's start
-        )
+        from memory_fabric.recall.injection import for_agents  # late: only at a subagent's start
 
         def ask(text: str) -> list[Hit]:
-            return self.hits_to_inject(text, session=session, seen=seen, shown=shown)
+            return self.hits_to_inject(
+                text, session=session, seen=seen, shown=shown, max_hits=for_agents.MAX_HITS
+            )
 
-        hits, max_chars = for_agent(
+        hits, max_chars = for_agents.for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
         hits = _marked(hits, self.memory)

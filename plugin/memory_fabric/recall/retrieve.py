@@ -12,6 +12,7 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
 from memory_fabric.models import Filters, Hit, Query, Relation
 from memory_fabric.recall import boost, succession, traverse
+from memory_fabric.recall.injection.floor import FEW_ROWS
 from memory_fabric.store import search
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.memory import Memory
@@ -101,6 +102,18 @@ def retrieve(
     if wide and (candidates or not lacks_graph):
         candidates += _native(query, memory, limit, failures)
     return candidates, paths, tuple(dict.fromkeys(failures))
+
+
+def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[str]:
+    """Return the terms of a query that few records hold, in any of their spellings."""
+    wanted = concepts.concepts(query)
+    spellings = [spelling for concept in wanted for spelling in concept.spellings]
+    counts = [reader.rows_with(spellings, ("records",)) for reader in readers]
+    return frozenset(
+        concept.text
+        for concept in wanted
+        if sum(count.get(s, 0) for s in concept.spellings for count in counts) <= FEW_ROWS
+    )
 
 
 def newest(

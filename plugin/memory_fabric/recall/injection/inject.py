@@ -20,7 +20,8 @@ from memory_fabric.recall.share_of_others import within_share
 from memory_fabric.text import STOPWORDS, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-MAX_HITS, MAX_EPISODES = 6, 3
+# The most facts for a prompt; one more, if it is about so many subjects; and the most past turns.
+MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
 # A hit far below the best is not worth its characters.
 SHARE_OF_BEST = 0.6
@@ -185,11 +186,12 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     facts, theirs, said = _sorted_out(hits)
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
     subjects = _best_of_each_subject(facts, query)
+    max_hits = max(max_hits, min(len(subjects), MAX_SUBJECTS))
     facts = [*subjects, *(hit for hit in _near_the_best(facts) if hit not in subjects)][:max_hits]
     near = _near_the_best(theirs, facts)
     shared = within_share(near, author_of, max_hits, beside_own=bool(facts))
     facts = facts[: max_hits - len(shared)] + shared
-    return facts + _near_the_best(said)[: min(MAX_EPISODES, max_hits - len(facts))]
+    return facts + _near_the_best(said)[:MAX_EPISODES]
 
 
 def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
