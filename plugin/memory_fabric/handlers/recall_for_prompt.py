@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.events import Event
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.reply import Reply
-from memory_fabric.session.ledger import Ledger
+from memory_fabric.session.ledger import MIN_TASK_CHARS, Ledger
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
@@ -14,7 +14,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
     Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
     this session. Of the session's own statements only those before its last compaction count. The
-    first prompt also gets the session block if SessionStart did not run.
+    first prompt also gets the old task that it is nearly, and the session block if SessionStart did
+    not run.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -27,13 +28,15 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
         block = session_block(event, fabric)
         before, seen = block.reply, seen | frozenset(block.given)
+    prompt = events.prompt(event)
     injection = fabric.inject_for_prompt(
-        events.prompt(event),
+        prompt,
         session=event.session,
         seen=seen,
         shown=fabric.memory.shown_ids(ledger.started_at),
         here=event.session,
         since=ledger.compacted_at,
+        begins=len(prompt) >= MIN_TASK_CHARS and not ledger.has_begun,
     )
     return Reply(
         "\n\n".join(text for text in (before.context, injection.text) if text),

@@ -163,6 +163,53 @@ class Fabric(RequestContext):
         ranked = rank(hits, self.now, past=query.past, intent=query.intent)
         return newer_first(inject.choose(ranked, query, max_hits=max_hits))
 
+    def _old_task(self, text: str, session: str, told: Sequence[Hit]) -> list[Hit]:
+        """Return the old task that a prompt is nearly, in one line: what it was, how it ended, its
+        files; empty if there is none for certain, or past turns are told anyway.
+        """
+        query = inject.query_of(text, self.now)
+        if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
+            return []
+        # late: only for the first prompt of a session
+        from memory_fabric.recall.injection import old_tasks
+        from memory_fabric.store.conversations import session_ranking, sessions
+
+        turns = frozenset(("episodes",))
+        counts = [reader.rows_with(query.terms, turns) for reader in self.memory.readers()]
+        known = [sum(count.get(term, 0) for count in counts) for term in query.terms]
+        if sum(0 < number <= old_tasks.FEW_TURNS for number in known) < old_tasks.RARE:
+            return []
+        found, _, _ = self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)
+        others = (hit for hit in found if hit.metadata.get("session") != session)
+        database = self.memory.session_database()
+        known_sessions = session_ranking.count_sessions(database, old_tasks.MAX_SESSIONS)
+        task = old_tasks.nearest(others, query, known_sessions)
+        if task is None:
+            return []
+        answer = session_ranking.answer_to(database, task.request.id.partition(":")[2])
+        ended = old_tasks.closing(answer, task.rare)
+        noted = self.memory.find_records(
+            "scope <> 'local' AND session = ? AND type <> 'session'", (task.session,)
+        )
+        over = [note for note in noted if note.superseded_by or note.valid_to]
+        for note in noted:
+            is_end = note.type in old_tasks.ENDS and note.status == "active" and note not in over
+            if is_end and any(word in note.what.lower() for word in task.rare):
+                is_told = any(hit.id == f"record:{note.id}" for hit in told)
+                ended = "" if is_told else f"{note.what} {note.why}"
+                break
+        files = sessions.load_notes(database, task.session).get("files")
+        said = old_tasks.line(task.request.text, ended, files if isinstance(files, list) else ())
+        # It would bring back what was replaced, or it was no task, but what a record says.
+        if any(inject.states(said, note.what) for note in over) or any(
+            inject.states(note.what, task.request.text) for note in noted
+        ):
+            return []
+        about = {"type": "earlier task", "trust": task.request.metadata.get("trust")}
+        name = f"{old_tasks.TASK}{task.session}"
+        stated = Hit(name, said, "records", task.request.timestamp, metadata=about)
+        return [_without_secrets(stated)]
+
     def _with_known_fixes(
         self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
     ) -> list[Hit]:
@@ -217,15 +264,20 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
         here: str = "",
         since: str = "",
+        begins: bool = False,
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
-        If the prompt names a domain explicitly, only memories of that, under its label.
+        If the prompt names a domain explicitly, only memories of that, under its label. One that
+        `begins` the work of its session is also told the old task that it is nearly.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(
             text, session=session, seen=seen, shown=shown, here=here, since=since
         )
+        if begins:
+            task = scoped._old_task(text, session, hits)
+            hits = [*hits, *(hit for hit in task if hit.id not in seen)]
         hits = _marked(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 

@@ -18,27 +18,32 @@ from memory_fabric.store.database import Database
 
 # The longest wait of a task for a permission; after that no agent will start for it.
 TASK_AGE_S = 3600
+# A shorter prompt states no task.
+MIN_TASK_CHARS = 30
 
 
 class Ledger:
     """The ledger of one session.
 
     `started_at` is the time of its first event. `loaded` means that the session block was
-    delivered. The model may have lost what was said before `compacted_at`.
+    delivered, `has_begun` that an earlier prompt stated a task. The model may have lost what was
+    said before `compacted_at`.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
         self._event, self._memory, self._now = event, context.memory, context.now
         self.started_at, self.loaded, self.compacted_at = context.now, False, ""
+        self.has_begun = False
         self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
             self._database = context.memory.session_database()
             row = self._database.row(
                 "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
-                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END "
-                "FROM sessions WHERE id = ?",
-                (event.session,),
+                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, EXISTS "
+                "(SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2) "
+                "FROM sessions WHERE id = ?1",
+                (event.session, MIN_TASK_CHARS),
             )
         except StoreUnavailable as error:
             self._memory.fail(f"ledger: {error}")
@@ -46,7 +51,7 @@ class Ledger:
             return
         if row:
             self.started_at, self.loaded = str(row[0]), bool(row[1])
-            self.compacted_at = str(row[2])
+            self.compacted_at, self.has_begun = str(row[2]), bool(row[3])
 
     def seen(self, agent: str = "") -> frozenset[str]:
         """Return the ids of memories still in the context of this session, or of its subagent."""

@@ -240,6 +240,12 @@ def is_paste(text: str) -> bool:
     return sum(map(_is_machine_line, lines)) > PASTE_SHARE * len(lines)
 
 
+def states(text: str, statement: str) -> bool:
+    """Return True if a text holds (nearly) all words of a statement."""
+    own = _own_words(statement)
+    return bool(own) and len(own & _own_words(text)) >= STATED_IN * len(own)
+
+
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
     """Return True if a turn holds (nearly) all words of a fact, so the fact was stated in it."""
     said = _own_words(episode.text)
