@@ -45,6 +45,17 @@ def test_the_record_that_may_be_meant_stands_beside_it_with_its_id(
     assert f"note Instead of: {record.id[-8:]}." in text
 
 
+def test_talk_about_a_record_does_not_make_its_words_common(client: SimulatedClient) -> None:
+    client.note("decision", "The analytics DB uses MongoDB", quotation="")
+    for number in range(5):
+        client.say("user", f"Show me query {number} of the analytics DB on MongoDB.")
+    client.fire("Stop", last_assistant_message="Here they are.")
+
+    text = cue(client, "use PostgreSQL for the analytics DB instead of MongoDB", "session-2")
+
+    assert "On record:" in text
+
+
 @pytest.mark.parametrize(
     ("record", "text"),
     [

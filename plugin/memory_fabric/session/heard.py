@@ -24,6 +24,7 @@ from memory_fabric.models import (
 from memory_fabric.notes import replaced
 from memory_fabric.notes.protocol import is_told
 from memory_fabric.notes.quotation import around
+from memory_fabric.recall.injection.floor import RARE, Floor
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.rank import rank
@@ -93,9 +94,12 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
     first = next(iter(rank(current, context.now)), None)
     if first is None:
         return None
+    topics = Floor(query, found).topics_in(first)
     shared = replaced.Shared(context.memory)
-    held, number, rare, *_ = shared(first.text, sentence)
-    if number < 2 or not rare or held + shared(sentence, first.text)[0] < MEANT:
+    held, number, *_ = shared(first.text, sentence)
+    if number < 2 or topics.isdisjoint(first.metadata[RARE]):
+        return None
+    if held + shared(sentence, first.text)[0] < MEANT:
         return None
     for record in context.memory.find_records("id = ?", (first.metadata["record"],), 1):
         if not (record.pinned or record.evidence.get(WHEN) or record.evidence.get(EFFECT)):

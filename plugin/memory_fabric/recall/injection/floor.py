@@ -81,7 +81,7 @@ class Floor:
 
     def lacks(self, hit: Hit) -> str:
         """Return what the memory does not share with the prompt; '' if it is above the floor."""
-        shared = self._specific(hit)
+        shared = self.topics_in(hit)
         is_turn = hit.source == "episodes"
         # What holds most of the prompt is about it, however many memories are.
         is_most = _coverage(hit) >= MOST and len(shared) >= RARE_SHARED
@@ -140,7 +140,7 @@ class Floor:
             self._trouble = trouble.reports_trouble(self._asked)
         return self._trouble
 
-    def _specific(self, hit: Hit) -> frozenset[str]:
+    def topics_in(self, hit: Hit) -> frozenset[str]:
         """Return the topics of the prompt that a memory holds, without its project's name, which
         says nothing about it.
         """
