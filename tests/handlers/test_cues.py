@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from memory_fabric.models import Provenance
 from memory_fabric.session.heard import CUES, MAX_CUE_CHARS
+from memory_fabric.store.history.pin import pin
 from simulated_client import SimulatedClient
 
 QUIET = "Please add a test for the empty cart."
@@ -41,6 +43,48 @@ def test_the_record_that_may_be_meant_stands_beside_it_with_its_id(
 
     assert f"On record: [{record.id[-8:]}]" in text
     assert f"note Instead of: {record.id[-8:]}." in text
+
+
+def test_talk_about_a_record_does_not_make_its_words_common(client: SimulatedClient) -> None:
+    client.note("decision", "The analytics DB uses MongoDB", quotation="")
+    for number in range(5):
+        client.say("user", f"Show me query {number} of the analytics DB on MongoDB.")
+    client.fire("Stop", last_assistant_message="Here they are.")
+
+    text = cue(client, "use PostgreSQL for the analytics DB instead of MongoDB", "session-2")
+
+    assert "On record:" in text
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        # one word in common, or words that say nothing about a subject
+        ("Parcels of the shop leave by bicycle", "Never send parcels without a customs form."),
+        ("We only use what the shop has", "We only use tabs here, never spaces."),
+        ("The shop keeps its prices in cents", "Never change the prices of a sale twice."),
+        # another thing of the same kind
+        ("Packages are installed with npm", "Always wrap packages for the post in paper."),
+    ],
+)
+def test_a_record_that_is_not_surely_meant_is_not_named(
+    client: SimulatedClient, record: str, text: str
+) -> None:
+    client.note("rule", record, quotation="")
+
+    assert cue(client, text, "session-2") in CUES.values()
+
+
+def test_a_record_that_a_note_does_not_close_is_not_named(client: SimulatedClient) -> None:
+    client.note("rule", "Packages of the shop are installed with npm", quotation="")
+    (record,) = client.records()
+    memory = client.memory()
+    pin(memory, record.id, Provenance("cli", trust="user"))
+    memory.close()
+
+    text = cue(client, "use pnpm instead of npm for the packages of the shop", "session-2")
+
+    assert text == CUES["choice"]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,18 @@ def test_three_are_shown_with_their_ids_twice_at_most(client: SimulatedClient) -
     assert starts[0][0] == f"- [{newest.id[-8:]}] “{newest.what}”"
 
 
+def test_what_is_said_again_is_shown_again_until_it_is_settled(client: SimulatedClient) -> None:
+    starts = []
+    for number in range(1, 6):
+        starts.append(len(shown(client, f"session-{number}")))
+        hear(client, SAID[0], f"session-{number}")
+    (candidate,) = client.records("status = 'candidate'")
+    client.fire("Stop", "session-5", last_assistant_message=f"Dropped: {candidate.id[-8:]}")
+
+    assert starts == [0, 1, 1, 1, 1]
+    assert shown(client, "session-6") == []
+
+
 def test_it_is_shown_at_the_start_of_a_session_only(client: SimulatedClient) -> None:
     hear(client, SAID[0])
 

@@ -292,7 +292,7 @@ def test_a_corrupt_source_is_named_and_the_others_answer(
     memory = open_memory(tmp_path)
 
     answer = Fabric(memory, NOW).recall("cursor pagination for lists")
-    hits = Fabric(memory, NOW).hits_to_inject("use cursor pagination for the lists")
+    hits = Fabric(memory, NOW).hits_to_inject("use cursor pagination for the lists", max_hits=6)
     memory.close()
 
     assert {failure.partition(" (")[0] for failure in answer.failures} == {source}

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory_fabric.language.concepts import name_keys
 from memory_fabric.models import Relation
-from memory_fabric.recall.traverse import MAX_PATHS, most_relevant, walk
+from memory_fabric.recall.traverse import MAX_PATHS, answering, most_relevant, walk
 
 RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
 USES = Relation("cursor-pagination", "uses", "PostgreSQL")
@@ -82,3 +83,18 @@ def test_an_answer_shows_a_handful_of_paths() -> None:
     paths = [(Relation("hub", "touches", f"n{i}"),) for i in range(100)]
 
     assert len(most_relevant(paths, [])) == MAX_PATHS
+
+
+def test_a_question_is_told_the_way_over_the_things_and_relations_that_it_names() -> None:
+    store = Relation("parcels", "uses", "sorter")
+    upward = (store, Relation("tracking", "depends_on", "parcels"))
+    downward = (Relation("sorter", "runs_on", "Kubernetes"), Relation("Kubernetes", "in", "Oslo"))
+    paths = [upward, downward, (store,)]
+
+    def told(question: str) -> list[tuple[Relation, ...]]:
+        return answering(paths, question, name_keys(question))
+
+    assert told("what breaks if we change the sorter?") == [upward]
+    assert told("which service depends on what uses the sorter?") == [upward]
+    assert told("how does tracking relate to the sorter?") == [upward]
+    assert told("what is the sorter?") == []

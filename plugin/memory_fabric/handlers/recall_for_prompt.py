@@ -7,7 +7,7 @@ from memory_fabric.events import Event
 from memory_fabric.language import past_talk
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.reply import Reply
-from memory_fabric.session.ledger import Ledger
+from memory_fabric.session.ledger import MIN_TASK_CHARS, Ledger
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
@@ -15,8 +15,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
     Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
     this session. Of the session's own statements only those before its last compaction count. The
-    first prompt also gets the session block if SessionStart did not run. A prompt that asks where
-    the last session ended is told its end.
+    first prompt also gets the old task that it is nearly, and the session block if SessionStart did
+    not run. A prompt that asks where the last session ended is told its end.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -45,6 +45,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         shown=fabric.memory.shown_ids(ledger.started_at),
         here=event.session,
         since=ledger.compacted_at,
+        begins=len(prompt) >= MIN_TASK_CHARS and not ledger.has_begun,
     )
     told = "\n\n".join(text for text in (end, injection.text) if text)
     ids = (*((name,) if end else ()), *injection.ids)

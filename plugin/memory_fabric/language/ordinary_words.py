@@ -322,3 +322,11 @@ WORDS = frozenset(
     yearly yellow yes yet yield you your yourself zero zip zipped zombie zone zoom
     """.split()
 )
+
+
+def is_ordinary(word: str) -> bool:
+    """Return True for a word of the list, also in the plural or with an ending of a verb."""
+    return any(
+        word.endswith(ending) and word[: len(word) - len(ending)] in WORDS
+        for ending in ("", "s", "es", "d", "ed", "ing")
+    )

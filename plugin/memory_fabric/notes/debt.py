@@ -13,7 +13,8 @@ from memory_fabric.store.conversations.sessions import CLOSED, closed_elsewhere
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
 
-# The most candidates of one session, and how often each is shown.
+# The most candidates of one session, and how often each is shown: once more for each further
+# session in which it is said.
 MAX_SHOWN, MAX_TIMES = 3, 2
 # The starts of a session at which they are shown.
 SOURCES = ("startup", "clear")
@@ -24,10 +25,9 @@ _WAITING = (
     f"status = 'candidate' AND {CURRENT} AND scope <> 'local' "
     f"AND source = 'prompt' AND json_extract(body, '$.evidence.{PASTED}') IS NULL "
     "AND (SELECT count(*) FROM injections AS i "
-    f"WHERE i.memory = '{ID}' || records.id) < ?"
+    f"WHERE i.memory = '{ID}' || records.id) < ? + sightings - 1"
 )
 MAX_READ = 60
-
 
 _CONTRADICTORY = (
     f"{ACTIVE_CURRENT} AND instr(body, '\"{CONTRADICTS}\"') > 0 "

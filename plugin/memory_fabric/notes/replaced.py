@@ -91,7 +91,7 @@ def named(memory: Memory, name: str, text: str = "") -> list[Record]:
         return list(found) if len(found) == 1 else []
     shared = Shared(memory)
     scored = []
-    for record in _matching(memory, name):
+    for record in matching(memory, name):
         if same_form(record.what) == same_form(name):
             return [record]
         share, number, *_ = shared(record.what, f"{name} {text}")
@@ -228,24 +228,6 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
     return () if not instead_of or id_in(instead_of) else (instead_of.strip(" .'\"“”"),)
 
 
-def nearest(memory: Memory, sentence: str) -> Record | None:
-    """Return the record most surely on the same subject as a sentence of the user; or None.
-
-    At least two content words are shared, or the one that names an entity of the record.
-    """
-    sought = _stems(sentence)
-    best, most = None, 1
-    for record in _matching(memory, sentence):
-        if record.status != "active":
-            continue
-        shared = sought & _stems(f"{record.what} {' '.join(record.alternatives)}")
-        names = {stem(word) for entity in record.entities for word in words(entity.name)}
-        weight = len(shared) + bool(shared & names)
-        if weight > most:
-            best, most = record, weight
-    return best
-
-
 def candidate(memory: Memory, id_: str) -> Record | None:
     """Return the candidate with this id, unless only the user may keep it."""
     found = named(memory, id_)
@@ -270,7 +252,8 @@ def line(record: Record) -> str:
     return f"{short_id(record.id)}: {shown(record)}"
 
 
-def _matching(memory: Memory, text: str) -> list[Record]:
+def matching(memory: Memory, text: str) -> list[Record]:
+    """Return the records that share words with a text, best first, those that wait too."""
     query = match_expression(terms(text)[:12])
     if not query:
         return []

@@ -81,9 +81,9 @@ INTENTS = (
 RELATION_WORDS = INTENTS[0][1]
 # Together with a name these words ask for an edge of the graph (BR-8).
 EDGE_WORDS = frozenset(
-    """use uses used using recommend recommends recommended require requires required enable
-    enables enabled block blocks blocked prefer prefers preferred chose choose chosen affect affects
-    affected own owns belongs""".split()
+    """break breaks breaking impacts impacted use uses used using recommend recommends recommended
+    require requires required enable enables enabled block blocks blocked prefer prefers
+    preferred chose choose chosen affect affects affected own owns belongs""".split()
 )
 # In a question these words ask for an earlier state.
 PAST_WORDS = frozenset(

@@ -31,6 +31,7 @@ from memory_fabric.recall.dedupe import (
     public_id,
 )
 from memory_fabric.recall.injection import inject
+from memory_fabric.recall.injection.floor import RARE, rare_terms
 from memory_fabric.recall.normalize import best_of_each_source, normalize
 from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
@@ -43,6 +44,7 @@ from memory_fabric.recall.retrieve import (
     newest,
     relations_around,
     retrieve,
+    terms_of_few_records,
     valid_at,
     with_rarest_terms,
 )
@@ -152,6 +154,7 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
         here: str = "",
         since: str = "",
+        max_hits: int = inject.MAX_HITS,
     ) -> list[Hit]:
         """Return the hits to inject for a prompt, best first (inject.choose). Raises
         DeadlinePassed.
@@ -173,7 +176,7 @@ class Fabric(RequestContext):
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank(hits, self.now, past=query.past, intent=query.intent)
-        chosen = inject.choose(ranked, query)
+        chosen = inject.choose(ranked, query, max_hits=max_hits)
         if query.past:
             return newer_first(chosen)
         ordered = self._with_newer(chosen)
@@ -218,6 +221,54 @@ class Fabric(RequestContext):
         # Those that turn out to be the older ones were not asked for.
         known, before = {hit.id for hit in hits}, SAID_BEFORE
         return [hit for hit in ordered if hit.id in known or before not in hit.metadata]
+
+    def _old_task(self, text: str, session: str, told: Sequence[Hit]) -> list[Hit]:
+        """Return the old task that a prompt is nearly, in one line: what it was, how it ended, its
+        files; empty if there is none for certain, or past turns are told anyway.
+        """
+        query = inject.query_of(text, self.now)
+        if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
+            return []
+        # late: only for the first prompt of a session
+        from memory_fabric.recall.injection import old_tasks
+        from memory_fabric.store.conversations import session_ranking, sessions
+
+        turns, readers = frozenset(("episodes",)), self.memory.readers()
+        query = with_rarest_terms(query, readers, turns)
+        counts = [reader.rows_with(query.terms, turns) for reader in readers]
+        known = [sum(count.get(term, 0) for count in counts) for term in query.terms]
+        if sum(0 < number <= old_tasks.FEW_TURNS for number in known) < old_tasks.RARE:
+            return []
+        found, _, _ = self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)
+        others = (hit for hit in found if hit.metadata.get("session") != session)
+        database = self.memory.session_database()
+        known_sessions = session_ranking.count_sessions(database, old_tasks.MAX_SESSIONS)
+        task = old_tasks.nearest(others, query, known_sessions)
+        if task is None:
+            return []
+        answer = session_ranking.answer_to(database, task.request.id.partition(":")[2])
+        ended = old_tasks.closing(answer, task.rare)
+        noted = self.memory.find_records(
+            "scope <> 'local' AND session = ? AND type <> 'session'", (task.session,)
+        )
+        over = [note for note in noted if note.superseded_by or note.valid_to]
+        for note in noted:
+            is_end = note.type in old_tasks.ENDS and note.status == "active" and note not in over
+            if is_end and any(word in note.what.lower() for word in task.rare):
+                is_told = any(hit.id == f"record:{note.id}" for hit in told)
+                ended = "" if is_told else f"{note.what} {note.why}"
+                break
+        files = sessions.load_notes(database, task.session).get("files")
+        said = old_tasks.line(task.request.text, ended, files if isinstance(files, list) else ())
+        # It would bring back what was replaced, or it was no task, but what a record says.
+        if any(inject.states(said, note.what) for note in over) or any(
+            inject.states(note.what, task.request.text) for note in noted
+        ):
+            return []
+        about = {"type": "earlier task", "trust": task.request.metadata.get("trust")}
+        name = f"{old_tasks.TASK}{task.session}"
+        stated = Hit(name, said, "records", task.request.timestamp, metadata=about)
+        return [_without_secrets(stated)]
 
     def _with_known_fixes(
         self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
@@ -264,7 +315,16 @@ class Fabric(RequestContext):
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
         found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources, merged=False)
-        return inject.with_conflicts(mark_stale(found, self.now), query)
+        if not found:
+            return []
+        rare = rare_terms(found)
+        if rare and len(found) >= self.memory.settings.max_results:  # there may be more of them
+            rare &= terms_of_few_records(query, self.memory.readers())
+        marked = [
+            hit._replace(metadata={**hit.metadata, RARE: rare & {*hit.metadata["matched"]}})
+            for hit in mark_stale(found, self.now)
+        ]
+        return inject.with_conflicts(marked, query)
 
     def inject_for_prompt(
         self,
@@ -275,15 +335,20 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
         here: str = "",
         since: str = "",
+        begins: bool = False,
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
-        If the prompt names a domain explicitly, only memories of that, under its label.
+        If the prompt names a domain explicitly, only memories of that, under its label. One that
+        `begins` the work of its session is also told the old task that it is nearly.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(
             text, session=session, seen=seen, shown=shown, here=here, since=since
         )
+        if begins:
+            task = scoped._old_task(text, session, hits)
+            hits = [*hits, *(hit for hit in task if hit.id not in seen)]
         hits = _marked(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
@@ -297,14 +362,14 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
     ) -> Injection:
         """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
-        from memory_fabric.recall.injection.for_agents import (
-            for_agent,  # late: only at a subagent's start
-        )
+        from memory_fabric.recall.injection import for_agents  # late: only at a subagent's start
 
         def ask(text: str) -> list[Hit]:
-            return self.hits_to_inject(text, session=session, seen=seen, shown=shown)
+            return self.hits_to_inject(
+                text, session=session, seen=seen, shown=shown, max_hits=for_agents.MAX_HITS
+            )
 
-        hits, max_chars = for_agent(
+        hits, max_chars = for_agents.for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
         hits = _marked(self._with_newer(hits), self.memory)

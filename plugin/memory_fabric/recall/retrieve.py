@@ -12,6 +12,7 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
 from memory_fabric.models import Filters, Hit, Query, Relation
 from memory_fabric.recall import boost, succession, traverse
+from memory_fabric.recall.injection.floor import FEW_ROWS
 from memory_fabric.store import search
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.memory import Memory
@@ -40,6 +41,8 @@ BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
 # The number of paths whose edges are hits of their own; the other paths are only shown.
 MAX_PATHS_AS_HITS = 5
+# The most paths that a prompt is told whole.
+MAX_PATHS_TOLD = 2
 # The number of entities from which a relationship question starts.
 MAX_STARTS = 4
 # A longer name in capitals is an identifier.
@@ -87,7 +90,14 @@ def retrieve(
     paths: tuple[Path, ...] = ()
     if query.traverse:
         paths = _walked(query, readers, candidates, failures)
-        candidates += _edges(paths, readers)
+        whole: Sequence[Path] = ()
+        if not wide:  # an answer shows its paths itself
+            names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
+            whole = traverse.answering(paths, query.asked, names)[:MAX_PATHS_TOLD]
+        edges = dict.fromkeys(edge for path in paths[:MAX_PATHS_AS_HITS] for edge in path)
+        told = {edge for path in whole for edge in path}
+        alone = [(edge,) for edge in edges if edge not in told]
+        candidates += [_of_path(path, readers) for path in (*whole, *alone)]
     failures = [*memory.failures, *failures]
     lacks_graph = bool(failures) and not _any_graph(readers, failures)
     if lacks_graph:
@@ -115,6 +125,18 @@ def with_rarest_terms(
     others = [term for term in (*telling, *query.terms) if term not in counts]
     kept = frozenset((*held, *others[: most - len(held)]))
     return query._replace(terms=tuple(term for term in query.terms if term in kept))
+
+
+def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[str]:
+    """Return the terms of a query that few records hold, in any of their spellings."""
+    wanted = concepts.concepts(query)
+    spellings = [spelling for concept in wanted for spelling in concept.spellings]
+    counts = [reader.rows_with(spellings, ("records",)) for reader in readers]
+    return frozenset(
+        concept.text
+        for concept in wanted
+        if sum(count.get(s, 0) for s in concept.spellings for count in counts) <= FEW_ROWS
+    )
 
 
 def newest(
@@ -376,21 +398,18 @@ def _starts(query: Query, reader: Reader, candidates: Sequence[Candidate]) -> li
     return list(exact)[:MAX_STARTS] or list(dict.fromkeys(near))[:MAX_STARTS]
 
 
-def _edges(paths: Sequence[Path], readers: Sequence[Reader]) -> list[Candidate]:
-    """Return the edges of the best paths as candidates, as a relation may be the answer."""
-    edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
-    return [
-        search.Candidate(
-            id=f"graph:{edge.source} {edge.type} {edge.target}",
-            source="graph",
-            text=f"{edge.source} {edge.type.replace('_', ' ')} {edge.target}",
-            entity=edge.source,
-            timestamp=max(reader.stated_at(edge) for reader in readers),
-            metadata={
-                "entityType": "relation",
-                "entities": [edge.source, edge.target],
-                "relations": [list(edge)],
-            },
-        )
-        for edge in edges
-    ]
+def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
+    """Return a relation, or several that follow each other, as a candidate."""
+    nodes = dict.fromkeys(node for edge in path for node in (edge.source, edge.target))
+    return Candidate(
+        id="graph:" + "; ".join(f"{edge.source} {edge.type} {edge.target}" for edge in path),
+        source="graph",
+        text="; ".join(f"{e.source} {e.type.replace('_', ' ')} {e.target}" for e in path),
+        entity=path[0].source,
+        timestamp=max(reader.stated_at(edge) for edge in path for reader in readers),
+        metadata={
+            "entityType": "relation",
+            "entities": list(nodes),
+            "relations": [list(edge) for edge in path],
+        },
+    )

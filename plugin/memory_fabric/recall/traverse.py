@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 from memory_fabric.models import DEFAULT_DEPTH, Relation
-from memory_fabric.text import words
+from memory_fabric.text import name_key, stem, words
 
 Path = tuple[Relation, ...]
 Edges = Callable[[Sequence[str]], Iterable[Relation]]
@@ -14,6 +15,8 @@ MAX_DEPTH = 3
 # The most nodes of a walk: a hub of a grown graph has thousands, of little use in an answer.
 MAX_NODES = 200
 MAX_PATHS = 20
+# With these words a question asks what depends on a thing.
+_AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted".split()))
 
 
 def walk(
@@ -46,6 +49,27 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
         return -len(named & wanted), -len(path)
 
     return tuple(sorted(paths, key=by_relevance)[:MAX_PATHS])
+
+
+def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
+    """Return the paths of several relations that a question asks for: it names each relation, or
+    two things on the way, or asks what a change of the first one affects. Those that name the most
+    things leave the others out.
+
+    `names` are the keys of all possible names in the question.
+    """
+    asked = frozenset(map(stem, words(text)))
+    found: list[tuple[int, Path]] = []
+    for path in paths:
+        named = len({name_key(node) for r in path for node in (r.source, r.target)} & names)
+        if len(path) < 2 or not named:
+            continue
+        says_each = all(asked.intersection(map(stem, words(r.type))) for r in path)
+        leads_here = all(a.source == b.target for a, b in pairwise(path))
+        if says_each or named > 1 or (leads_here and asked & _AFFECTED):
+            found.append((named, path))
+    most = max((named for named, _ in found), default=0)
+    return [path for named, path in found if named == most]
 
 
 def _from(

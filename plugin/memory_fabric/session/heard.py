@@ -10,15 +10,33 @@ from memory_fabric.capture.remember import state
 from memory_fabric.capture.statement import statement
 from memory_fabric.config import trust_for
 from memory_fabric.ids import short_id
-from memory_fabric.models import PASTED, PROMPT, QUOTATION, STAGED, Provenance, Record, users_words
+from memory_fabric.models import (
+    EFFECT,
+    PASTED,
+    PROMPT,
+    QUOTATION,
+    STAGED,
+    WHEN,
+    Hit,
+    Provenance,
+    Record,
+)
 from memory_fabric.notes import replaced
 from memory_fabric.notes.protocol import is_told
 from memory_fabric.notes.quotation import around
+from memory_fabric.recall.injection.floor import RARE, Part
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.recall.rank import rank
+from memory_fabric.recall.render import words_of
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 60
+# The shares of the record's words in the sentence and of the sentence's in the record, together,
+# from which the record may be what the sentence changes.
+MEANT = 0.6
 # A longer text may be pasted.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
 MAX_BECAUSE_CHARS = 12
@@ -51,15 +69,42 @@ def listen(
     found = heard(prompt)
     if found is None:
         return "", new
-    known = replaced.nearest(context.memory, found.sentence)
+    known = _record_meant(context, found.sentence)
     if known is None:
         return CUES[found.kind], new
-    said = neutralised(one_line(users_words(known) or known.what))
+    said = neutralised(one_line(words_of(known) or known.text))
     id_, what = short_id(known.id), cut(said, MAX_RECORD_CHARS)
     return (
         f"On record: [{id_}] {what.rstrip('.')}. If this changes it, note Instead of: {id_}.",
         new,
     )
+
+
+def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
+    """Return the record that recall puts first for a sentence of the user, if the two are surely on
+    one subject; none that a note does not close: a pinned one, or one that binds.
+    """
+    query = parse(sentence, now=context.now, plain=True)
+    found = Fabric(context.memory, context.now).injection_candidates(query)
+    current = [
+        hit
+        for hit in found
+        if hit.metadata.get("type") in replaced.TYPES and not hit.metadata.get("over")
+    ]
+    first = next(iter(rank(current, context.now)), None)
+    if first is None:
+        return None
+    topics = Part(query, found).topics_in(first)
+    shared = replaced.Shared(context.memory)
+    held, number, *_ = shared(first.text, sentence)
+    if number < 2 or topics.isdisjoint(first.metadata[RARE]):
+        return None
+    if held + shared(sentence, first.text)[0] < MEANT:
+        return None
+    for record in context.memory.find_records("id = ?", (first.metadata["record"],), 1):
+        if not (record.pinned or record.evidence.get(WHEN) or record.evidence.get(EFFECT)):
+            return first
+    return None
 
 
 def store_stated(

@@ -18,29 +18,32 @@ from memory_fabric.store.database import Database
 
 # The longest wait of a task for a permission; after that no agent will start for it.
 TASK_AGE_S = 3600
+# A shorter prompt states no task.
+MIN_TASK_CHARS = 30
 
 
 class Ledger:
     """The ledger of one session.
 
     `started_at` is the time of its first event, `prompts` the number of those before this one.
-    `loaded` means that the session block was delivered. The model may have lost what was said
-    before `compacted_at`.
+    `loaded` means that the session block was delivered, `has_begun` that an earlier prompt stated a
+    task. The model may have lost what was said before `compacted_at`.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
         self._event, self._memory, self._now = event, context.memory, context.now
         self.started_at, self.loaded, self.compacted_at = context.now, False, ""
-        self.prompts = 0
+        self.prompts, self.has_begun = 0, False
         self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
             self._database = context.memory.session_database()
             row = self._database.row(
                 "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
-                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts "
-                "FROM sessions WHERE id = ?",
-                (event.session,),
+                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts, EXISTS "
+                "(SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2) "
+                "FROM sessions WHERE id = ?1",
+                (event.session, MIN_TASK_CHARS),
             )
         except StoreUnavailable as error:
             self._memory.fail(f"ledger: {error}")
@@ -49,6 +52,7 @@ class Ledger:
         if row:
             self.started_at, self.loaded = str(row[0]), bool(row[1])
             self.compacted_at, self.prompts = str(row[2]), int(row[3])
+            self.has_begun = bool(row[4])
 
     def seen(self, agent: str = "") -> frozenset[str]:
         """Return the ids of memories still in the context of this session, or of its subagent."""

@@ -221,14 +221,21 @@ def last_said(memory: Memory, session: str) -> str:
 
 def noted_before(memory: Memory, sentence: str) -> Record | None:
     """Return the record with the user's trust that has this sentence as its quotation."""
-    from memory_fabric.notes.replaced import nearest
+    # late: most turns have no prompt in which something is heard
+    from memory_fabric.notes.replaced import matching
     from memory_fabric.text import same_form
 
-    known = nearest(memory, sentence)
-    if known is None or known.trust != "user":
-        return None
-    quotation = str(known.evidence.get(QUOTATION) or "")
-    return known if same_form(quotation) == same_form(sentence) else None
+    said = same_form(sentence)
+    return next(
+        (
+            record
+            for record in matching(memory, sentence)
+            if record.trust == "user"
+            and record.status == "active"
+            and same_form(str(record.evidence.get(QUOTATION) or "")) == said
+        ),
+        None,
+    )
 
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:

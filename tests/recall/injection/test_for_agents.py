@@ -56,7 +56,7 @@ queues_of_hits = st.lists(
 class TestSharing:
     @given(queues_of_hits, st.integers(0, 1500))
     def test_the_room_is_never_exceeded(self, queues: list[list[Hit]], chars_left: int) -> None:
-        kept = for_agents.shared(queues, chars_left, inject.MAX_HITS)
+        kept = for_agents.shared(queues, chars_left, for_agents.MAX_HITS)
 
         assert sum(len(render.hit_line(hit)) + 1 for hit in kept) <= chars_left
 
@@ -64,20 +64,20 @@ class TestSharing:
     def test_every_task_with_a_hit_has_its_best_where_a_line_of_each_has_room(
         self, queues: list[list[Hit]]
     ) -> None:
-        kept = {hit.id for hit in for_agents.shared(queues, ROOM, inject.MAX_HITS)}
+        kept = {hit.id for hit in for_agents.shared(queues, ROOM, for_agents.MAX_HITS)}
 
         assert {queue[0].id for queue in queues} <= kept
 
     @given(queues_of_hits)
     def test_nothing_comes_twice_and_the_same_comes_again(self, queues: list[list[Hit]]) -> None:
-        kept = for_agents.shared(queues, ROOM, inject.MAX_HITS)
+        kept = for_agents.shared(queues, ROOM, for_agents.MAX_HITS)
 
         assert len({hit.id for hit in kept}) == len(kept)
-        assert for_agents.shared(queues, ROOM, inject.MAX_HITS) == kept
+        assert for_agents.shared(queues, ROOM, for_agents.MAX_HITS) == kept
 
     @given(queues_of_hits)
     def test_what_is_kept_is_what_is_shown(self, queues: list[list[Hit]]) -> None:
-        kept = for_agents.shared(queues, ROOM, inject.MAX_HITS)
+        kept = for_agents.shared(queues, ROOM, for_agents.MAX_HITS)
         text = render.render(kept, heading=render.AGENT_HEADING, max_chars=inject.AGENT_CHARS)
 
         assert len(text) <= inject.AGENT_CHARS
@@ -85,7 +85,7 @@ class TestSharing:
 
     @given(st.lists(hits, min_size=1, max_size=6, unique_by=lambda hit: hit.id))
     def test_one_task_alone_loses_no_words_while_there_is_room(self, queue: list[Hit]) -> None:
-        [first, *_] = for_agents.shared([queue], ROOM, inject.MAX_HITS)
+        [first, *_] = for_agents.shared([queue], ROOM, for_agents.MAX_HITS)
 
         assert first == queue[0]
 
@@ -93,7 +93,7 @@ class TestSharing:
         many = [a_hit("word " * 70, id=f"record:{n:036}") for n in range(6)]
         one = a_hit("The one thing", id="record:other")
 
-        kept = for_agents.shared([many, [one]], ROOM, inject.MAX_HITS)
+        kept = for_agents.shared([many, [one]], ROOM, for_agents.MAX_HITS)
 
         assert [hit.id for hit in kept[:2]] == [many[0].id, one.id]
         assert kept[0].text == many[0].text
@@ -263,5 +263,5 @@ class TestKinds:
 
         given = fabric.inject_for_agent("database-engineer", ["Ledger\nThe ledger import checks"])
 
-        assert len(given.ids) <= inject.MAX_HITS
+        assert len(given.ids) <= for_agents.MAX_HITS
         assert given.text.index("Ledger") < given.text.find("one migration") % 10_000

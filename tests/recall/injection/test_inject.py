@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from memory_fabric.models import Hit, Query
@@ -16,7 +18,8 @@ from memory_fabric.recall.injection.inject import (
     query_of,
     verdicts,
 )
-from recall.given import a_hit
+from memory_fabric.recall.pipeline import Fabric
+from recall.given import a_hit, open_memory, pagination_graph, remember
 
 
 def prompt(text: str) -> Query:
@@ -99,13 +102,48 @@ def test_a_memory_that_a_long_prompt_spells_out_is_meant() -> None:
     assert above_floor([hit], query) == [hit]
 
 
-def test_a_named_entity_needs_less_beside_it_while_few_memories_share_it() -> None:
-    query = prompt("write a parser for ledgers with pytest")
-    one = a_match("Prefer fixtures", "pytest", coverage=0.2, entities=("pytest",))
-    many = [one._replace(id=f"record:{i}") for i in range(40)]
+def test_two_words_that_few_memories_hold_are_shared_and_a_third_with_a_prompt_of_many_topics() -> (
+    None
+):
+    few = prompt("write a parser for ledgers with pytest fixtures")
+    many = prompt(
+        "Guests of the kitchen table order waffles, coffee, juice and cake with pytest fixtures "
+        "beside the harbour, the lighthouse, the windmill and the orchard"
+    )
+    two = ["pytest", "fixtures"]
+    hit = a_match("pytest fixtures stand in conftest", *two, coverage=0.2)
+    common = a_match("pytest fixtures", *two, coverage=0.2, metadata={"rare": ["pytest"]})
+    nothing_rare = a_match("pytest fixtures", *two, coverage=0.2, metadata={"rare": []})
+    three = a_match("pytest fixtures of the harbour", *two, "harbour", coverage=0.2)
 
-    assert above_floor([one], query) == [one]
-    assert above_floor(many, query) == []
+    assert above_floor([hit, common, nothing_rare], few) == [hit]
+    assert above_floor([hit, three], many) == [three]
+
+
+def test_what_holds_most_of_a_prompt_is_told_however_many_memories_hold_its_words() -> None:
+    query = prompt("How does the ledger importer check columns?")
+    hit = a_match("The ledger importer checks columns", "ledger", "importer", metadata={"rare": []})
+
+    assert above_floor([hit], query) == []
+    assert above_floor([hit._replace(metadata={**hit.metadata, "coverage": 0.7})], query)
+
+
+def test_the_projects_own_name_tells_nothing() -> None:
+    query = prompt("why does the orchard greenhouse answer slowly at night?")
+    words = ("orchard", "greenhouse")
+    hit = a_match("No stock is kept in the orchard greenhouse", *words, coverage=0.3)
+    named = hit._replace(metadata={**hit.metadata, "project": "orchard-greenhouse"})
+
+    assert above_floor([hit], query) == [hit]
+    assert above_floor([named], query) == []
+
+
+def test_an_order_is_not_told_what_it_says_itself_but_a_question_is() -> None:
+    rule = "Commit each subtask on its own branch, mark it done, then rebase onto the parent"
+    hit = a_match(rule, *prompt(rule).terms, coverage=0.9)
+
+    assert verdicts([hit], prompt(f"Start with task 3. {rule}.")) == [floor.NO_NEWS]
+    assert above_floor([hit], prompt(f"{rule}?"))
 
 
 def test_what_is_over_is_never_pushed() -> None:
@@ -185,6 +223,20 @@ def test_a_relation_is_told_only_to_a_question_about_relations() -> None:
     assert above_floor([edge], prompt("what depends on ledger-store?"))
 
 
+def test_a_question_about_relations_gets_the_whole_way_in_one_line(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    pagination_graph(memory)
+    fabric = Fabric(memory, "2026-03-01T12:00:00Z")
+
+    told = fabric.inject_for_prompt("What uses the thing that database-engineer recommends?")
+    order = fabric.inject_for_prompt("Use the thing that database-engineer recommends.")
+    memory.close()
+
+    way = "database-engineer recommends cursor-pagination; cursor-pagination uses PostgreSQL"
+    assert [way in line for line in told.text.splitlines()].count(True) == 1
+    assert way not in order.text
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "no_answer"),
     [
@@ -204,18 +256,20 @@ def test_a_question_of_a_kind_gets_no_memory_without_such_an_answer(
     assert above_floor([a_match(no_answer, *matched, coverage=0.9)], query) == []
 
 
-def test_words_of_every_memory_of_the_project_tell_nothing() -> None:
-    query = prompt("update the api readme to explain the retry budget of the webhook sender")
-    everywhere = [
-        a_match(f"The api has part {n}", "api", coverage=0.5, id=f"record:{n}") for n in range(9)
-    ]
+def test_words_of_every_memory_of_the_project_tell_nothing(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    for part in ("orders", "invoices", "refunds", "vouchers", "returns"):
+        remember(memory, f"The api sender has a retry limit for {part}")
+    webhook = remember(memory, "The webhook budget is five attempts")
+    fabric = Fabric(memory, "2026-03-01T12:00:00Z")
 
-    webhook = a_match(
-        "The webhook sender gives up", "webhook", "sender", coverage=0.3, id="record:w"
+    text = (
+        "update the handbook of the api sender to explain the retry and the budget of the webhook"
     )
+    hits = fabric.hits_to_inject(text)
+    memory.close()
 
-    assert above_floor([*everywhere, webhook], query) == [webhook]
-    assert above_floor([*everywhere[:2], webhook], query) == [*everywhere[:2], webhook]
+    assert [hit.metadata["record"] for hit in hits] == [webhook.id]
 
 
 def test_function_words_of_other_languages_say_nothing() -> None:
@@ -231,22 +285,22 @@ def test_facts_come_before_past_turns_and_both_are_few() -> None:
 
     chosen = choose([*turns, *facts], prompt("anything about redis"))
 
-    assert [hit.source for hit in chosen] == ["records"] * 3 + ["episodes"] * MAX_EPISODES
-    assert len(choose(facts * 9, prompt("anything about redis"))) == MAX_HITS
+    assert [hit.source for hit in chosen] == ["records"] * MAX_HITS + ["episodes"] * MAX_EPISODES
 
 
 def test_each_subject_of_a_prompt_gets_its_best_record_first() -> None:
-    query = prompt("move the Redis sessions to the new cluster and format the invoice ledger")
+    query = prompt("move the Redis sessions, format the invoice ledger, draw the harbour map")
     redis = [
         a_match(f"Redis sessions {n}", "redis", "sessions", id=f"record:{n}", relevance=0.9)
         for n in range(8)
     ]
     invoices = a_match("Invoice ledger", "invoice", "ledger", id="record:x", relevance=0.4)
+    maps = a_match("Harbour map", "harbour", "map", id="record:y", relevance=0.4)
 
-    chosen = choose([*redis, invoices], query)
+    two, three = choose([*redis, invoices], query), choose([*redis, invoices, maps], query)
 
-    assert [hit.id for hit in chosen[:2]] == ["record:0", "record:x"]
-    assert len(chosen) == MAX_HITS
+    assert [hit.id for hit in two] == ["record:0", "record:x"]
+    assert [hit.id for hit in three] == ["record:0", "record:x", "record:y"]
 
 
 def test_what_is_far_below_the_best_is_left_out() -> None:

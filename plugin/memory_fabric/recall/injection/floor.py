@@ -1,7 +1,7 @@
 """The floor of what is told unasked: the test that a prompt is certainly about a memory.
 
-It is absolute: it counts the specific words of the prompt in a memory, and never compares
-memories, so that a store without an answer stays silent.
+It is absolute: it counts the words of the prompt in a memory that few memories hold, and never
+compares memories, so that a store without an answer stays silent.
 """
 
 from __future__ import annotations
@@ -15,10 +15,21 @@ from memory_fabric.models import Hit, Query
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.parts import split
 from memory_fabric.recall.relevance import weights_of
-from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
+from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
+# The key of a hit's metadata: the words of the prompt in it that few memories hold.
+RARE = "rare"
+# Two words that so few memories hold rarely meet in one of them by chance.
+FEW_ROWS = 4
 # A concept of this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0
+# A prompt shares two rare words with what it is about; one of more topics than FEW a third topic,
+# too, since it shares any two with something; one of one or two topics may share only these.
+RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
+# The share of the memory's words that the prompt holds, and most of the prompt's weight.
+LEAST_HELD, MOST = 0.2, 0.6
+# An order that holds so much of a memory of so many words says it itself.
+SAID_ITSELF, LONG_MEMORY = 0.75, 6
 # The share of the prompt's weight that a memory must hold, by the number of shared specific words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
 # A memory of which the prompt holds half the words is relevant, however long the prompt is.
@@ -27,13 +38,8 @@ HELD_FLOORS = {1: 0.75, 2: 0.4}
 # with it must share many.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# If the only shared word names the memory's entity, it may be a smaller share of the prompt, the
-# smaller, the fewer memories share that entity: "pytest" identifies the only rule about pytest, but
-# "React" none of fifty.
-NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
-RARE_HITS = 5
-# A word in more memories than this, and in this share of those found, is what the project is about.
-COMMON_HITS, COMMON_SHARE = 5, 0.5
+# If the only shared word names the memory's entity, it may be a smaller share of the prompt.
+NAMED_EASE = 0.4
 # Types of records that tell what failed, or what mended it; a prompt that speaks of no trouble
 # must share more with them.
 FIXES = frozenset(("solution", "problem"))
@@ -44,8 +50,9 @@ FEW_WORDS = 12
 # The sentences, of those nearest to the most relevant memories, that are measured.
 MAX_PARTS = 6
 DAYS = frozenset((*time_hints.MONTHS, *time_hints.WEEKDAYS))
-NOTHING_SHARED = "shares no word that says what the prompt is about"
 TOO_LITTLE = "shares too little with the prompt"
+NOTHING_RARE = "shares no rare word that says what the prompt is about"
+NO_NEWS = "the prompt says it itself"
 ANOTHER_NUMBER = "is about another number or letter of the same"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
 NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
@@ -63,18 +70,18 @@ class Floor:
     ) -> None:
         self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
         self.text = query.text
-        self.asks_for_relations = query.traverse
+        self.asks_for_relations = query.traverse and query.intent == "relationship"
         self._query, self._hits = query, hits
         self._said = past_talk.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
         # The words of a log beside the request are not those of a request.
         is_part = is_long or query.asked != query.text
-        self._whole = None if is_part else _Part(query, hits, talk=talk)
+        self._whole = None if is_part else Part(query, hits, talk=talk)
         self._sentences = {
             text: frozenset(map(stem, index_words(text)))
             for text in (sentences if is_part or len(sentences) > 1 else ())
         }
-        self._parts: dict[str, tuple[_Part, Mapping[str, Hit]]] = {}
+        self._parts: dict[str, tuple[Part, Mapping[str, Hit]]] = {}
         self._stems = {hit.id: _stems(hit) for hit in hits} if self._sentences else {}
         self._counts = Counter(one for some in self._stems.values() for one in some)
 
@@ -82,7 +89,7 @@ class Floor:
         """Return what the memory does not share with a short prompt, nor with the sentence that is
         nearest to it; '' if it is above the floor.
         """
-        lacking = NOTHING_SHARED if self._whole is None else self._whole.lacks(hit)
+        lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
         nearest = self._nearest(hit) if lacking else ""
         if not nearest or (nearest not in self._parts and len(self._parts) == MAX_PARTS):
             return lacking
@@ -102,20 +109,20 @@ class Floor:
                 nearest, most = (text, weight) if weight > most else (nearest, most)
         return nearest
 
-    def _part(self, text: str) -> tuple[_Part, Mapping[str, Hit]]:
+    def _part(self, text: str) -> tuple[Part, Mapping[str, Hit]]:
         """Return the requirements of a part, and the memories as this part alone finds them."""
         if text not in self._parts:
             about = _part_of(self._query, text, self._said)
             seen = _seen_by(about, self._hits, self._stems)
-            part = _Part(about, list(seen.values()), talk=self.talk)
+            part = Part(about, list(seen.values()), talk=self.talk)
             self._parts[text] = part, seen
         return self._parts[text]
 
 
-class _Part:
+class Part:
     """The requirements of one part of a prompt, or of the whole."""
 
-    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool) -> None:
+    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
         self._trouble: bool | None = None
         wanted = concepts.concepts(query)
@@ -130,34 +137,45 @@ class _Part:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
         self.numbered = _answered(_numbered(words(query.asked), _marks(query)), hits)
         self.kind = "" if talk else answer_kinds.asked_kind(query.asked)
-        self.common = _common(hits, frozenset(c.text for c in wanted if c.strength >= SPECIFIC))
-        self.sharing: dict[str, int] = {}
-        for hit in hits:
-            for key in set(map(name_key, hit.entities)):
-                self.sharing[key] = self.sharing.get(key, 0) + 1
+        self.topics = sum(c.strength >= SPECIFIC for c in wanted)
 
     def lacks(self, hit: Hit) -> str:
         """Return what the memory does not share with the prompt; '' if it is above the floor."""
-        is_fix = hit.metadata.get("type") in FIXES
-        # Trouble may be with what the whole project is about.
-        is_wanted = is_fix and self._reports_trouble()
-        specific = self._specific(hit, frozenset() if is_wanted else self.common)
-        if not specific:
-            return NOTHING_SHARED
+        shared = self.topics_in(hit)
+        is_turn = hit.source == "episodes"
+        # What holds most of the prompt is about it, however many memories are.
+        is_most = _coverage(hit) >= MOST and len(shared) >= RARE_SHARED
+        known = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
+        rare = shared.intersection(known)
+        if not rare:
+            return NOTHING_RARE
         if self._is_of_another_number(hit.text):
             return ANOTHER_NUMBER
-        if hit.source == "episodes":
-            return self._lacks_as_episode(hit, specific)
+        if is_turn:
+            return self._lacks_as_episode(hit, len(shared))
         said = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not answer_kinds.holds(self.kind, said, hit.entities):
             return NO_SUCH_ANSWER
-        shared = min(specific, max(self.coverage))
-        ease = self._ease(hit) if shared == 1 else 1.0
-        if is_fix and not is_wanted:
-            ease *= WITHOUT_TROUBLE
-        if _coverage(hit) >= self.coverage[shared] * ease:
-            return ""
-        if self._held(hit.text) >= self.held[shared] * ease:
+        own = self._own_words(hit.text)
+        held = len(own & self.stems) / len(own) if own else 0.0
+        if held >= SAID_ITSELF and len(own) >= LONG_MEMORY and "?" not in self._asked:
+            return NO_NEWS
+        is_fix = hit.metadata.get("type") in FIXES
+        ease = WITHOUT_TROUBLE if is_fix and not self._reports_trouble() else 1.0
+        needed = SHARED_OF_MANY if self.topics > MANY_TOPICS else RARE_SHARED
+        is_about = len(shared) >= needed and (
+            len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
+        )
+        # In scripts without spaces half of the pairs stand across words.
+        least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
+        # A replacement is found by the words of what it replaced.
+        is_held = held >= least or bool(hit.metadata.get("replaces"))
+        if self.topics > FEW_TOPICS and not (is_about and is_held):
+            return TOO_LITTLE
+        if len(rare) == 1 and any(map(self._is_named, hit.entities)):
+            ease *= NAMED_EASE
+        number = min(len(rare), max(self.coverage))
+        if _coverage(hit) >= self.coverage[number] * ease or held >= self.held[number] * ease:
             return ""
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
@@ -182,20 +200,17 @@ class _Part:
             self._trouble = trouble.reports_trouble(self._asked)
         return self._trouble
 
-    def _specific(self, hit: Hit, common: frozenset[str]) -> int:
+    def topics_in(self, hit: Hit) -> frozenset[str]:
+        """Return the topics of the prompt that a memory holds, without its project's name, which
+        says nothing about it.
+        """
+        name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
-        return sum(
-            self.strengths.get(term, 0.0) >= SPECIFIC for term in matched if term not in common
+        return frozenset(
+            term
+            for term in matched
+            if term not in name and self.strengths.get(term, 0.0) >= SPECIFIC
         )
-
-    def _ease(self, hit: Hit) -> float:
-        """Return the factor of the floor for a hit whose entities the prompt names."""
-        sharing = [
-            self.sharing.get(name_key(name), 1) for name in hit.entities if self._is_named(name)
-        ]
-        if not sharing:
-            return 1.0
-        return RARELY_NAMED_EASE if min(sharing) <= RARE_HITS else NAMED_EASE
 
     def _is_named(self, name: str) -> bool:
         """Return True if the prompt names this entity: whole, or by a name in it (`pagination`)."""
@@ -203,14 +218,12 @@ class _Part:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
 
-    def _held(self, text: str) -> float:
-        """Return the share of the memory's own content words that the prompt holds."""
-        own = {
-            stem(word)
-            for word in words(text)
-            if word not in STOPWORDS and word not in concepts.WEAK and word not in FUNCTION_WORDS
-        }
-        return len(own & self.stems) / len(own) if own else 0.0
+    @staticmethod
+    def _own_words(text: str) -> frozenset[str]:
+        """Return the stems of a memory's content words."""
+        out = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
+        separate = [part for word in words(text) for part in cjk_pairs(word) or (word,)]
+        return frozenset(stem(word) for word in separate if word not in out)
 
 
 def _part_of(query: Query, text: str, said: Container[str]) -> Query:
@@ -248,18 +261,13 @@ def _stems(hit: Hit) -> Set[str]:
     return concepts.stems_of(" ".join(said)).union(map(stem, hit.metadata.get("matched", ())))
 
 
-def _common(hits: Sequence[Hit], specific: frozenset[str]) -> frozenset[str]:
-    """Return the specific words that so many memories hold that they tell none apart.
-
-    If no other word of the prompt is in memory, these are what it is about, and none is common.
-    """
+def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
+    """Return the words of the prompt that few of these memories hold."""
     counts: dict[str, int] = {}
     for hit in hits:
-        for term in specific.intersection(hit.metadata.get("matched", ())):
+        for term in hit.metadata.get("matched", ()):
             counts[term] = counts.get(term, 0) + 1
-    most = max(COMMON_HITS, COMMON_SHARE * len(hits))
-    found = frozenset(term for term, count in counts.items() if count > most)
-    return found if len(found) in (1, *range(len(counts))) else frozenset()
+    return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 
 
 def _marks(query: Query) -> set[str]:

@@ -34,6 +34,7 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line
 
 Ask = Callable[[str], list[Hit]]
 
+MAX_HITS = 6
 # Limits for an agent that only searches for files: few hits, and only certain ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
@@ -73,8 +74,8 @@ def for_agent(
     chars_left = max_chars - FRAME_CHARS
     chars_left -= len(render.filter_label(Filters(domains=domains))) + 1 if domains else 0
     found = asked_for(tasks[:MAX_TASKS], ask, strong_at(now), searches=kind.searches)
-    kept = shared(found, chars_left, SEARCHER_HITS if kind.searches else inject.MAX_HITS)
-    left = min(KIND_HITS, inject.MAX_HITS - len(kept))
+    kept = shared(found, chars_left, SEARCHER_HITS if kind.searches else MAX_HITS)
+    left = min(KIND_HITS, MAX_HITS - len(kept))
     if left > 0 and (kind.terms or kind.domain):
         given = {hit.id for queue in found for hit in queue}
         fresh = [
@@ -85,7 +86,7 @@ def for_agent(
         kept = with_more(kept, fresh[:left], chars_left)
     own = [hit for hit in kept if not is_of_others(hit)]
     theirs = [hit for hit in kept if is_of_others(hit)]
-    shared_ones = within_share(theirs, inject.author_of, inject.MAX_HITS, beside_own=bool(own))
+    shared_ones = within_share(theirs, inject.author_of, MAX_HITS, beside_own=bool(own))
     return [hit for hit in kept if hit in own or hit in shared_ones], max_chars
 
 
@@ -265,7 +266,7 @@ def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
         found += memory.find_records(
             f"seq > (SELECT max(seq) FROM records) - {NEWEST_ROWS} AND domain = ? AND {holding}",
             (kind.domain, *OF_WORK),
-            inject.MAX_HITS + KIND_HITS,
+            MAX_HITS + KIND_HITS,
         )
     ordered = sorted(found, key=lambda record: (record.created_at, record.id), reverse=True)
     ordered.sort(key=lambda record: (not record.pinned, record.type not in HOLDING))

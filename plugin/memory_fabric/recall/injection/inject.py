@@ -21,7 +21,8 @@ from memory_fabric.recall.share_of_others import within_share
 from memory_fabric.text import STOPWORDS, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-MAX_HITS, MAX_EPISODES = 6, 3
+# The most facts for a prompt; one more, if it is about so many subjects; and the most past turns.
+MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
 # A hit far below the best is not worth its characters.
 SHARE_OF_BEST = 0.6
@@ -38,6 +39,7 @@ A_PASTE = "it is mostly a log, a trace or code"
 FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
 FAILURE_CHARS = 200
 FIRST_TERMS = 32
+QUESTION_WORDS = ("what ", "which ", "who ", "how ")
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
@@ -56,8 +58,8 @@ def query_of(text: str, now: str) -> Query:
         query = parse(asked, now=now, plain=True)._replace(text=query.text, terms=query.terms)
     said = _words_of_past_talk(query.text)
     about = tuple(term for term in query.terms if term not in said)
-    asks = query.traverse and query.intent == "relationship" and "?" in query.text
-    return query._replace(terms=about, traverse=asks)
+    asks = "?" in query.text or query.text.lower().startswith(QUESTION_WORDS)
+    return query._replace(terms=about, traverse=query.traverse and asks)
 
 
 def may_show_a_failure(text: str) -> bool:
@@ -160,8 +162,11 @@ def _verdict(
         return "what a session was about, which is there for those who ask"
     if hit.source == "episodes" and not floor.talk:
         return UNASKED_TURN
-    if hit.metadata.get("entityType") == "relation" and not floor.asks_for_relations:
-        return UNASKED_RELATION
+    if hit.metadata.get("entityType") == "relation":
+        if len(hit.metadata.get("relations", ())) > 1:
+            return ""  # only paths that the prompt asks for are candidates
+        if not floor.asks_for_relations:
+            return UNASKED_RELATION
     if hit.metadata.get("over") and not floor.past:
         return "replaced, or no longer valid"
     if hit.metadata.get("symptom"):
@@ -184,11 +189,12 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     facts, theirs, said = _sorted_out(hits)
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
     subjects = _best_of_each_subject(facts, query)
+    max_hits = max(max_hits, min(len(subjects), MAX_SUBJECTS))
     facts = [*subjects, *(hit for hit in _near_the_best(facts) if hit not in subjects)][:max_hits]
     near = _near_the_best(theirs, facts)
     shared = within_share(near, author_of, max_hits, beside_own=bool(facts))
     facts = facts[: max_hits - len(shared)] + shared
-    return facts + _near_the_best(said)[: min(MAX_EPISODES, max_hits - len(facts))]
+    return facts + _near_the_best(said)[:MAX_EPISODES]
 
 
 def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
@@ -227,9 +233,15 @@ def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
 def is_silent(query: Query) -> bool:
     """Return True if memory cannot know anything about the prompt: a greeting or a nod."""
     first = query._replace(terms=query.terms[:FIRST_TERMS])  # hardly ever are all of them weak
-    return not any(
+    return not query.traverse and not any(
         c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
     )
+
+
+def states(text: str, statement: str) -> bool:
+    """Return True if a text holds (nearly) all words of a statement."""
+    own = _own_words(statement)
+    return bool(own) and len(own & _own_words(text)) >= STATED_IN * len(own)
 
 
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:

@@ -381,12 +381,10 @@ def _weight_of(word: str) -> float:
 def _plain_weight(word: str) -> float:
     if word in GENERIC or word in STOPWORDS or len(word) < 2:
         return 0.0
-    from memory_fabric.language.ordinary_words import WORDS  # late: only where fixes are compared
+    # late: only where fixes are compared
+    from memory_fabric.language.ordinary_words import is_ordinary
 
-    for ending in ("", "s", "es", "d", "ed", "ing"):
-        if word.endswith(ending) and word[: len(word) - len(ending)] in WORDS:
-            return ORDINARY
-    return DISTINCTIVE
+    return ORDINARY if is_ordinary(word) else DISTINCTIVE
 
 
 def _holds(words: Sequence[str], phrase: Sequence[str]) -> bool:

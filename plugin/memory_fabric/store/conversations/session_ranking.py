@@ -57,3 +57,25 @@ def session_texts(
     for session, text in rows:
         parts.setdefault(session, []).append(text)
     return {session: "\n".join(texts)[:SESSION_CHARS] for session, texts in parts.items()}
+
+
+def count_sessions(db: Database, most: int) -> int:
+    """Return the number of sessions with turns, at most `most`."""
+    counted = f"SELECT count(*) FROM (SELECT DISTINCT session FROM episodes LIMIT {most})"
+    row = db.row(counted)
+    return int(row[0]) if row else 0
+
+
+def answer_to(db: Database, turn: str) -> str:
+    """Return the last thing that was said to a request (its id) before the next one; '' if nothing
+    was.
+    """
+    row = db.row(
+        "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
+        "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
+        "WHERE t.uuid = ? AND a.id < coalesce((SELECT min(u.id) FROM episodes AS u "
+        "WHERE u.session = t.session AND u.role = 'user' AND u.id > t.id), a.id + 1) "
+        "ORDER BY a.id DESC LIMIT 1",
+        (turn,),
+    )
+    return str(row[0]) if row else ""

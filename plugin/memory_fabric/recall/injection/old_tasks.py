@@ -1,0 +1,110 @@
+"""Old work: the earlier task that a new one is nearly, in one line.
+
+A task is found by the words that hardly any other session has: a description of the same work in
+other words keeps its names and its subject. All the words of its session count, since the answer
+names files and causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import NamedTuple
+
+from memory_fabric.language import concepts
+from memory_fabric.language.ordinary_words import is_ordinary
+from memory_fabric.models import Hit, Query
+from memory_fabric.recall.injection.floor import SPECIFIC
+from memory_fabric.text import cut, first_of, one_line
+
+# The name of a told task in the ledger, and the share of the sessions that hold a rare word.
+TASK, RARE_SHARE = "task:", 0.2
+# The number of rare words that the two share at least, and their share of the prompt's topics; an
+# ordinary word counts less than a name.
+ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
+# The share of the prompt's weight that a session holds; more where few sessions tell what is rare.
+SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
+# The next session holds at most this share of the rare words' weight.
+NEXT = 0.6
+# In a search of so many turns the sessions are compared; it is made for a prompt with two words
+# that at most so many turns hold.
+LIMIT, FEW_TURNS, RARE = 24, 100, 2
+MAX_SESSIONS = 200
+# The types of records that tell how a task ended.
+ENDS = ("solution", "decision")
+MAX_ASKED_CHARS, MAX_END_CHARS, MAX_FILES = 130, 170, 3
+
+
+class Task(NamedTuple):
+    """The session of an old task, the turn of its request, and the rare words shared."""
+
+    session: str
+    request: Hit
+    rare: tuple[str, ...]
+
+
+def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
+    """Return the task of another session that the prompt is nearly; None if it is none for certain.
+
+    `hits` are turns of other sessions, best first; there are so many `sessions` in all.
+    """
+    topics = {c.text for c in concepts.concepts(query) if c.strength >= SPECIFIC}
+    turns: dict[str, list[Hit]] = {}
+    for hit in hits:
+        turns.setdefault(str(hit.metadata.get("session")), []).append(hit)
+    held = {session: _held(found, topics) for session, found in turns.items()}
+    counts = {topic: sum(topic in one for one in held.values()) for topic in topics}
+    most = max(1.0, RARE_SHARE * sessions)
+    weights = {t: log(1 + (sessions + 3) / (count + 0.5)) for t, count in counts.items()}
+    ranked = sorted(
+        (
+            (sum(weights[topic] for topic in rare), session, rare)
+            for session, found in held.items()
+            if (rare := _whole(topic for topic in found if counts[topic] <= most))
+        ),
+        reverse=True,
+    )
+    if not ranked:
+        return None
+    weight, session, rare = ranked[0]
+    share = sum(weights[t] for t in held[session]) / sum(weights.values())
+    least = SHARE if sessions >= FEW_SESSIONS else SHARE_OF_FEW
+    if share < least or (len(ranked) > 1 and ranked[1][0] > NEXT * weight):
+        return None
+    requests = [hit for hit in turns[session] if hit.metadata.get("role") == "user"]
+    number = sum(ORDINARY if is_ordinary(word) else 1.0 for word in rare)
+    if number < max(ENOUGH, OF_TOPICS * len(topics)):
+        return None
+    request = max(requests, key=lambda hit: len(_held([hit], {*rare})), default=None)
+    if request is None or not _held([request], {*rare}):
+        return None
+    return Task(session, request, rare)
+
+
+def line(asked: str, ended: str, files: Sequence[str]) -> str:
+    """Return what an old task was, how it ended, and its files."""
+    said = f"“{cut(one_line(asked), MAX_ASKED_CHARS)}”"
+    said += f" ended with: {cut(one_line(ended), MAX_END_CHARS)}" if ended else ""
+    names = [path.replace("\\", "/") for path in dict.fromkeys(files)]
+    return f"{said} (files: {first_of(names, MAX_FILES)})" if names else said
+
+
+def closing(answer: str, rare: Sequence[str]) -> str:
+    """Return the last paragraph of an answer with one of these words, else the last one; without
+    code, headings and questions.
+    """
+    parts = (part.strip(" -*•\n") for part in "\n\n".join(answer.split("```")[::2]).split("\n\n"))
+    prose = [part for part in parts if part[:1].isalnum() and part[-1] not in ":?{}"]
+    about = [part for part in prose if any(word in part.lower() for word in rare)]
+    return next(reversed(about or prose), "")
+
+
+def _held(turns: Iterable[Hit], topics: Iterable[str]) -> set[str]:
+    """Return the topics that turns hold."""
+    return {term for hit in turns for term in hit.metadata.get("matched", ())}.intersection(topics)
+
+
+def _whole(words: Iterable[str]) -> tuple[str, ...]:
+    """Return words without those that are parts of others: a name counts once."""
+    found = sorted(set(words))
+    return tuple(w for w in found if not any(w != other and w in other for other in found))

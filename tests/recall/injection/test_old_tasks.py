@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from memory_fabric.models import Hit, Query
+from memory_fabric.recall.injection.inject import query_of
+from memory_fabric.recall.injection.old_tasks import closing, line, nearest
+from recall.given import a_hit
+
+
+def prompt(text: str) -> Query:
+    return query_of(text, "2026-03-01T12:00:00Z")
+
+
+def turn(session: str, *matched: str, role: str = "user") -> Hit:
+    metadata = {"matched": list(matched), "session": session, "role": role}
+    return a_hit(
+        f"{role} of {session}", id=f"episode:{session}", source="episodes", metadata=metadata
+    )
+
+
+QUERY = prompt("The sprocket of the carburettor squeaks under the bonnet")
+
+
+def test_the_task_is_of_the_session_that_alone_has_the_rare_words() -> None:
+    hits = [turn("a", "sprocket"), turn("a", "carburettor", role="assistant"), turn("b", "bonnet")]
+
+    found = nearest(hits, QUERY, sessions=12)
+
+    assert found is not None
+    assert (found.session, found.request.text) == ("a", "user of a")
+    assert found.rare == ("carburettor", "sprocket")
+
+
+def test_words_of_many_sessions_two_that_share_as_much_and_answers_alone_are_no_task() -> None:
+    everywhere = [turn(name, "sprocket", "carburettor") for name in "abcd"]
+    two = [turn("a", "sprocket", "carburettor"), turn("b", "squeaks", "bonnet")]
+    answers = [turn("a", "sprocket", "carburettor", role="assistant")]
+
+    assert nearest(everywhere, QUERY, sessions=12) is None
+    assert nearest(two, QUERY, sessions=12) is None
+    assert nearest(answers, QUERY, sessions=12) is None
+
+
+def test_where_few_sessions_are_known_a_task_shares_half_of_the_prompt() -> None:
+    long = prompt("The sprocket of the carburettor squeaks under the bonnet of this lorry at dawn")
+    hits = [turn("a", "sprocket", "carburettor")]
+
+    assert nearest(hits, long, sessions=12) is not None
+    assert nearest(hits, long, sessions=3) is None
+
+
+def test_a_line_is_short_and_names_few_files() -> None:
+    said = line("Mend it " * 90, "It was mended " * 90, ["a.py", "b.py", "c.py", "d.py", "a.py"])
+
+    assert len(said) < 360
+    assert said.endswith("(files: a.py, b.py, c.py and 1 more)")
+    assert line("Mend it", "", ()) == "“Mend it”"
+
+
+def test_the_end_of_an_answer_is_its_last_prose_about_the_subject() -> None:
+    code = "```\noil()\n\nsprocket()\n```"
+    answer = f"## Summary\n\nThe sprocket was dry.\n\n{code}\n\nAll is well.\n\nMore?"
+
+    assert closing(answer, ["sprocket"]) == "The sprocket was dry."
+    assert closing(answer, ["bonnet"]) == "All is well."
+    assert closing("", ["bonnet"]) == ""
