@@ -67,6 +67,20 @@ def test_memory_md_and_the_block_tell_only_the_newest_of_the_users_rules(
     assert OLD not in shown + block
 
 
+@pytest.mark.parametrize("quotation", [None, ""])
+def test_a_start_tells_a_fact_that_contradicts_a_decision_before_it(
+    client: SimulatedClient, quotation: str | None
+) -> None:
+    client.note("decision", OLD, quotation, session="session-1")
+    client.note("fact", NEW, "", session="session-2")
+
+    block = client.context("SessionStart", "session-3", source="startup")
+
+    new, old = places(block)
+    assert new > 0
+    assert old == -1 or old == new + 1
+
+
 def test_forms_in_which_the_user_states_a_value_are_ordered_too(client: SimulatedClient) -> None:
     suffixes = ("_fx", "_sample", "_case")
     for place, suffix in enumerate(suffixes):

@@ -151,7 +151,7 @@ def test_facts_and_fixes_have_a_place_beside_any_number_of_rules_and_decisions()
 
     assert len(text) <= SESSION_CHARS
     assert text.index(DECISIONS_HEADING) < text.index(KNOWN_HEADING) < text.index("http://10.0.0.7")
-    assert "- [solution · 2026-01-04 · f2] The build needs Node 22" in text
+    assert "- [fix · 2026-01-04 · f2] The build needs Node 22" in text
 
 
 def test_br13_pinned_records_come_first_and_once() -> None:

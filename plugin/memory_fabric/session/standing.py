@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memory_fabric.ids import timestamp
 from memory_fabric.language.time_hints import parsed
-from memory_fabric.models import AGREED, OTHERS, Record
+from memory_fabric.models import AGREED, OTHERS, Record, contradicted, stated_at
 from memory_fabric.recall import session_block
 from memory_fabric.recall.share_of_others import within_share
+from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import often_told_never_used
 from memory_fabric.store.memory import Memory
@@ -45,26 +46,33 @@ class Standing:
         found = [*_own(memory), *_open(memory, "<>")]
         sightings = _sightings(memory, found)
         current = [r for r in found if not self._is_passed_over(r, sightings)]
+        newer = _newer(memory, current)
+        current += newer
+        # What contradicts a record has its place, before it.
+        kinds = {r.id: r.type for r in current}
+        kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
         best = session_block.ranked(current, sightings, _unused(memory, found))
         shown = session_block.still_new(best, left_out)
         decisions = session_block.DECISION_TYPES
-        made = [r for r in shown if r.type in decisions]
+        made = [r for r in shown if kinds[r.id] in decisions]
         rules = [
             r
             for r in shown
-            if r.type in session_block.RULE_TYPES or (r.pinned and r.type not in decisions)
+            if kinds[r.id] in session_block.RULE_TYPES
+            or (r.pinned and kinds[r.id] not in decisions)
         ]
         rules, made = (session_block.distinct(some, MAX_READ) for some in (rules, made))
         self.rules = rules[: session_block.MAX_RULES]
         self.decisions = made[: session_block.MAX_DECISIONS]
         self.more = len(rules) + len(made) - len(self.rules) - len(self.decisions)
-        facts = [r for r in shown if r.type == "note" and not r.pinned]
+        facts = [r for r in shown if kinds[r.id] == "note" and not r.pinned]
         # Addresses, ports, versions and other numbers are needed more often than the rest.
         facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
         fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
         self.known = [*facts[: session_block.MAX_FACTS], *fixes]
         open_types = session_block.OPEN_TYPES
-        asked = [r for r in shown if r.type in open_types and not r.pinned] + _open(memory, "=")
+        asked = [r for r in shown if kinds[r.id] in open_types and not r.pinned]
+        asked += _open(memory, "=")
         self.asked = [r for r in asked if r.id not in left_out][: session_block.MAX_OPEN]
         others = [r for r in _others(memory) if r.id not in left_out]
         self.others = within_share(
@@ -131,6 +139,19 @@ def _own(memory: Memory) -> list[Record]:
         for part in ("pinned = 1", "trust = 'user'"):
             found += memory.find_records(f"{holding} AND {part}", asked, MAX_READ)
     return found
+
+
+def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
+    """Return further records that contradict one of these: an older one is not told alone."""
+    if not standing:
+        return []
+    stated = {record.id: stated_at(record) for record in standing}
+    found: list[Record] = memory.find_records(*records.contradicting_any(list(stated)))
+    return [
+        record
+        for record in found
+        if any(stated.get(id_, "9") <= stated_at(record) for id_ in contradicted(record))
+    ]
 
 
 def _fixes(memory: Memory, now: str) -> list[Record]:
