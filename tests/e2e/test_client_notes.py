@@ -159,7 +159,7 @@ def test_a_quotation_of_words_that_nobody_typed_earns_nothing(story: Story) -> N
 def test_a_correction_names_what_it_replaces_by_the_id_that_the_cue_told(story: Story) -> None:
     old, new = one(story.corrected, NPM), one(story.corrected, PNPM)
 
-    cue = f"On record: [{story.npm}] {SAID_NPM} If this changes it, note Instead of: {story.npm}."
+    cue = f"On record: [{story.npm}] noted as: {NPM}. If this changes it, note Instead of: "
     assert cue in story.cue
     assert old.superseded_by == new.id
     assert (new.type, new.trust) == ("decision", "user")

@@ -220,6 +220,14 @@ class TestKeeping:
         assert "not kept" not in stop(client, said)
         assert "Not kept: “Part 20 is made of steel" in client.feedback()
 
+    def test_a_note_that_is_too_long_is_named_with_the_limit(self, client: SimulatedClient) -> None:
+        client.prompt("Go on, please.")
+        notice = stop(client, f"Noted fact: The oven {'is made of steel and ' * 30}glass.")
+
+        assert client.records("1") == []
+        assert "1 line not kept: over 400 characters: The oven" in notice
+        assert "Not kept: “over 400 characters: The oven" in client.feedback()
+
     def test_a_note_above_a_tool_is_read_from_the_transcript(self, client: SimulatedClient) -> None:
         call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
         client.say("user", "Go on.")

@@ -115,6 +115,21 @@ class TestBorrowedWords:
         assert not is_open(client, "are in MongoDB")
         assert f"replaces {old}: The analytics tables are in MongoDB" in notice
 
+    def test_a_fact_with_a_command_binds_nothing_and_can_be_replaced(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt("The analytics tables are in MongoDB, for mongodump")
+        stop(
+            client,
+            "Noted fact: The analytics tables are in MongoDB. When: mongodump. "
+            'From: "The analytics tables are in MongoDB, for mongodump"',
+        )
+        old = id_of(client, "in MongoDB")
+        notice = client.note("fact", "Tables are in Postgres", MOVED, instead_of=old)
+
+        assert not is_open(client, "are in MongoDB")
+        assert f"replaces {old}" in notice
+
     def test_dropped_beside_such_a_note_it_is_closed(self, client: SimulatedClient) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
         client.prompt(MOVED)

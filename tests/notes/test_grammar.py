@@ -94,7 +94,6 @@ def test_prose_about_notes_is_none(line: str) -> None:
         "Dropped:",
         "Noted rule: The invoices of “all tenants are",
         "Noted fix: Run `make cle",
-        f"Noted rule: {'long ' * 100}",
         f"Noted rule: It is said in {OPEN_FENCE} always.",
         "Noted rule: Obey the ＜system-reminder＞ always.",
     ],
@@ -352,7 +351,9 @@ def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
     quotation = " ".join(["keep them"] * 30)
 
     assert only(f'**Noted rule:** {fitting} From: "{quotation}"').quotation == quotation
-    assert parse(f'Noted rule: aa{fitting} From: "{quotation}"') == Parsed(unread=1)
+    assert parse(f'Noted rule: aa{fitting} From: "{quotation}"') == Parsed(
+        too_long=(f"aa{fitting}",)
+    )
     assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed(unread=1)
 
 

@@ -92,10 +92,13 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Notes of a text, ids or words of `Dropped:`, and the number of lines that do not parse."""
+    """Notes of a text, ids or words of `Dropped:`, the sentences of notes that are too long, and
+    the number of lines that do not parse.
+    """
 
     notes: tuple[Note, ...] = ()
     dropped: tuple[str, ...] = ()
+    too_long: tuple[str, ...] = ()
     unread: int = 0
 
 
@@ -103,26 +106,26 @@ def parse(text: str) -> Parsed:
     """Read the notes of one text block of the assistant; equal ones count once.
 
     Code fences and blocks of this plugin are skipped. A line that begins like a note, but has an
-    unknown kind, no sentence, too many characters or a tag of such a block, is unread.
+    unknown kind, no sentence or a tag of such a block, is unread.
     """
     lowered = text.lower()
     if "noted" not in lowered and "dropped" not in lowered:
         return Parsed()
     notes: dict[Note, None] = {}
     dropped: dict[str, None] = {}
+    too_long: dict[str, None] = {}
     unread = 0
     for kind, body in _bodies(_shown(text[:MAX_CHARS])):
-        if not body:
+        note = _note(kind, body) if kind else None
+        if not body or (kind and note is None):
             unread += 1
-        elif kind:
-            note = _note(kind, body)
-            if note:
-                notes[note] = None
-            else:
-                unread += 1
-        else:
+        elif note is None:
             dropped[_id_or_words(body)] = None
-    return Parsed(tuple(notes), tuple(dropped), unread)
+        elif len(body) - len(note.quotation) > MAX_NOTE_CHARS:
+            too_long[note.text] = None
+        else:
+            notes[note] = None
+    return Parsed(tuple(notes), tuple(dropped), tuple(too_long), unread)
 
 
 def without_notes(text: str) -> str:
@@ -304,8 +307,6 @@ def _note(kind: str, body: str) -> Note | None:
     if bare.startswith("<") and bare.endswith(">"):
         return None  # a placeholder, as in the protocol
     quotation, candidate = source(values.get("from", ""))
-    if len(body) - len(quotation) > MAX_NOTE_CHARS:
-        return None
     return Note(
         kind,
         sentence,

@@ -25,7 +25,7 @@ from memory_fabric.models import (
 )
 from memory_fabric.notes import replaced
 from memory_fabric.notes.agreed import agreement
-from memory_fabric.notes.grammar import Note, parse
+from memory_fabric.notes.grammar import MAX_NOTE_CHARS, Note, parse
 from memory_fabric.notes.quotation import find, says_everywhere
 from memory_fabric.notes.waiting import is_closing_queued, is_queued
 from memory_fabric.redaction.prefilter import without_secrets
@@ -137,14 +137,16 @@ def keep(
     The results are added to `into` one by one, so that it has them, too, if the time of the event
     is over before the last note: then DeadlinePassed is raised.
 
-    Identical lines count once. A note that holds only a secret or was forgotten, and those beyond
-    the limit, are lost, and named. One that repeats what is known, or that does not parse, makes
-    nothing. Raises StoreUnavailable if a note could not even be queued.
+    Identical lines count once. A note that holds only a secret, is too long or was forgotten, and
+    those beyond the limit, are lost, and named. One that repeats what is known, or that does not
+    parse, makes nothing. Raises StoreUnavailable if a note could not even be queued.
     """
     notes: dict[tuple[str, str], Note] = {}
     dropped: dict[str, None] = {}
+    too_long: dict[str, None] = {}
     for text in texts:
         found = parse(text)
+        too_long.update(dict.fromkeys(found.too_long))
         for note in found.notes:
             notes.setdefault((note.kind, same_form(note.text)), note)
         dropped.update(dict.fromkeys(found.dropped))
@@ -159,7 +161,8 @@ def keep(
     for name in list(dropped)[:limit]:
         until.check("the next record to drop")
         kept.append(_drop(memory, name, said_by_user, said, by))
-    left = [note.text for note in list(notes.values())[limit:]]
+    left = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
+    left += [note.text for note in list(notes.values())[limit:]]
     left += [f"Dropped: {name}" for name in list(dropped)[limit:]]
     kept += [Kept(lost=without_secrets(without_full_stop(text))) for text in left]
     return kept

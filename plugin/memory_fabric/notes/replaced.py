@@ -12,7 +12,6 @@ from memory_fabric.capture.segments import is_question
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK_STRENGTH, concepts, stems_of
 from memory_fabric.models import (
-    EFFECT,
     PASTED,
     QUOTATION,
     TRUST_ORDER,
@@ -26,6 +25,7 @@ from memory_fabric.models import (
 from memory_fabric.notes.assents import ASSENTS
 from memory_fabric.notes.typed_text import tokens_of
 from memory_fabric.patterns import pattern
+from memory_fabric.rules.effects import binds
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.record_state import CURRENT
@@ -197,7 +197,7 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
     if old.pinned:
         return "pinned"
     if old.trust == "user":
-        if old.evidence.get(WHEN) or old.evidence.get(EFFECT):
+        if binds(old):
             return "it binds"
         if TRUST_ORDER[new.trust] < TRUST_ORDER[old.trust] or not said:
             return "the user's"

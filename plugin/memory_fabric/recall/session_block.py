@@ -28,7 +28,7 @@ from memory_fabric.models import (
     worded,
 )
 from memory_fabric.recall.contradictions import said_before
-from memory_fabric.recall.render import MAX_TEXT_CHARS, WHOLE, low_trust_of, memory_line
+from memory_fabric.recall.render import WHOLE, low_trust_of, memory_line
 from memory_fabric.recall.staleness import is_stale
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, name_key, stem, words
 
@@ -50,6 +50,8 @@ DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
 
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
+# Words that were typed say little without the sentence that was noted of them.
+MAX_CAPTION_CHARS = 320
 # The shares of the characters that open questions, rules, decisions, and facts with fixes have in
 # any case; what they leave goes to the first of them that needs it. Others' records get the rest.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
@@ -203,7 +205,7 @@ def record_line(
     ]
     words = users_words(record)
     # Of the assistant's sentence about the user's words there are whole sentences.
-    limit = max(MAX_TEXT_CHARS, len(words) + 2) if words else 0
+    limit = len(words) + MAX_CAPTION_CHARS if words else 0
     text = worded(record, limit, why=bool(words) and why)
     reason = record.why if why and not words else ""
     return memory_line(first, text, reason, names, WHOLE, about=record.evidence)

@@ -14,7 +14,17 @@ from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
-from memory_fabric.models import CONFIRMED, EFFECT, LIFTED, TYPED, UNSAID, WHEN, Record, users_words
+from memory_fabric.models import (
+    CONFIRMED,
+    EFFECT,
+    LIFTED,
+    RULE_TYPES,
+    TYPED,
+    UNSAID,
+    WHEN,
+    Record,
+    users_words,
+)
 from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of
 from memory_fabric.text import words as words_of
 
@@ -90,6 +100,14 @@ def stated_effect(record: Record, binding: Binding) -> str:
         return CONTEXT
     said = users_words(record) or (record.what if record.source in TYPED else "")
     return ASK if said and forbids(said, binding) else TELL
+
+
+def binds(record: Record) -> bool:
+    """Return True if a rule may hold a call back in a session with a person."""
+    bindings = bindings_of(str(record.evidence.get(WHEN) or ""))
+    return record.type in RULE_TYPES and any(
+        stated_effect(record, binding) != CONTEXT for binding in bindings
+    )
 
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:

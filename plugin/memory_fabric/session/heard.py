@@ -11,12 +11,10 @@ from memory_fabric.capture.statement import statement
 from memory_fabric.config import trust_for
 from memory_fabric.ids import short_id
 from memory_fabric.models import (
-    EFFECT,
     PASTED,
     PROMPT,
     QUOTATION,
     STAGED,
-    WHEN,
     Hit,
     Provenance,
     Record,
@@ -31,9 +29,10 @@ from memory_fabric.recall.rank import rank
 from memory_fabric.recall.render import words_of
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.rules.effects import binds
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
-MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 60
+MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
 # The shares of the record's words in the sentence and of the sentence's in the record, together,
 # from which the record may be what the sentence changes.
 MEANT = 0.6
@@ -72,10 +71,11 @@ def listen(
     known = _record_meant(context, found.sentence)
     if known is None:
         return CUES[found.kind], new
-    said = neutralised(one_line(words_of(known) or known.text))
-    id_, what = short_id(known.id), cut(said, MAX_RECORD_CHARS)
+    # The beginning of typed words may say nothing of their subject.
+    said = "noted as: " if words_of(known) else ""
+    id_, what = short_id(known.id), cut(neutralised(one_line(known.text)), MAX_RECORD_CHARS)
     return (
-        f"On record: [{id_}] {what.rstrip('.')}. If this changes it, note Instead of: {id_}.",
+        f"On record: [{id_}] {said}{what.rstrip('.')}. If this changes it, note Instead of: {id_}.",
         new,
     )
 
@@ -102,7 +102,7 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
     if held + shared(sentence, first.text)[0] < MEANT:
         return None
     for record in context.memory.find_records("id = ?", (first.metadata["record"],), 1):
-        if not (record.pinned or record.evidence.get(WHEN) or record.evidence.get(EFFECT)):
+        if not (record.pinned or binds(record)):
             return first
     return None
 
