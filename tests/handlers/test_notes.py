@@ -225,8 +225,8 @@ class TestKeeping:
         notice = stop(client, f"Noted fact: The oven {'is made of steel and ' * 30}glass.")
 
         assert client.records("1") == []
-        assert "1 line not kept: over 400 characters: The oven" in notice
-        assert "Not kept: “over 400 characters: The oven" in client.feedback()
+        assert "1 line not kept: over 600 characters: The oven" in notice
+        assert "Not kept: “over 600 characters: The oven" in client.feedback()
 
     def test_a_note_above_a_tool_is_read_from_the_transcript(self, client: SimulatedClient) -> None:
         call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}

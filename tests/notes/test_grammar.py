@@ -357,7 +357,7 @@ def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
     assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed(unread=1)
 
 
-def test_a_note_of_at_most_400_characters_costs_a_bounded_number_of_steps() -> None:
+def test_a_note_of_bounded_length_costs_a_bounded_number_of_steps() -> None:
     """No expression repeats what repeats, and longer notes are not searched."""
     expressions = [v for k, v in vars(grammar).items() if k.isupper() and isinstance(v, str)]
     unbounded = patterns.pattern(r"[*+}]\)+(?:[*+]|\{\d+,\})", 0)

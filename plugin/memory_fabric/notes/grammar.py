@@ -5,8 +5,8 @@ that begins with a field's name, closes the quotation of `From:`, or is indented
 note so far does not end a sentence. Nothing is joined across an empty line, another note, a list
 item, a heading or a fence, so that no prose gets into a note.
 
-A note without its markdown has at most 400 characters, its fields included, and with the quotation
-800; a longer one is not shortened, since a cut may change its sense. Longer texts are not searched
+A note without its markdown has at most 600 characters, its fields included, and with the quotation
+1,000; a longer one is not shortened, since a cut may change its sense. Longer texts are not searched
 for fields, so that the time is linear in the text.
 """
 
@@ -20,7 +20,7 @@ from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
 KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
 # Without and with the quotation.
-MAX_NOTE_CHARS, MAX_LINE_CHARS = 400, 800
+MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
 # A longer text of the assistant is read up to here only.
 MAX_CHARS = 1 << 20
 # A note is wrapped to so many lines at most.
