@@ -131,6 +131,16 @@ def test_a_reason_that_the_text_says_stands_once() -> None:
     assert "— because" not in record_line(decision) + record_line(noted)
 
 
+def test_of_a_fix_its_note_is_told_and_not_the_error_that_was_pasted() -> None:
+    pasted = {"quotation": "docker: Error response from daemon: exec: ./server: no such file"}
+    fix = a_decision(1, type="solution", what="Mount the folder beside /app", evidence=pasted)
+    rule = a_rule(2, what="Keep /app", evidence=pasted)
+
+    assert record_line(fix).startswith("- [fix · noted by the assistant · 00000001] Mount the")
+    assert pasted["quotation"] not in record_line(fix)
+    assert pasted["quotation"] in record_line(rule)
+
+
 def test_old_records_of_their_type_are_dated_and_marked() -> None:
     old, new = a_decision(1), a_decision(14, created_at="2026-06-20T10:00:00.000Z")
     confirmed = a_decision(2, evidence={"confirmed": "2026-06-01T10:00:00.000Z"})

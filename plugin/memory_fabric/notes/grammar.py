@@ -6,8 +6,8 @@ note so far does not end a sentence. Nothing is joined across an empty line, ano
 item, a heading or a fence, so that no prose gets into a note.
 
 A note without its markdown has at most 600 characters, its fields included, and with the quotation
-1,000; a longer one is not shortened, since a cut may change its sense. Longer texts are not searched
-for fields, so that the time is linear in the text.
+1,000; a longer one is not shortened, since a cut may change its sense. Longer texts are not
+searched for fields, so that the time is linear in the text.
 """
 
 from __future__ import annotations

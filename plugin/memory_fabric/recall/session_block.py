@@ -50,6 +50,7 @@ DECISION_TYPES = ("decision", "pattern", "antipattern")
 OPEN_TYPES = ("question", "blocker")
 
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
+BY_NOTE = "noted by the assistant"
 # Words that were typed say little without the sentence that was noted of them.
 MAX_CAPTION_CHARS = 320
 # The shares of the characters that open questions, rules, decisions, and facts with fixes have in
@@ -204,9 +205,12 @@ def record_line(
         if entity.type not in ("project", "file") and name_key(entity.name) != own
     ]
     words = users_words(record)
+    if len(words) > len(record.what) and record.type not in (*RULE_TYPES, *DECISION_TYPES):
+        # A request or an error that was pasted does not say what was found.
+        first.insert(-1, BY_NOTE)
+        words = ""
     # Of the assistant's sentence about the user's words there are whole sentences.
-    limit = len(words) + MAX_CAPTION_CHARS if words else 0
-    text = worded(record, limit, why=bool(words) and why)
+    text = worded(record, len(words) + MAX_CAPTION_CHARS, why=why) if words else record.what
     reason = record.why if why and not words else ""
     return memory_line(first, text, reason, names, WHOLE, about=record.evidence)
 
@@ -338,7 +342,7 @@ def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
             marks += ["stale"] if _is_stale(record, now) else []
             is_dated = dated or bool(marks) or record.type == "solution"
             if is_trusted and trust_of(record) == "assistant":
-                marks.insert(0, "noted by the assistant")
+                marks.insert(0, BY_NOTE)
             places.append(_Place(record, is_trusted, is_dated, tuple(marks)))
     return places
 
