@@ -23,7 +23,6 @@ MAY = {
     "servers/test_server_resource.py": "nothing comes: only time can show it",
     "servers/http/test_http_bounds.py": "its clock is the test's own",
     "viewer/test_live_page.py": "a pause between two looks, in which the page goes on",
-    "viewer/test_whole_page.py": "nothing comes: only time can show it",
 }
 
 

@@ -23,7 +23,7 @@ def test_prompts_of_a_small_store_are_answered(
     assert "500 observations" in first and "| questions |" in first and "| the mix |" in first
 
     told = [row.told for row in open_memory.measure(str(tmp_path / "store"), 500)]
-    assert told[0] == 1.0 and 0.0 < told[1] < 1.0
+    assert told[0] > 0.9 and 0.0 < told[1] < 1.0
 
     monkeypatch.setattr(open_memory, "BUDGETS", ((500, 0.0),))
     assert open_memory.main([*arguments, "--check"]) == 1

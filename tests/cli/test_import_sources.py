@@ -84,7 +84,7 @@ def test_what_was_imported_is_told_with_its_source_and_time(shell: Shell, databa
     shell.run("import", str(database))
 
     loaded = shell.run("load").out
-    short = re.search(r"from claude-mem, unverified · (\w+)\] The queue is Redis", loaded)
+    short = re.search(r"from claude-mem, unverified · stale · (\w+)\] The queue is Redis", loaded)
     assert short is not None
     why = shell.run("why", short[1]).out
     assert "imported from  claude-mem" in why

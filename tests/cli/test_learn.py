@@ -188,14 +188,16 @@ def test_without_sessions_that_is_said(shell: Shell) -> None:
 def test_undo_takes_one_change_or_the_projects_run_and_says_so(
     shell: Shell, machine: Machine
 ) -> None:
+    noted = "Done.\n\nNoted fact: The shop's totals are in cents."
+    machine.session(shell.project, "Now the totals.", noted, days_ago=3)
     shell.run("learn", "--run")
     made = shell.run("history", "--json").json
-    first = next(one["id"] for one in made if one["what"].startswith("stored session"))
+    first = next(one["id"] for one in made if "totals are in cents" in one["what"])
 
     alone = shell.run("undo", first).out
     whole = shell.run("undo", "--last").out
 
-    assert alone.count("Undone: ") == 1 and "stored session" in alone
+    assert alone.count("Undone: ") == 1 and "totals are in cents" in alone
     assert "Undone: read past sessions in. Its turns are deleted." in whole
     assert "learn --undo is for all projects" in whole
-    assert shell.run("learn", "--json").json["to_read"] == 2
+    assert shell.run("learn", "--json").json["to_read"] == 3

@@ -103,7 +103,7 @@ def test_recall_finds_the_clients_own_notes_and_names_their_file(filled: Shell) 
     assert answer["sources"]["native"] == 2
     assert [r["text"] for r in answer["results"]].count(DECISION) == 1
     (line,) = [line for line in shown.splitlines() if "seeded shop" in line]
-    assert line.split()[1] == "note" and "MEMORY.md#1" in line
+    assert line.split()[1] == "fact" and "MEMORY.md#1" in line
 
 
 def test_a_note_that_cannot_be_read_is_told_and_costs_nothing_else(filled: Shell) -> None:

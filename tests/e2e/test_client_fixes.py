@@ -15,9 +15,12 @@ from e2e.harness.stub import Request
 pytestmark = pytest.mark.e2e
 
 FIX = 'deploy.sh stops with "force_https is not allowed" when a handler is set; use handler none'
-SCRIPT = "echo 'Error: force_https is not allowed for shop-web'\nexit 3\n"
+SCRIPT = (
+    "[ ! -e mended ] || exit 0\necho 'Error: force_https is not allowed for shop-web'\nexit 3\n"
+)
 DEPLOY = call("Bash", {"command": "sh ./deploy.sh", "description": "Deploy"})
 HIDDEN = call("Bash", {"command": "sh ./deploy.sh | tail -5", "description": "Deploy"})
+MEND = call("Bash", {"command": "touch mended", "description": "Mend"})
 OTHER = call("Bash", {"command": "echo 'Error: unauthorized'; exit 4", "description": "Push"})
 MARK = "(deploy.sh has changed since)"
 
@@ -42,8 +45,9 @@ def story(shared_home: Callable[[], Home]) -> Story:
     script = home.project / "deploy.sh"
     script.write_text(SCRIPT)
     with home.open() as session:
-        session.say("Deploy it.", DEPLOY, f"It works now.\n\nNoted fix: {FIX}.")
+        session.say("Deploy it.", DEPLOY, MEND, DEPLOY, f"It works now.\n\nNoted fix: {FIX}.")
         before = session.end()
+    (home.project / "mended").unlink()
     with home.open() as session:
         other = session.say("Push it.", OTHER, "No.")
         failing = session.say("Deploy it.", DEPLOY, "I see.")
@@ -60,9 +64,9 @@ def story(shared_home: Callable[[], Home]) -> Story:
 
 
 def told(requests: list[Request]) -> list[str]:
-    """The lines that tell the fix in the last request, which holds the whole conversation."""
-    text = requests[-1].text
-    return [line for block in blocks(text) for line in block.splitlines() if FIX[:40] in line]
+    """The lines that tell the fix at a failure; the last request holds the whole conversation."""
+    at_failures = [block for block in blocks(requests[-1].text) if "about this failure" in block]
+    return [line for block in at_failures for line in block.splitlines() if FIX[:40] in line]
 
 
 def test_a_failing_command_brings_its_fix_with_its_result(story: Story) -> None:

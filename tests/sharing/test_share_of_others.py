@@ -31,4 +31,4 @@ def test_one_author_fills_neither_the_start_nor_a_prompt(tmp_path: Path) -> None
 
     assert (start.count("from bob"), start.count("from cho")) == (2, 1)
     # MEMORY.md shows ann's own decision, so that half of the places are free for one author.
-    assert told.count("from bob") == 3
+    assert told.count("from bob") == 1

@@ -185,7 +185,7 @@ def test_what_somebody_else_changed_meanwhile_is_shown_and_nothing_is_lost(
     expect(page.get_by_label("Type", exact=True)).to_have_value("constraint")
     assert theirs in whats(shell)
     press(page, "Save mine instead")
-    until_said(page, "Changed: constraint")
+    until_said(page, "Changed: rule")
     assert "Use keyset pagination" in whats(shell)
     shell.run("edit", id_, "--text", theirs)
     press(page, "Pin: Use keyset pagination")
@@ -205,7 +205,7 @@ def test_a_memory_is_pinned_forgotten_and_restored_by_keyboard(page: Page, shell
     expect(dialog).to_contain_text("the turn in which it was said can still be found")
     tab_to(page, dialog.get_by_role("button", name="Forget", exact=True))
     page.keyboard.press("Enter")
-    until_said(page, "Forgotten: constraint")
+    until_said(page, "Forgotten: rule")
     expect(dialog).to_be_hidden()
     assert UTC not in whats(shell)
 

@@ -110,5 +110,6 @@ def test_the_page_finds_a_name_in_every_spelling_that_means_it(
     expect(shown.locator("h1")).to_contain_text("PostgreSQL")
 
 
-def test_a_lesson_begins_as_in_python() -> None:
-    assert f'const INSTEAD = "{models.INSTEAD}";' in script("model.js")
+def test_reasons_begin_as_in_python() -> None:
+    beginnings = "|".join(models._LED_IN)
+    assert f"const LED_IN = /^({beginnings})/i;" in script("model.js")

@@ -222,9 +222,12 @@ class Fabric(RequestContext):
         known, before = {hit.id for hit in hits}, SAID_BEFORE
         return [hit for hit in ordered if hit.id in known or before not in hit.metadata]
 
-    def _old_task(self, text: str, session: str, told: Sequence[Hit]) -> list[Hit]:
+    def _old_task(
+        self, text: str, session: str, told: Sequence[Hit], is_known: Callable[[str], bool]
+    ) -> list[Hit]:
         """Return the old task that a prompt is nearly, in one line: what it was, how it ended, its
-        files; empty if there is none for certain, or past turns are told anyway.
+        files; empty if there is none for certain, if the session knows the record of its end, or
+        past turns are told anyway.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
@@ -255,6 +258,8 @@ class Fabric(RequestContext):
         for note in noted:
             is_end = note.type in old_tasks.ENDS and note.status == "active" and note not in over
             if is_end and any(word in note.what.lower() for word in task.rare):
+                if is_known(note.id):
+                    return []
                 is_told = any(hit.id == f"record:{note.id}" for hit in told)
                 ended = "" if is_told else f"{note.what} {note.why}"
                 break
@@ -347,7 +352,11 @@ class Fabric(RequestContext):
             text, session=session, seen=seen, shown=shown, here=here, since=since
         )
         if begins:
-            task = scoped._old_task(text, session, hits)
+
+            def is_known(id_: str) -> bool:
+                return f"record:{id_}" in seen or id_ in shown
+
+            task = scoped._old_task(text, session, hits, is_known)
             hits = [*hits, *(hit for hit in task if hit.id not in seen)]
         hits = _marked(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)

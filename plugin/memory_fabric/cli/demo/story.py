@@ -19,7 +19,10 @@ FAILING = "pytest tests/test_orders.py"
 FAILURE = "TimeoutError: GET /orders took 31 s"
 PASSING = "1 passed in 0.4 s"
 CHANGED_FILE = "src/orders/list.py"
-ANSWER = "Fixed: the orders list is paged by cursors now."
+ANSWER = (
+    "Fixed: the orders list is paged by cursors now.\n\n"
+    "Noted fix: TimeoutError of the orders test: page by cursors."
+)
 
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
@@ -34,5 +37,5 @@ AGENT = "database-engineer"
 AGENT_TASK = "Write the migration for the analytics tables."
 
 # Words of the memories that sessions must be given.
-RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "changing src/orders/list.py"
+RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
 CHOSEN, REASON = "uses PostgreSQL", "window functions"

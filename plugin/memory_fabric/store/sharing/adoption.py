@@ -12,7 +12,14 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory_fabric.models import OTHERS, QUOTATION, RECORD_TYPES, Progress, Provenance
+from memory_fabric.models import (
+    OTHERS,
+    QUOTATION,
+    RECORD_TYPES,
+    Progress,
+    Provenance,
+    record_type,
+)
 from memory_fabric.store import files, records
 from memory_fabric.store.projects import identity, own_lines
 from memory_fabric.store.projects.own_lines import Header
@@ -111,7 +118,8 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
     It is of all projects if the journal, which begins on the day `since`, does not have it.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
-    kind, _, day = head.partition(" ")
+    kind, _, rest = head.partition(" ")
+    day = rest[:10]  # what follows says that another value was noted since
     what, words = text, ""
     if text.startswith("“"):
         words, _, what = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -120,7 +128,7 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
         what, _, words = text[:-2].rpartition(" (“")
     return {
         "id": id_,
-        "type": kind,
+        "type": record_type(kind),
         "what": what,
         "scope": "user" if kind == "preference" or (since and since <= day) else "team",
         "trust": "user",
