@@ -50,15 +50,15 @@ def story(shared_home: Callable[[], Home]) -> Story:
     (home.project / "mended").unlink()
     with home.open() as session:
         other = session.say("Push it.", OTHER, "No.")
-        failing = session.say("Deploy it.", DEPLOY, "I see.")
+        failing = session.say("Go ahead.", DEPLOY, "I see.")
         again = session.say("Once more.", DEPLOY, "I see.")
         session.end()
     with home.open() as session:
-        hidden = session.say("Deploy it.", HIDDEN, "I see.")
+        hidden = session.say("Go ahead.", HIDDEN, "I see.")
         session.end()
     script.write_text(f"{SCRIPT}# by hand\n")
     with home.open() as session:
-        changed = session.say("Deploy it.", DEPLOY, "I see.")
+        changed = session.say("Go ahead.", DEPLOY, "I see.")
         session.end()
     return Story(before, other, failing, again, hidden, changed)
 
