@@ -20,6 +20,7 @@ BY_CHANCE = re.compile(
 # Files that may, and why.
 MAY = {
     "waiting.py": "a pause between two looks",
+    "e2e/harness/stub.py": "a pause between two looks",
     "servers/test_server_resource.py": "nothing comes: only time can show it",
     "servers/http/test_http_bounds.py": "its clock is the test's own",
     "viewer/test_live_page.py": "a pause between two looks, in which the page goes on",

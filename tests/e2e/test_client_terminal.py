@@ -59,7 +59,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
     accept(home)
     show_status_line(home)
     screen = io.StringIO()
-    with StubAPI(Script(main=(NOTED,))) as stub:
+    with StubAPI(Script(main=(NOTED,)), home.config / "projects") as stub:
         terminal = pexpect.spawn(
             str(client_path()),
             env=home.environment(

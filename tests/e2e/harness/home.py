@@ -199,7 +199,7 @@ class Home:
     def open(self, script: Script | None = None) -> Session:
         """A started client; use it as a context manager, `say` prompts, `end` it."""
         script = script or Script()
-        stub = StubAPI(script)
+        stub = StubAPI(script, self.config / "projects")
         debug_file = self.root / f"debug-{next(self._numbers)}.log"
         address = {"ANTHROPIC_BASE_URL": stub.url, "ANTHROPIC_API_KEY": "none-for-a-loopback-stub"}
         env = self.environment({**address, **script.env})

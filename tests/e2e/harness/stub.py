@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from e2e.harness.loopback import Handler, Loopback
 from e2e.harness.script import Script
@@ -30,11 +32,20 @@ class Request:
         return tuple(tool["name"] for tool in self.body.get("tools", []) if "name" in tool)
 
 
-class StubAPI(Loopback):
-    """Answers as the script says, on a free loopback port; a context manager."""
+# A client that does not write a prompt to its transcript in this time never does.
+WRITTEN_S, PAUSE_S = 3.0, 0.01
 
-    def __init__(self, script: Script) -> None:
+
+class StubAPI(Loopback):
+    """Answers as the script says, on a free loopback port; a context manager.
+
+    A prompt is answered once the client's folder of `transcripts` has it. A real model answers
+    later than that; a hook at the end of the turn would find a transcript that lags behind.
+    """
+
+    def __init__(self, script: Script, transcripts: Path | None = None) -> None:
         super().__init__(_Handler)
+        self._transcripts = transcripts
         self.requests: list[Request] = []
         self.summary = script.summary
         self._queues = {"main": list(script.main), "subagent": list(script.subagent)}
@@ -50,9 +61,25 @@ class StubAPI(Loopback):
         with self._lock:
             self.requests.append(Request(kind, body, headers.get("x-claude-code-agent-id", "")))
             turn = self._next_turn(kind)
+        if kind == "main" and self._transcripts is not None:
+            self._wait_for_entry(body, self._transcripts)
         if callable(turn):
             turn = turn()
         return answer(turn, str(body.get("model", "stub")))
+
+    def _wait_for_entry(self, body: Json, transcripts: Path) -> None:
+        content = body["messages"][-1]["content"] if body.get("messages") else ""
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        said = [str(block.get("text", "")).strip() for block in blocks if isinstance(block, dict)]
+        typed = [json.dumps(text, ensure_ascii=False)[1:60] for text in said if text[:1] not in "<"]
+        give_up = time.monotonic() + WRITTEN_S
+        while typed and time.monotonic() < give_up:
+            files = [path.read_text("utf-8", "replace") for path in transcripts.glob("*/*.jsonl")]
+            if any(text.rstrip('"') in file for text in typed for file in files):
+                return
+            time.sleep(PAUSE_S)
+        if typed:
+            self._transcripts = None
 
     def _next_turn(self, kind: str) -> Cue:
         if kind == "compact":
