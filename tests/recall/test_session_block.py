@@ -26,6 +26,7 @@ from memory_fabric.recall.session_block import (
     block,
     distinct,
     fitted_lines,
+    latest_of_session,
     ranked,
     record_line,
 )
@@ -139,6 +140,18 @@ def test_of_a_fix_its_note_is_told_and_not_the_error_that_was_pasted() -> None:
     assert record_line(fix).startswith("- [fix · noted by the assistant · 00000001] Mount the")
     assert pasted["quotation"] not in record_line(fix)
     assert pasted["quotation"] in record_line(rule)
+
+
+def test_of_one_session_the_later_fact_on_a_subject_is_told() -> None:
+    before = "The frontend calls localhost since API_URL is unset; set it and restart the service"
+    after = "The frontend has API_URL built in: set it and build the service again"
+    facts = [
+        a_decision(number, type="note", what=what, session="s1")
+        for number, what in enumerate((before, after, "Staging is at port 8080"))
+    ]
+
+    assert latest_of_session(facts) == facts[1:]
+    assert latest_of_session([facts[0], facts[1]._replace(session="s2")])[0] == facts[0]
 
 
 def test_old_records_of_their_type_are_dated_and_marked() -> None:

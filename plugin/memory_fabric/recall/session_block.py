@@ -58,6 +58,8 @@ MAX_CAPTION_CHARS = 320
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
 # Two records are about the same if they share so many content words, and so much of the shorter.
 SAME_WORDS, SAME_SHARE = 2, 0.6
+# Of two facts or fixes of one session with so many shared words the later one knows more.
+LATER_WORDS, LATER_SHARE = 4, 0.45
 TRUSTED = ("user", AGREED)
 # Words that turn what a sentence says, in some languages; content words leave them out.
 DENIALS = negations.ALL | frozenset("nor t ne nem".split())
@@ -271,6 +273,20 @@ def distinct(records: Sequence[Record], most: int) -> list[Record]:
         )
     ]
     return kept[:most]
+
+
+def latest_of_session(records: Sequence[Record]) -> list[Record]:
+    """Return the records without those on whose subject the same session stated another later."""
+    stems = {record.id: _stems(record.what) for record in records}
+
+    def is_later(other: Record, record: Record) -> bool:
+        shared = len(stems[record.id] & stems[other.id])
+        least = min(len(stems[record.id]), len(stems[other.id]))
+        is_same = shared >= LATER_WORDS and shared >= LATER_SHARE * least
+        is_after = (stated_at(other), other.id) > (stated_at(record), record.id)
+        return is_same and is_after and bool(other.session) and other.session == record.session
+
+    return [record for record in records if not any(is_later(one, record) for one in records)]
 
 
 def _says_all(record: Record, other: Record) -> bool:

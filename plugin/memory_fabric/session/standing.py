@@ -69,7 +69,9 @@ class Standing:
         # Addresses, ports, versions and other numbers are needed more often than the rest.
         facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
         fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
-        self.known = [*facts[: session_block.MAX_FACTS], *fixes]
+        latest = session_block.latest_of_session([*facts, *fixes])
+        facts = [record for record in latest if record not in fixes]
+        self.known = [*facts[: session_block.MAX_FACTS], *(r for r in latest if r in fixes)]
         open_types = session_block.OPEN_TYPES
         asked = [r for r in shown if kinds[r.id] in open_types and not r.pinned]
         asked += _open(memory, "=")
