@@ -1,4 +1,4 @@
-"""What became of a turn's notes, for their writer: one line beside the next prompt.
+"""Feedback to the writer of a turn's notes: one line beside the next prompt.
 
 A part is `[key, heading, text, told]`; a key is told once in a session, since a turn may be read
 twice: in its last message, and later in the transcript.

@@ -1,4 +1,4 @@
-"""What speaks at an event against a command to memory: that the person did not type it."""
+"""Signs at an event that a command to memory was not typed by the person."""
 
 from __future__ import annotations
 
