@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
+from memory_fabric.capture.notes.grammar import parse  # noqa: E402
 from memory_fabric.models import Record  # noqa: E402
-from memory_fabric.notes.grammar import parse  # noqa: E402
 from memory_fabric.rules import matching  # noqa: E402
 from memory_fabric.rules.bindings import COMMAND, bindings_of  # noqa: E402
 from memory_fabric.rules.bound import BoundRule, applying  # noqa: E402

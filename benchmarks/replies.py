@@ -77,7 +77,7 @@ def replay(options: argparse.Namespace) -> None:
     # The checkout's own code, before anything takes that of this one.
     plugin = os.path.abspath(options.replay)
     sys.path[:0] = [os.path.join(plugin, "plugin"), os.path.join(ROOT, "tests")]
-    from memory_fabric import dispatcher
+    from memory_fabric.hooks import dispatcher
     from replay.fixed_clock import Clock
     from replays.hooks import Hooks
     from replays.replay import Replay, read_lines, read_notes

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
+from memory_fabric.capture.notes.protocol import PROTOCOL  # noqa: E402
 from memory_fabric.cli.demo.sandbox import HookResult, Sandbox  # noqa: E402
 from memory_fabric.ids import timestamp  # noqa: E402
-from memory_fabric.notes.protocol import PROTOCOL  # noqa: E402
 from memory_fabric.store.health.told_summary import tokens  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "shown.md")

@@ -21,7 +21,7 @@ try:
         from memory_fabric.live_client import answer
 
         left = answer(root)
-    from memory_fabric.dispatcher import main
+    from memory_fabric.hooks.dispatcher import main
 
     main(left)
 except BaseException as error:  # noqa: BLE001 - whatever is broken, the session must continue

@@ -9,7 +9,7 @@ try:
     if data and not os.access(os.path.join(root, "plugin", "memory_fabric"), os.W_OK):
         sys.pycache_prefix = os.path.join(data, "pycache")
     sys.path.append(os.path.join(root, "plugin"))
-    from memory_fabric.session.status_line import main
+    from memory_fabric.hooks.session.status_line import main
 
     main()
 except BaseException:  # noqa: BLE001 - an empty line rather than an error on the client's screen

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_fabric import dispatcher
 from memory_fabric.cli.main import main
+from memory_fabric.hooks import dispatcher
 
 ROOT = Path(__file__).parents[1]
 GIVE_UP_S = 120

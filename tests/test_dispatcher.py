@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memory_fabric import deadline, dispatcher
+from memory_fabric import deadline
 from memory_fabric.deadline import process_age_s
-from memory_fabric.dispatcher import (
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.hook_streams import MAX_INPUT_BYTES
+from memory_fabric.hooks import dispatcher
+from memory_fabric.hooks.dispatcher import (
     EITHER,
     EXCHANGES,
     FORWARDS,
@@ -24,9 +27,7 @@ from memory_fabric.dispatcher import (
     answer,
     run,
 )
-from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.hook_streams import MAX_INPUT_BYTES
-from memory_fabric.reply import Reply
+from memory_fabric.hooks.reply import Reply
 from memory_fabric.store.log import late_events
 from memory_fabric.store.memory import Memory
 
@@ -105,13 +106,13 @@ def test_hooks_json_rings_for_exactly_the_events_with_handlers() -> None:
 
 @pytest.mark.parametrize("name", HANDLER_NAMES)
 def test_every_handler_module_has_a_handle_function(name: str) -> None:
-    module = __import__(f"memory_fabric.handlers.{name}", fromlist=["handle"])
+    module = __import__(f"memory_fabric.hooks.handlers.{name}", fromlist=["handle"])
     assert callable(module.handle)
     assert module.__doc__
 
 
 def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> None:
-    folder = ROOT / "plugin/memory_fabric/handlers"
+    folder = ROOT / "plugin/memory_fabric/hooks/handlers"
     with_handle = {
         path.stem
         for path in folder.glob("*.py")
@@ -126,23 +127,23 @@ def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> N
 
 
 def test_replies_are_joined_in_the_order_of_the_table(sandbox: Sandbox) -> None:
-    load = loading(recall_for_prompt=saying("first"), capture_intent=saying("second"))
+    load = loading(memory_context=saying("first"), capture_user_intent=saying("second"))
     output = answer(event("UserPromptSubmit"), sandbox.environ, load).output
     assert context_of(output) == "first\n\nsecond"
     assert sandbox.log == []
 
 
 def test_one_failing_handler_does_not_stop_the_next_one(sandbox: Sandbox) -> None:
-    load = loading(recall_for_prompt=failing(KeyError("x")), capture_intent=saying("second"))
+    load = loading(memory_context=failing(KeyError("x")), capture_user_intent=saying("second"))
     output = answer(event("UserPromptSubmit"), sandbox.environ, load).output
     assert context_of(output) == "second"
     (line,) = sandbox.log
-    assert "recall_for_prompt failed: KeyError" in line
+    assert "memory_context failed: KeyError" in line
 
 
 def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(sandbox: Sandbox) -> None:
     def load(name: str) -> Handler:
-        if name == "recall_for_prompt":
+        if name == "memory_context":
             raise ImportError("half an update")
         return saying("second")
 
@@ -154,19 +155,19 @@ def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(sandbox: Sandbo
     def unreachable(event: Event, context: RequestContext) -> Reply | None:
         raise AssertionError("the time was over")
 
-    load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
+    load = loading(memory_context=failing(DeadlinePassed("late")), capture_user_intent=unreachable)
     outcome = answer(event("UserPromptSubmit"), sandbox.environ, load)
     assert outcome.output == b""
     dispatcher.finish(outcome, delivered=True)
     (line,) = sandbox.log
-    assert line.endswith("UserPromptSubmit: out of time: recall_for_prompt, capture_intent")
+    assert line.endswith("UserPromptSubmit: out of time: memory_context, capture_user_intent")
     assert late_events([str(sandbox.home / "logs")]) == {"UserPromptSubmit": 1}
 
 
 @pytest.mark.parametrize(
     ("variables", "ran"),
     [
-        ({}, ["recall_for_prompt", "capture_intent"]),
+        ({}, ["memory_context", "capture_user_intent"]),
         ({"MEMORY_FABRIC": "off"}, []),
     ],
 )
@@ -179,8 +180,8 @@ def test_the_switch_turns_all_handlers_off(
 @pytest.mark.parametrize(
     ("table", "ran"),
     [
-        ("read = false\n", ["capture_intent"]),
-        ("write = false\n", ["recall_for_prompt"]),
+        ("read = false\n", ["capture_user_intent"]),
+        ("write = false\n", ["memory_context"]),
         ("read = false\nwrite = false\n", []),
     ],
 )
@@ -200,7 +201,7 @@ def test_a_project_is_switched_off_alone(sandbox: Sandbox) -> None:
     memory = Memory.open(read_settings(sandbox.environ, {}))
     assert memory.project is not None
     switches.turn(str(sandbox.home), memory.project.id, ["write"], False)
-    assert _ran(sandbox, sandbox.environ) == ["recall_for_prompt"]
+    assert _ran(sandbox, sandbox.environ) == ["memory_context"]
 
 
 def _ran(sandbox: Sandbox, environ: Mapping[str, str]) -> list[str]:
@@ -219,7 +220,7 @@ def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
 ) -> None:
     sandbox.home.mkdir()
     (sandbox.home / "config.toml").write_text("notices = = off", "utf-8")
-    load = loading(load_context=saying("here"), restore_checkpoint=silent)
+    load = loading(context_loader=saying("here"), checkpoint_restore=silent)
     assert context_of(answer(event("SessionStart"), sandbox.environ, load).output) == "here"
     assert any("config.toml" in line for line in sandbox.log)
 
@@ -234,7 +235,7 @@ def test_the_project_is_where_the_session_was_launched_not_where_cd_went(sandbox
     cwd = str(sandbox.project / "sub")
     without_variable = {k: v for k, v in sandbox.environ.items() if k != "CLAUDE_PROJECT_DIR"}
     for environ in (sandbox.environ, without_variable):
-        answer(event("PreToolUse", cwd=cwd), environ, loading(note_task=handle))
+        answer(event("PreToolUse", cwd=cwd), environ, loading(task_note=handle))
     assert seen == [str(sandbox.project), cwd]
 
 
@@ -246,7 +247,7 @@ def test_the_events_session_wins_over_the_variable(sandbox: Sandbox) -> None:
         return None
 
     environ = {**sandbox.environ, "CLAUDE_CODE_SESSION_ID": "of-the-variable"}
-    answer(event("PreToolUse"), environ, loading(note_task=handle))
+    answer(event("PreToolUse"), environ, loading(task_note=handle))
     assert seen == ["s1"]
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from memory_fabric.config import read_settings
-from memory_fabric.dispatcher import EXCHANGES, FORWARDS, HANDLERS, ON_TOOLS
+from memory_fabric.hooks.dispatcher import EXCHANGES, FORWARDS, HANDLERS, ON_TOOLS
 from memory_fabric.ids import new_id
 from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
+from memory_fabric.sharing.team import ties
+from memory_fabric.sharing.team.ties import Tie
 from memory_fabric.store.memory import Memory
-from memory_fabric.team import ties
-from memory_fabric.team.ties import Tie
 from replay.hook_runner import ROOT, TESTS, HookRunner
 
 # Each costs half a bare start or more (design: start-up is the budget).
@@ -30,7 +30,8 @@ SLOW = frozenset(
 )
 # What stores statements and notes, which few prompts hold.
 OF_CAPTURE = frozenset(
-    f"memory_fabric.{name}" for name in ("capture.remember", "capture.extract", "notes.keep")
+    f"memory_fabric.{name}"
+    for name in ("capture.remember", "capture.extract", "capture.notes.keep")
 )
 # Without these a process asks no other machine; `_socket` reaches the session's server by a file.
 NETWORK = frozenset(("socket", "ssl", "asyncio", "http", "urllib"))
@@ -154,7 +155,7 @@ def test_without_a_receiver_no_hook_loads_what_forwards(
 ) -> None:
     modules = modules_after(hooks, name, tmp_path)
 
-    forwarding = {f"memory_fabric.handlers.{handler}" for handler in FORWARDERS}
+    forwarding = {f"memory_fabric.hooks.handlers.{handler}" for handler in FORWARDERS}
     forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
     assert modules & forwarding == set()
 
@@ -176,12 +177,14 @@ def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
 ) -> None:
     modules = modules_after(tied, name, tmp_path)
 
-    assert modules & (NETWORK | {"psycopg", "memory_fabric.team.worker"}) == set()
+    assert modules & (NETWORK | {"psycopg", "memory_fabric.sharing.team.worker"}) == set()
     has_part = any(handler in EXCHANGERS for handler in NAMES[name])
-    assert ("memory_fabric.team.trigger" in modules) == has_part
+    assert ("memory_fabric.sharing.team.trigger" in modules) == has_part
     reached = (tmp_path / f"{name}.txt.reached").read_text("utf-8").splitlines()
     assert [line for line in reached if line.startswith("socket.")] == []
-    assert sum("from memory_fabric.team import worker" in line for line in reached) == has_part
+    assert (
+        sum("from memory_fabric.sharing.team import worker" in line for line in reached) == has_part
+    )
     if name in DELAYING:
         assert modules & SLOW == set()
 
@@ -192,8 +195,8 @@ def test_without_a_tie_no_hook_loads_what_exchanges(
 ) -> None:
     modules = modules_after(hooks, name, tmp_path)
 
-    assert {m for m in modules if m.startswith("memory_fabric.team")} == set()
-    assert modules & {f"memory_fabric.handlers.{handler}" for handler in EXCHANGERS} == set()
+    assert {m for m in modules if m.startswith("memory_fabric.sharing.team")} == set()
+    assert modules & {f"memory_fabric.hooks.handlers.{handler}" for handler in EXCHANGERS} == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
@@ -295,7 +298,7 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
 
     modules = modules_after(hooks, "SessionStart", tmp_path)
 
-    assert "memory_fabric.session.catch_up" in modules
+    assert "memory_fabric.hooks.session.catch_up" in modules
     assert (
         modules & {"memory_fabric.capture.remember", "memory_fabric.clients.claude_code.transcript"}
         == set()
@@ -306,7 +309,7 @@ def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
     hooks: HookRunner, tmp_path: Path
 ) -> None:
     [project] = (hooks.memory / "projects").iterdir()
-    reading = "memory_fabric.store.sharing.claims_read"
+    reading = "memory_fabric.sharing.git.claims_read"
     assert reading not in modules_after(hooks, "SessionStart", tmp_path)
     (hooks.memory / "share.json").write_text(json.dumps({project.name: True}))
     line = {"id": new_id(), "type": "decision", "what": "Use Kafka for the events", "author": "bob"}
@@ -342,7 +345,7 @@ def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path
 def test_only_the_events_own_handlers_are_loaded(
     hooks: HookRunner, tmp_path: Path, name: str
 ) -> None:
-    prefix = "memory_fabric.handlers."
+    prefix = "memory_fabric.hooks.handlers."
     loaded = {m.removeprefix(prefix) for m in modules_after(hooks, name, tmp_path) if prefix in m}
     tool = EVENTS[name].get("tool_name", "")
     own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted, merge
+from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted, merge
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 # Other work on the machine must not fail a law.

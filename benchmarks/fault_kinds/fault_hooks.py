@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from damage import Damage, Row, Scale
 from driver import Ours
 
-HOOK = "from memory_fabric.dispatcher import main; main()"
+HOOK = "from memory_fabric.hooks.dispatcher import main; main()"
 # A prompt leaves out what MEMORY.md shows, so that reading back is asked for.
 RECALL = "from memory_fabric.cli.main import main; main(['recall', 'the database of the shop'])"
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")

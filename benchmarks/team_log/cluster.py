@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager
 
 from psycopg import sql
 
-from memory_fabric.team import joining
-from memory_fabric.team.server import members, migrate
-from memory_fabric.team.server.connect import Connection, connect
+from memory_fabric.sharing.server import members, migrate
+from memory_fabric.sharing.server.connect import Connection, connect
+from memory_fabric.sharing.team import joining
 from team.postgres import OWNER, SUPERUSER, Cluster
 
 SPACE = "shop"

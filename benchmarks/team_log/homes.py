@@ -16,10 +16,10 @@ from multiprocessing.synchronize import Event
 from typing import Any, NamedTuple
 
 from memory_fabric.models import Entity, Provenance, Record
+from memory_fabric.sharing.team import ties
+from memory_fabric.sharing.team.follower import EVERY_S, Followed
+from memory_fabric.sharing.team.ties import Tie
 from memory_fabric.store.memory import Memory
-from memory_fabric.team import ties
-from memory_fabric.team.follower import EVERY_S, Followed
-from memory_fabric.team.ties import Tie
 from team_log.cluster import DATABASE, SPACE, Server
 from team_log.machines import Machine
 from team_log.processor import cpu_seconds, server_cpu_seconds

@@ -18,10 +18,10 @@ from contextlib import closing
 from typing import NamedTuple
 
 from memory_fabric.models import Entity, Provenance, Record
+from memory_fabric.sharing.team import keys, sync, ties
+from memory_fabric.sharing.team.keys import Key
+from memory_fabric.sharing.team.ties import USER
 from memory_fabric.store.memory import Memory
-from memory_fabric.team import keys, sync, ties
-from memory_fabric.team.keys import Key
-from memory_fabric.team.ties import USER
 from team_log.cluster import DATABASE, Server
 from team_log.comparison import Found, Truth, compare
 from team_log.machines import Machine, Steps

@@ -13,17 +13,17 @@ from contextlib import contextmanager
 
 from memory_fabric.config import read_settings
 from memory_fabric.models import OTHERS, Record
+from memory_fabric.sharing.replica import outbox
+from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import PULL_BYTES, SharedLog
+from memory_fabric.sharing.team.errors import NoAnswer
+from memory_fabric.sharing.team.exchange import Exchange
+from memory_fabric.sharing.team.keys import Key
+from memory_fabric.sharing.team.outcome import Outcome
+from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import outbox
-from memory_fabric.store.team.wire import Position, TeamOperation
-from memory_fabric.team.errors import NoAnswer
-from memory_fabric.team.exchange import Exchange
-from memory_fabric.team.keys import Key
-from memory_fabric.team.outcome import Outcome
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import PULL_BYTES, SharedLog
-from memory_fabric.team.ties import USER, Tie
 from team_log.cluster import SPACE, Server, own_space
 
 # Operations in one request: few, so that an exchange has many steps at which it can end.

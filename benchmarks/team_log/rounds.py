@@ -16,15 +16,15 @@ from typing import NamedTuple
 import psycopg
 
 from memory_fabric.models import OTHERS, Entity, Provenance, Record
+from memory_fabric.sharing.replica import outbox
+from memory_fabric.sharing.replica.wire import TeamOperation
+from memory_fabric.sharing.server import members
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.errors import NoAnswer, NotAMember, ServerReadOnly
+from memory_fabric.sharing.team.keys import Key
 from memory_fabric.store import records
 from memory_fabric.store.history import undo
-from memory_fabric.store.team import outbox
-from memory_fabric.store.team.wire import TeamOperation
-from memory_fabric.team.errors import NoAnswer, NotAMember, ServerReadOnly
-from memory_fabric.team.keys import Key
-from memory_fabric.team.server import members
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
 from team.postgres import OWNER
 from team_log.cluster import SPACE, Server
 from team_log.comparison import Found, Truth, compare, single_of

@@ -12,10 +12,10 @@ from functools import partial
 from typing import NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.store.team import clock
-from memory_fabric.store.team.wire import Position, TeamOperation
-from memory_fabric.team.exchange import Exchange
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.sharing.replica import clock
+from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.exchange import Exchange
 from processes import quantile
 from team_log.cluster import SPACE, Server
 from team_log.machines import Machine

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.store.team import wire
+from memory_fabric.sharing.replica import wire
 
 AUTHORS = ("ann", "bob", "carl", "dora")
 SUBJECTS = (

@@ -165,7 +165,7 @@ def test_a_commands_help_loads_neither_the_completion_nor_tables(words: tuple[st
     assert not {"memory_fabric.cli.completion", "rich.table"} & loaded_by(*words)
 
 
-@pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.handlers"])
+@pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.hooks.handlers"])
 def test_help_does_not_load_what_it_does_not_need(heavy: str) -> None:
     code = (
         "import sys; from memory_fabric.cli.main import main; main(['recall', '--help']);"

@@ -13,7 +13,7 @@ import pytest
 
 from cli.shell import ROOT
 from memory_fabric.cli.demo import story
-from memory_fabric.dispatcher import PATIENCE
+from memory_fabric.hooks.dispatcher import PATIENCE
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_fabric import dispatcher
 from memory_fabric.clients.table import CLIENTS
 from memory_fabric.config import read_settings
+from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
 

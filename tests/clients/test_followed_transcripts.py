@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from clients.other_client import OtherClient
-from memory_fabric import dispatcher
 from memory_fabric.config import read_settings, transcript_roots
+from memory_fabric.hooks import dispatcher
 from memory_fabric.learning import plan, runs
 from memory_fabric.learning.read import Reading
 from memory_fabric.store.conversations import sessions

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from clients.other_client import ALSO, OtherClient, recorded
-from memory_fabric import dispatcher
 from memory_fabric.cli.formatting import said_by
 from memory_fabric.client import CLAUDE_CODE, key_of
 from memory_fabric.clients.table import CLIENTS
+from memory_fabric.hooks import dispatcher
 from memory_fabric.models import WHEN, Provenance, Record
 
 OTHERS = ("codex", "qwen", "gemini", "cursor", "factory", "codebuddy")

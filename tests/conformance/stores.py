@@ -20,14 +20,14 @@ from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.servers.team import access, writes
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.wire import TeamOperation
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import wire
-from memory_fabric.store.team.wire import TeamOperation
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
 from store.support import World, decision
 from store.team_support import Home, Log, synced
 from team.postgres import ANN, BOB, EVE

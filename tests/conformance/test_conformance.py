@@ -12,12 +12,12 @@ from conformance.stores import PostgresStore, SqliteStore, Store
 from memory_fabric.errors import FabricError
 from memory_fabric.servers.team import rows, writes
 from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.sharing.replica import inbox
 from memory_fabric.store import conditions
 from memory_fabric.store.domains import views, write_guard
 from memory_fabric.store.forget import purge_rows
 from memory_fabric.store.history import undo
 from memory_fabric.store.operations import others_effects
-from memory_fabric.store.team import inbox
 
 Check = Callable[[Store], None]
 Patch = pytest.MonkeyPatch

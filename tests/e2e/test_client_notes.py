@@ -13,7 +13,7 @@ from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
 from e2e.harness.stub import Request
 from e2e.harness.tiers import Kept, Tiers, tiers
-from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
+from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 
 pytestmark = pytest.mark.e2e
 

@@ -17,7 +17,7 @@ from e2e.harness.script import Script
 from e2e.harness.stub import Request, StubAPI
 from e2e.harness.terminal import KEY, accept, end, type_in
 from e2e.harness.tiers import Tiers, tiers
-from memory_fabric.notes.protocol import PROTOCOL
+from memory_fabric.capture.notes.protocol import PROTOCOL
 from waiting import GIVE_UP_S
 
 pytestmark = pytest.mark.e2e

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from handlers.transcripts import DECISION, FOUND, age, episodes, row, stop
-from memory_fabric.session import catch_up
+from memory_fabric.hooks.session import catch_up
 from simulated_client import SimulatedClient
 
 

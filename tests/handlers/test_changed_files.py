@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memory_fabric.handlers import restore_checkpoint
+from memory_fabric.hooks.handlers import checkpoint_restore
 from memory_fabric.recall.file_marks import mark_records
 from memory_fabric.recall.session_block import SESSION_CHARS
 from simulated_client import SimulatedClient
@@ -99,7 +99,7 @@ def test_a_compaction_looks_only_at_files_of_what_it_gives_back(
         client.note("decision", f"part_{number}.py holds the {'long ' * 45}table {number}", "")
         (client.project / f"part_{number}.py").write_text("a = 12\n")
     client.fire("PreCompact", trigger="manual", custom_instructions="")
-    monkeypatch.setattr(restore_checkpoint, "mark_records", spy)
+    monkeypatch.setattr(checkpoint_restore, "mark_records", spy)
 
     told = client.context("SessionStart", source="compact")
 

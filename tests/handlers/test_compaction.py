@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
+from memory_fabric.hooks.session.working_state import changed_files, open_items, read_files
 from memory_fabric.models import Provenance, Record
-from memory_fabric.session.working_state import changed_files, open_items, read_files
 from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"

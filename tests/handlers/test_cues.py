@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memory_fabric.hooks.session.heard import CUES, MAX_CUE_CHARS
 from memory_fabric.models import Provenance
-from memory_fabric.session.heard import CUES, MAX_CUE_CHARS
 from memory_fabric.store.history.pin import pin
 from simulated_client import SimulatedClient
 

@@ -13,7 +13,7 @@ import pytest
 
 from memory_fabric.clients.claude_code import transcript
 from memory_fabric.forwarding import sender
-from memory_fabric.handlers.forward_session import BETWEEN
+from memory_fabric.hooks.handlers.session_forward import BETWEEN
 from memory_fabric.store import files
 from memory_fabric.store.forget import purge
 from memory_fabric.store.queues import spool

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory_fabric import dispatcher
 from memory_fabric.cli.main import main
+from memory_fabric.hooks import dispatcher
 from memory_fabric.store.projects import identity
 from simulated_client import SimulatedClient
 

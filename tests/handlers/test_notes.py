@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from memory_fabric import dispatcher
+from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.deadline import Deadline
+from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Provenance, Record
-from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.store.history import demotion
 from simulated_client import SimulatedClient
 

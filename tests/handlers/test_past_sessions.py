@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from learning.past import Machine
-from memory_fabric import dispatcher
+from memory_fabric.hooks import dispatcher
 
 
 @pytest.fixture

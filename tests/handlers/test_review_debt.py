@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.notes.debt import HEADING
+from memory_fabric.capture.notes.debt import HEADING
 from simulated_client import SimulatedClient
 
 SAID = [

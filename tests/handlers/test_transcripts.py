@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from handlers.transcripts import DECISION, FOUND, episodes, forget_sessions, row, stop
-from memory_fabric import deadline, dispatcher
+from memory_fabric import deadline
+from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Provenance
 from simulated_client import SimulatedClient
 

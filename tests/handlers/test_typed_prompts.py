@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_fabric import dispatcher, events
+from memory_fabric import events
+from memory_fabric.hooks import dispatcher
 from memory_fabric.ids import timestamp
 from memory_fabric.store.conversations import prompts
 from simulated_client import SimulatedClient

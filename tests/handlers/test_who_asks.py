@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric import dispatcher
+from memory_fabric.hooks import dispatcher
 from memory_fabric.store import switches
 from memory_fabric.store.projects import identity
 from simulated_client import SimulatedClient

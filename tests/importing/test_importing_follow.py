@@ -10,7 +10,7 @@ import pytest
 
 from memory_fabric.clients.table import CLIENTS
 from memory_fabric.config import read_settings
-from memory_fabric.handlers import follow_instructions
+from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.importing import follow
 from memory_fabric.importing.items import here_of
 from memory_fabric.importing.recognise import recognise
@@ -78,7 +78,7 @@ def test_a_changed_line_replaces_a_removed_one_ends_a_new_one_is_added(memory: M
         ),
     )
 
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
 
     now = current(memory)
     assert set(now) == {
@@ -98,9 +98,9 @@ def test_a_changed_line_replaces_a_removed_one_ends_a_new_one_is_added(memory: M
 
 def test_a_line_that_comes_back_holds_again(memory: Memory) -> None:
     write(memory, "- Use tabs, not spaces\n")
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
     write(memory, RULES)
-    follow_instructions.at_stop(memory)
+    instruction_updates.at_stop(memory)
 
     assert set(current(memory)) == {
         "Use tabs, not spaces",
@@ -113,11 +113,11 @@ def test_a_deleted_file_closes_its_rules_and_its_return_brings_them_back(memory:
     assert memory.project is not None
     path = Path(memory.project.root) / "CLAUDE.md"
     path.unlink()
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
     assert current(memory) == {}
 
     path.write_text(RULES)
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
     assert len(current(memory)) == 3
 
 
@@ -128,7 +128,7 @@ def test_what_the_user_pinned_or_forgot_stays_so(memory: Memory) -> None:
     memory.forget([known["Use tabs, not spaces"].id], USER)
 
     write(memory, "- Use tabs, not spaces\n- Run pytest before each commit\n- Another rule here\n")
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
 
     assert set(current(memory)) == {
         "Deploy on Mondays",
@@ -141,7 +141,7 @@ def test_an_undone_import_is_followed_no_more(memory: Memory) -> None:
     undo.undo(memory, changes.of_batch(memory, "import-1"), USER)
     write(memory, RULES + "- A new rule\n")
 
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
 
     assert current(memory) == {}
     assert instruction_files.changed(memory) == {}
@@ -149,7 +149,7 @@ def test_an_undone_import_is_followed_no_more(memory: Memory) -> None:
 
 def test_an_update_is_undone_as_one(memory: Memory) -> None:
     write(memory, "- Use tabs, not spaces\n- Run pytest -q before each push\n")
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
 
     undo.undo(memory, changes.together(memory, undo.last(memory)), USER)
 
@@ -198,12 +198,12 @@ def test_files_that_are_imported_are_shown_and_followed_with_the_one_that_names_
 ) -> None:
     write(memory, "- Tests come first\n", "docs/rules.md")
     write(memory, RULES + "\nSee @docs/rules.md\n")
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
     added = current(memory)["Tests come first"]
     assert added.id in memory.shown_ids("9999")
 
     write(memory, "- Tests come last\n", "docs/rules.md")
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
 
     assert "Tests come last" in current(memory)
     assert "Tests come first" not in current(memory)
@@ -231,7 +231,7 @@ def test_a_file_stays_in_its_domain_whichever_session_sees_its_change(
     second = opened_in(tmp_path, "claude-code", other)
     write(second, RULES.replace("Mondays", "Tuesdays") + "- A secret of the case\n")
 
-    follow_instructions.at_start(second)
+    instruction_updates.at_start(second)
 
     now = current(second)
     assert {"Deploy on Tuesdays", "A secret of the case"} <= set(now)
@@ -247,7 +247,7 @@ def test_a_rule_that_the_user_replaced_does_not_come_back(memory: Memory) -> Non
         write(memory, RULES.replace("tabs, not spaces", text))
         bring_in(memory, Path(memory.settings.project_dir) / "CLAUDE.md", f"import-{text[:3]}")
         write(memory, RULES.replace("tabs, not spaces", f"{text} please"))
-        follow_instructions.at_start(memory)
+        instruction_updates.at_start(memory)
 
     assert "Deploy on Mondays" not in current(memory)
     assert "Use tabs only please" in current(memory)
@@ -258,12 +258,12 @@ def test_records_of_a_file_that_returns_are_the_same_ones(memory: Memory) -> Non
     other = "- Use tabs, not spaces\n- Run pytest -q before each commit\n"
     for text in (other, RULES, other):
         write(memory, text)
-        follow_instructions.at_start(memory)
+        instruction_updates.at_start(memory)
     path = Path(memory.settings.project_dir) / "CLAUDE.md"
     path.unlink()
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
     path.write_text(RULES)
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
 
     assert {what: record.id for what, record in current(memory).items()} == known
     assert len(memory.find_records("1", (), 100)) == len(known) + 1
@@ -273,13 +273,13 @@ def test_a_large_import_is_read_by_no_start_and_a_huge_one_is_told(memory: Memor
     write(memory, "- A rule of a large file\n" * 5000, "docs/large.md")
     write(memory, RULES + "@docs/large.md\n- One more rule\n")
 
-    follow_instructions.at_start(memory)
+    instruction_updates.at_start(memory)
     assert "One more rule" not in current(memory)
-    follow_instructions.at_stop(memory)
+    instruction_updates.at_stop(memory)
     assert {"One more rule", "A rule of a large file"} <= set(current(memory))
 
     write(memory, "- A rule of a huge file\n" * 20_000, "docs/large.md")
-    follow_instructions.at_stop(memory)
+    instruction_updates.at_stop(memory)
 
     assert "A rule of a huge file" not in current(memory)
     (told,) = notices.take(memory.settings.home)
@@ -293,7 +293,7 @@ def test_many_new_rules_are_stored_over_several_events(memory: Memory) -> None:
 
     counts = []
     while instruction_files.changed(memory):
-        follow_instructions.at_start(memory)
+        instruction_updates.at_start(memory)
         counts.append(len(current(memory)))
 
     assert counts == [200, 400, 451]

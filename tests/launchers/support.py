@@ -75,7 +75,8 @@ def make_root(folder: str) -> str:
     for name in ("file_lock.py", "live_client.py", "processes.py"):
         shutil.copy(os.path.join(ROOT, "plugin", "memory_fabric", name), package)
     write(os.path.join(package, "__init__.py"), '__version__ = "0"\n')
-    write(os.path.join(package, "dispatcher.py"), REPORTER)
+    write(os.path.join(package, "hooks", "__init__.py"), "")
+    write(os.path.join(package, "hooks", "dispatcher.py"), REPORTER)
     return folder
 
 

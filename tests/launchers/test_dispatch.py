@@ -34,20 +34,23 @@ def break_by_absence(package: str) -> None:
 
 
 def break_by_syntax(package: str) -> None:
-    write(os.path.join(package, "dispatcher.py"), "def main(:\n")
+    write(os.path.join(package, "hooks", "dispatcher.py"), "def main(:\n")
 
 
 def break_by_missing_module(package: str) -> None:
-    write(os.path.join(package, "dispatcher.py"), "from memory_fabric.gone import main\n")
+    write(os.path.join(package, "hooks", "dispatcher.py"), "from memory_fabric.gone import main\n")
 
 
 def break_by_exit(package: str) -> None:
-    write(os.path.join(package, "dispatcher.py"), "def main(left):\n    raise SystemExit(2)\n")
+    write(
+        os.path.join(package, "hooks", "dispatcher.py"),
+        "def main(left):\n    raise SystemExit(2)\n",
+    )
 
 
 def break_by_error(package: str) -> None:
     text = 'def main(left):\n    print("half")\n    raise OSError("first\\nsecond \\ud800")\n'
-    write(os.path.join(package, "dispatcher.py"), text)
+    write(os.path.join(package, "hooks", "dispatcher.py"), text)
 
 
 BREAKAGES = [
@@ -121,4 +124,4 @@ def test_compiled_files_of_a_read_only_plugin_lie_in_the_runtime_folder(
     assert result.returncode == 0
     assert ready.report()["pycache_prefix"] == prefix
     assert not os.path.exists(os.path.join(package, "__pycache__"))
-    assert any(name.startswith("dispatcher.") for name in os.listdir(prefix + package))
+    assert any(name.startswith("dispatcher.") for name in os.listdir(prefix + package + "/hooks"))

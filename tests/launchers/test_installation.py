@@ -46,7 +46,9 @@ def test_an_installation_is_quick_to_start_detached_and_done_once(site: Site) ->
     assert version_in(python) == "1.0"
     assert site.start() is False
     assert site.ask("i.last_error(data)") == ""
-    compiled = os.listdir(os.path.join(site.root, "plugin", "memory_fabric", "__pycache__"))
+    compiled = os.listdir(
+        os.path.join(site.root, "plugin", "memory_fabric", "hooks", "__pycache__")
+    )
     assert any(name.startswith("dispatcher.") for name in compiled)
 
 
@@ -391,7 +393,7 @@ def test_a_read_only_plugin_gets_its_compiled_files_in_the_runtime_folder(site: 
 
     os.chmod(package, 0o700)
     assert site.installed()
-    compiled = os.listdir(os.path.join(site.data, "pycache") + package)
+    compiled = os.listdir(os.path.join(site.data, "pycache") + package + "/hooks")
     assert any(name.startswith("dispatcher.") for name in compiled)
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from command_line import ROOT
 from learning.past import Machine, call, fixed, rest, result
-from memory_fabric import dispatcher
 from memory_fabric.cli import environment
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig
+from memory_fabric.hooks import dispatcher
 from memory_fabric.learning import plan, runs
 from memory_fabric.learning.undo import undo
 from memory_fabric.models import Provenance, Record

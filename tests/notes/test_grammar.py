@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric import patterns
-from memory_fabric.notes import grammar
-from memory_fabric.notes.grammar import MAX_NOTE_CHARS, Note, Parsed, parse
+from memory_fabric.capture.notes import grammar
+from memory_fabric.capture.notes.grammar import MAX_NOTE_CHARS, Note, Parsed, parse
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 SENTENCE = "Invoices are kept for ten years."

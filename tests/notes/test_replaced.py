@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.capture.notes.replaced import Shared
 from memory_fabric.models import Provenance, Record
-from memory_fabric.notes.replaced import Shared
 from simulated_client import SimulatedClient
 
 THINGS = (

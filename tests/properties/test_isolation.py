@@ -21,14 +21,14 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.hooks.session.last_session import end_of_last
+from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import retention
 from memory_fabric.recall.injection.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
-from memory_fabric.session.last_session import end_of_last
-from memory_fabric.session.standing import Standing
 from memory_fabric.store import entity_search, graph, invariants, search
 from memory_fabric.store.domains import counts
 from memory_fabric.store.domains.scoped_memory import within

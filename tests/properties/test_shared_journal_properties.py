@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from memory_fabric import ids
 from memory_fabric.models import RECORD_TYPES, Record
+from memory_fabric.sharing.git import claims_read, location, remote_records, switch
 from memory_fabric.store import journal
 from memory_fabric.store.records import as_object
-from memory_fabric.store.sharing import claims_read, location, remote_records, switch
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, database, pagination
 from thorough import examples

@@ -15,8 +15,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.store.team import claims, heads, outbox
-from memory_fabric.store.team.wire import TeamOperation
+from memory_fabric.sharing.replica import claims, heads, outbox
+from memory_fabric.sharing.replica.wire import TeamOperation
 from store.support import TOOL, USER, create, entity
 from store.team_support import Home, Log
 from thorough import examples

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
+from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from replay.hook_runner import recordings
 from replay.replies import REPLIES, World, replayed
 

@@ -11,7 +11,8 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 POINT, SIGNAL = sys.argv[2], int(sys.argv[3])
 
-from memory_fabric import dispatcher, live_client  # noqa: E402 - found only now
+from memory_fabric import live_client  # noqa: E402 - found only now
+from memory_fabric.hooks import dispatcher  # noqa: E402 - found only now
 from memory_fabric.servers import rehearsal  # noqa: E402
 from memory_fabric.servers.mcp import stdio_server  # noqa: E402
 from memory_fabric.store import database, kept_memory  # noqa: E402

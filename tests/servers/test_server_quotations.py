@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric import dispatcher
+from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record
 from memory_fabric.servers.mcp import caller_scope
 from memory_fabric.store.domains import callers

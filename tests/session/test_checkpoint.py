@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from memory_fabric.hooks.session.checkpoint import block, checkpoint, open_task
 from memory_fabric.models import Entity, Record
-from memory_fabric.session.checkpoint import block, checkpoint, open_task
 
 NOW = "2026-03-01T12:00:00.000Z"
 TASK = "Build the analytics importer for CSV uploads"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import TIES, read_settings
-from memory_fabric.session import notice_texts
+from memory_fabric.hooks.session import notice_texts
 
 
 @pytest.mark.parametrize("tied", [False, True])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memory_fabric.capture.notes import debt
+from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
-from memory_fabric.notes import debt
-from memory_fabric.session.standing import Standing
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, database
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.session.use_of_told import signs, used_of
+from memory_fabric.hooks.session.use_of_told import signs, used_of
 
 ID = "record:00000000-0000-7000-8000-00001a2b3c4d"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from memory_fabric.models import SHARED_LOG
 from memory_fabric.recall.render import low_trust_of
+from memory_fabric.sharing.git import claims_read
+from memory_fabric.sharing.git.claims_read import Claim
 from memory_fabric.store import records
-from memory_fabric.store.sharing import claims_read
-from memory_fabric.store.sharing.claims_read import Claim
 
 
 def test_no_line_claims_to_come_from_a_shared_log() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from memory_fabric import ids
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store.sharing import claims_read
+from memory_fabric.sharing.git import claims_read
 from sharing.people import LOCAL, Person, team
 from waiting import until
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.models import Provenance, Record
+from memory_fabric.sharing.replica import heads, inbox, outbox, space, wire
+from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import heads, inbox, outbox, space, wire
-from memory_fabric.store.team.wire import Position, TeamOperation
 from store.support import USER, World, database, decision
 
 SPACE = "space-1"

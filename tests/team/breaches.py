@@ -9,9 +9,9 @@ from typing import LiteralString
 
 import psycopg
 
-from memory_fabric.store.team.wire import Position
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.sharing.replica.wire import Position
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
 from team.conftest import SPACE
 from team.operations import operation
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from memory_fabric.team.server import migrate
-from memory_fabric.team.server.connect import Connection, connect
-from memory_fabric.team.server.log import SharedLog
-from memory_fabric.team.server.members import add
+from memory_fabric.sharing.server import migrate
+from memory_fabric.sharing.server.connect import Connection, connect
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.server.members import add
 from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 

@@ -11,8 +11,8 @@ from typing import Any
 from command_line import Done, run_here, run_process
 from memory_fabric import detached
 from memory_fabric.setup import packages
-from memory_fabric.team import state, ties
-from memory_fabric.team.ties import Tie
+from memory_fabric.sharing.team import state, ties
+from memory_fabric.sharing.team.ties import Tie
 from replay.hook_runner import HookRunner
 from team.postgres import ANN, BOB, OWNER, Cluster
 
@@ -73,7 +73,7 @@ class Home:
     def worker(self, **variables: str) -> subprocess.Popen[bytes]:
         """The detached process of the hooks, started as they start it."""
         plugin = os.path.join(self.hooks.root, "plugin")
-        program = detached.program("team.worker")
+        program = detached.program("sharing.team.worker")
         return subprocess.Popen(
             [packages.base_interpreter(), "-I", "-S", "-c", program, plugin],
             env={**self.hooks.environ, **variables},

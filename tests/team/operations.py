@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memory_fabric.store.team.wire import OBSERVATION, TeamOperation
+from memory_fabric.sharing.replica.wire import OBSERVATION, TeamOperation
 
 
 def operation(

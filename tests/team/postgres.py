@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-from memory_fabric.team.server.connect import Connection, connect
+from memory_fabric.sharing.server.connect import Connection, connect
 from ports import free_port
 
 # Roles of every cluster: OWNER may create databases and roles, but is no superuser.

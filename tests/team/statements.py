@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory_fabric import ids
-from memory_fabric.store.team import wire
-from memory_fabric.store.team.wire import TeamOperation
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.wire import TeamOperation
 
 AT = "2026-02-01T10:00:00.000Z"
 _numbers = itertools.count(1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.team import state, ties
+from memory_fabric.sharing.team import state, ties
 from team.homes import SPACE, Home
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store.team.wire import Position
-from memory_fabric.team.errors import (
+from memory_fabric.sharing.replica.wire import Position
+from memory_fabric.sharing.server import address, migrate
+from memory_fabric.sharing.server.connect import connect, expect_version
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.errors import (
     BadAddress,
     DsnHoldsPassword,
     LoginFailed,
@@ -21,9 +24,6 @@ from memory_fabric.team.errors import (
     TooSlow,
     Unencrypted,
 )
-from memory_fabric.team.server import address, migrate
-from memory_fabric.team.server.connect import connect, expect_version
-from memory_fabric.team.server.log import SharedLog
 from ports import free_port
 from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts

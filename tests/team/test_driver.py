@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from memory_fabric.setup import extras, packages
-from memory_fabric.team import driver
+from memory_fabric.sharing.team import driver
 from team.homes import SPACE, Home, made
 from team.postgres import ANN, Cluster
 
@@ -66,7 +66,7 @@ def test_joining_again_notes_where_the_packages_are(ann: Home, postgres: Cluster
 def test_a_package_without_the_plugin_names_pip(tmp_path: Path) -> None:
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
-        "from memory_fabric.config import Settings; from memory_fabric.team import driver; "
+        "from memory_fabric.config import Settings; from memory_fabric.sharing.team import driver; "
         "driver.install(Settings(sys.argv[2], sys.argv[2]))"
     )
 

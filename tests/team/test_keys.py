@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from memory_fabric.errors import BadInput
-from memory_fabric.store.team.wire import OBSERVATION, RECORD, SEALED, TeamOperation
-from memory_fabric.team import keys
-from memory_fabric.team.keys import Key
+from memory_fabric.sharing.replica.wire import OBSERVATION, RECORD, SEALED, TeamOperation
+from memory_fabric.sharing.team import keys
+from memory_fabric.sharing.team.keys import Key
 
 SPACE = "shop"
 OTHER_SPACE = "other"

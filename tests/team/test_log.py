@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from memory_fabric.store.team.wire import FORM, MAX_PAYLOAD_BYTES, PURGE, Position
-from memory_fabric.team.errors import NotAMember
-from memory_fabric.team.server.log import PUSH_BATCH
+from memory_fabric.sharing.replica.wire import FORM, MAX_PAYLOAD_BYTES, PURGE, Position
+from memory_fabric.sharing.server.log import PUSH_BATCH
+from memory_fabric.sharing.team.errors import NotAMember
 from team.conftest import OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster

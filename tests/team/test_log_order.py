@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.store.team.wire import Position, TeamOperation
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.sharing.server.log import SharedLog
 from team.conftest import OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster

@@ -9,11 +9,11 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.store.team.wire import Position
-from memory_fabric.team.errors import LoginFailed, NotAllowed, NotAMember, UnknownRole
-from memory_fabric.team.server import members, migrate
-from memory_fabric.team.server.connect import connect
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.sharing.replica.wire import Position
+from memory_fabric.sharing.server import members, migrate
+from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.errors import LoginFailed, NotAllowed, NotAMember, UnknownRole
 from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
@@ -176,7 +176,7 @@ def test_a_visit_is_noted_once_an_hour(
 def test_a_reader_that_stays_connected_notes_its_visits(
     postgres: Cluster, place: Place, open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_fabric.team.server.log.SEEN_EVERY_S", 0.0)
+    monkeypatch.setattr("memory_fabric.sharing.server.log.SEEN_EVERY_S", 0.0)
     reader = open_log(ANN)
     reader.pull(START)
     with closing(postgres.connect(SUPERUSER, place.database)) as superuser:

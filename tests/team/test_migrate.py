@@ -7,8 +7,11 @@ from contextlib import closing
 
 import pytest
 
-from memory_fabric.store.team.wire import Position
-from memory_fabric.team.errors import (
+from memory_fabric.sharing.replica.wire import Position
+from memory_fabric.sharing.server import migrate
+from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.errors import (
     BadAddress,
     NoSchema,
     NotAllowed,
@@ -17,9 +20,6 @@ from memory_fabric.team.errors import (
     SchemaOlder,
     ServerMoved,
 )
-from memory_fabric.team.server import migrate
-from memory_fabric.team.server.connect import connect
-from memory_fabric.team.server.log import SharedLog
 from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster

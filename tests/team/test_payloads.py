@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory_fabric.store.team.wire import FORM, MAX_PAYLOAD_BYTES, Position
-from memory_fabric.team.server import payloads
+from memory_fabric.sharing.replica.wire import FORM, MAX_PAYLOAD_BYTES, Position
+from memory_fabric.sharing.server import payloads
 from team.conftest import OpenLog
 from team.operations import operation, texts
 from team.postgres import ANN, BOB

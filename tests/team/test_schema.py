@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from memory_fabric.store.team.wire import Position
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.sharing.replica.wire import Position
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
 from team.breaches import ATTEMPTS, FORGED, GIVEN, INSERT, OTHER, fill, forges
 from team.conftest import SPACE, OpenConnection, OpenLog, Place, make_space
 from team.operations import operation, texts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.team import ties
+from memory_fabric.sharing.team import ties
 from team.homes import SPACE, Home
 from team.postgres import ANN, BOB, SUPERUSER, Cluster
 from waiting import until

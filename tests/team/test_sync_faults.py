@@ -18,10 +18,10 @@ import pytest
 from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance, Record
+from memory_fabric.sharing.replica import outbox, space
+from memory_fabric.sharing.team import state
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import outbox, space
-from memory_fabric.team import state
 from team.homes import SPACE, Home, made
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 from waiting import until

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory_fabric.setup import packages
-from memory_fabric.team import follower
+from memory_fabric.sharing.team import follower
 from team.homes import Home, made
 from team.postgres import ANN, BOB, Cluster
 from waiting import GIVE_UP_S, until
@@ -144,4 +144,6 @@ def test_without_a_tie_the_server_loads_nothing_of_it(tmp_path: Path) -> None:
 
     loaded = set(done.stderr.decode().split())
     assert "memory_fabric.servers.mcp.stdio_server" in loaded
-    assert {name for name in loaded if name.startswith(("memory_fabric.team", "psycopg"))} == set()
+    assert {
+        name for name in loaded if name.startswith(("memory_fabric.sharing.team", "psycopg"))
+    } == set()

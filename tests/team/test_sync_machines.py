@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.team import keys
-from memory_fabric.team.server import members
-from memory_fabric.team.server.connect import connect
+from memory_fabric.sharing.server import members
+from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.team import keys
 from team.homes import SPACE, Home
 from team.postgres import ANN, SUPERUSER, Cluster
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
-from memory_fabric.team.server.connect import connect
-from memory_fabric.team.server.log import SharedLog
 from replay.hook_runner import content
 from store.support import create, entity
 from team.homes import SPACE, Home

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memory_fabric.team import ties
-from memory_fabric.team.ties import USER, Tie
+from memory_fabric.sharing.team import ties
+from memory_fabric.sharing.team.ties import USER, Tie
 
 DSN = "host=db.example dbname=team"
 

@@ -13,8 +13,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from memory_fabric.team.errors import Unencrypted, Untrusted
-from memory_fabric.team.server.connect import connect
+from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.team.errors import Unencrypted, Untrusted
 from team.postgres import ANN, SUPERUSER, Cluster
 
 WORD = "-".join(("open", "sesame", "three"))

@@ -10,11 +10,11 @@ import pytest
 
 from memory_fabric.config import Settings
 from memory_fabric.models import Provenance, Record
+from memory_fabric.sharing.replica import space
+from memory_fabric.sharing.team import state, ties, trigger
+from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import space
-from memory_fabric.team import state, ties, trigger
-from memory_fabric.team.ties import USER, Tie
 
 DSN = "host=127.0.0.1 port=9"
 
@@ -30,7 +30,7 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
 
     def spawn(path: str, words: list[str], environ: dict[str, str], **_: object) -> int:
-        assert "memory_fabric.team" in " ".join(words)
+        assert "memory_fabric.sharing.team" in " ".join(words)
         found.append(environ)
         return 1
 

@@ -13,7 +13,7 @@ def hook() -> int:
 
     `hooks/launch` does the same faster.
     """
-    from memory_fabric import dispatcher
+    from memory_fabric.hooks import dispatcher
 
     dispatcher.main()
     return 0
@@ -33,7 +33,7 @@ def statusline() -> int:
     terminal. It writes nothing, never fails and ends within two seconds: with an empty line if
     the input is unusable. `setup --statusline` enters it into Claude Code's settings.
     """
-    from memory_fabric.session import status_line
+    from memory_fabric.hooks.session import status_line
 
     status_line.main()
     return 0

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from memory_fabric.cli import show
 from memory_fabric.cli.forwarding_report import ago
 from memory_fabric.errors import FabricError, NotFound
+from memory_fabric.sharing.replica import questions, space
+from memory_fabric.sharing.replica.questions import Asked, Conflict
+from memory_fabric.sharing.replica.space import Counts
+from memory_fabric.sharing.team import driver, state, ties
+from memory_fabric.sharing.team.outcome import Outcome
+from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import questions, space
-from memory_fabric.store.team.questions import Asked, Conflict
-from memory_fabric.store.team.space import Counts
-from memory_fabric.team import driver, state, ties
-from memory_fabric.team.outcome import Outcome
-from memory_fabric.team.ties import USER, Tie
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
-    from memory_fabric.team.joining import Joined
-    from memory_fabric.team.server.log import Horizon, SpaceState
-    from memory_fabric.team.server.members import Member
-    from memory_fabric.team.sync import Result
+    from memory_fabric.sharing.server.log import Horizon, SpaceState
+    from memory_fabric.sharing.server.members import Member
+    from memory_fabric.sharing.team.joining import Joined
+    from memory_fabric.sharing.team.sync import Result
 
 WEEK_S = 7 * 24 * 3600.0
 MAX_TEXT_CHARS = 100
@@ -67,7 +67,7 @@ def ask_server(memory: Memory, tie: Tie) -> Answer:
     """Ask the server for the state of a space."""
     try:
         driver.reach(memory.settings, tie.packages)
-        from memory_fabric.team import joining  # with the driver
+        from memory_fabric.sharing.team import joining  # with the driver
 
         return Answer(joining.server_state(memory, tie))
     except FabricError as error:

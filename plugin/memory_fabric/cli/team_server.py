@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory_fabric.cli import show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
-from memory_fabric.team import driver
+from memory_fabric.sharing.team import driver
 
 if TYPE_CHECKING:
-    from memory_fabric.team.server.connect import Connection
+    from memory_fabric.sharing.server.connect import Connection
 
 
 class Options(NamedTuple):
@@ -111,7 +111,7 @@ def load_driver(settings: Settings) -> None:
 @contextmanager
 def _space(given: Options) -> Iterator[tuple[Connection, str]]:
     from memory_fabric.servers.team.server import space_of
-    from memory_fabric.team.server import connect
+    from memory_fabric.sharing.server import connect
 
     space = space_of(given.dsn, given.space, insecure=given.insecure)
     connection = connect.connect(given.dsn, insecure=given.insecure)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from memory_fabric.client import Client
-from memory_fabric.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted
+from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted
 
 
 def encoded(client: Client, event_name: str, reply: Reply) -> bytes:

@@ -10,8 +10,11 @@ from functools import partial
 from typing import NamedTuple
 
 from memory_fabric import ids
+from memory_fabric.capture.notes.grammar import Note, parse
+from memory_fabric.capture.notes.replaced import alternatives
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
+from memory_fabric.hooks.session.compaction_summary import summary_text
 from memory_fabric.ingest_protocol import BETWEEN
 from memory_fabric.models import (
     ALSO,
@@ -22,10 +25,7 @@ from memory_fabric.models import (
     Record,
     record_type,
 )
-from memory_fabric.notes.grammar import Note, parse
-from memory_fabric.notes.replaced import alternatives
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.session.compaction_summary import summary_text
 from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
 

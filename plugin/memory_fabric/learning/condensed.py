@@ -6,9 +6,9 @@ What was asked is in the user's words, cut, and so are the closing words of each
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memory_fabric.notes.typed_text import typed_words
+from memory_fabric.capture.notes.typed_text import typed_words
+from memory_fabric.hooks.session.last_session import closing
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.session.last_session import closing
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.capture.confidence import CANDIDATE
+from memory_fabric.capture.notes.quotation import around
 from memory_fabric.capture.prompts.detector import heard, said_again
 from memory_fabric.capture.prompts.gate import may_hear
 from memory_fabric.client import CLAUDE_CODE
@@ -16,19 +17,18 @@ from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import NotFound
-from memory_fabric.learning import runs
-from memory_fabric.learning.plan import Session
-from memory_fabric.learning.runs import Run
-from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
-from memory_fabric.notes.quotation import around
-from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.session.follow_transcript import follow, launched, read_to
-from memory_fabric.session.turn_notes import (
+from memory_fabric.hooks.session.follow_transcript import follow, launched, read_to
+from memory_fabric.hooks.session.turn_notes import (
     HEARD_TYPES,
     MAX_BEFORE_CHARS,
     earlier_prompts,
     noted_before,
 )
+from memory_fabric.learning import runs
+from memory_fabric.learning.plan import Session
+from memory_fabric.learning.runs import Run
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.domains.scoped_memory import within, without

@@ -285,7 +285,7 @@ class Live:
         nonce: str,
     ) -> None:
         """Answer an event at its turn."""
-        from memory_fabric import dispatcher  # loaded by the rehearsal
+        from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
         from memory_fabric.store.kept_memory import HeldMemory, KeptMemory
 
         if event.name in READERS and self._is_long(event.transcript_path):
@@ -355,8 +355,8 @@ def _start(run: Callable[[], None], name: str) -> None:
 
 def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
     """Return the event; None for one without handlers, which is logged elsewhere."""
-    from memory_fabric import dispatcher  # loaded by the rehearsal
     from memory_fabric.errors import BadInput
+    from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
 
     try:
         event = dispatcher.event_in(data, environ)

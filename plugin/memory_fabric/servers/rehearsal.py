@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from memory_fabric import dispatcher
+from memory_fabric.hooks import dispatcher
 from memory_fabric.store import kept_memory
 from memory_fabric.store.kept_memory import HeldMemory
 

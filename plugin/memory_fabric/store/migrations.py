@@ -283,7 +283,7 @@ _MARKED = (
 
 V6 = (*_FILE_STATES, *_TOLD, *_VECTORS, *_MARKED)
 
-# The shared log of a team (store.team). Only a database with the row TEAM_SPACE in `meta` is tied
+# The shared log of a team. Only a database with the row TEAM_SPACE in `meta` is tied
 # to one: for every other the triggers cost a look at `meta`.
 TEAM_SPACE = "team space"
 _IN_TEAM = f"EXISTS (SELECT 1 FROM meta WHERE key = '{TEAM_SPACE}')"
@@ -316,7 +316,7 @@ def _team_triggers(table: str, kind: str, columns: str, mine: str, due: str) -> 
 
 
 _TEAM = (
-    # Operations that nothing replaces, own and of other members; see store.team.heads.
+    # Operations that nothing replaces, own and of other members; see sharing.replica.heads.
     """CREATE TABLE team_heads (
         op_id TEXT PRIMARY KEY, key TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL,
         kind TEXT NOT NULL, base TEXT NOT NULL, clock TEXT NOT NULL, value TEXT NOT NULL,

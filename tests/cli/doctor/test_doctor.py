@@ -93,10 +93,10 @@ def test_a_package_without_its_plugin_says_so_and_cannot_prove(
 @pytest.mark.parametrize(
     ("module", "faults"),
     [
-        ("handlers/recall_for_prompt.py", {"canary comes out"}),
-        ("handlers/recall_for_agent.py", {"canary at a subagent"}),
+        ("hooks/handlers/memory_context.py", {"canary comes out"}),
+        ("hooks/handlers/graph_memory_inject.py", {"canary at a subagent"}),
         (
-            "handlers/auto_remember.py",
+            "hooks/handlers/auto_remember.py",
             {"canary by Stop", "canary in decisions.jsonl", "canary in MEMORY.md"},
         ),
         ("servers/mcp/stdio_server.py", {"canary by the server"}),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memory_fabric.cli.main import main
+from memory_fabric.sharing.git import switch
 from memory_fabric.store.projects import identity
-from memory_fabric.store.sharing import switch
 from simulated_client import SimulatedClient
 
 SAID = "Use cursor-based pagination for all list endpoints"

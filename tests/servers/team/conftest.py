@@ -13,9 +13,9 @@ import pytest
 from memory_fabric.config import read_settings
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.vocabulary import Vocabulary
-from memory_fabric.store.team.wire import TeamOperation
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
+from memory_fabric.sharing.replica.wire import TeamOperation
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
 from team.conftest import (  # noqa: F401 - fixtures are found by their names
     another_cluster,
     database,

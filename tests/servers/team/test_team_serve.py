@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.team.server import migrate
-from memory_fabric.team.server.connect import connect
-from memory_fabric.team.server.members import add, remove
+from memory_fabric.sharing.server import migrate
+from memory_fabric.sharing.server.connect import connect
+from memory_fabric.sharing.server.members import add, remove
 from servers.team.serving import Served, command, new_key, serving
 from team.conftest import SPACE
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster

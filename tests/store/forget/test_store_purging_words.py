@@ -11,8 +11,8 @@ import pytest
 
 from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.hooks.session.turn_dedup import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.session.turn_dedup import with_owners
 from memory_fabric.store import backup, graph, journal, log, notices
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan, purge_files, purge_rows

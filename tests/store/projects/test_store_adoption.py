@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Record
+from memory_fabric.sharing.git import adoption
 from memory_fabric.store import files
 from memory_fabric.store.forget import purge
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity, own_lines
-from memory_fabric.store.sharing import adoption
 from store.support import USER, World, decision, git_folder
 
 REMOTE = "git@example.com:acme/billing.git"
@@ -251,7 +251,7 @@ def git(world: World, *words: str) -> str:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_git_never_sees_the_proof(tmp_path: Path, shared: bool) -> None:
-    from memory_fabric.store.sharing import location, switch
+    from memory_fabric.sharing.git import location, switch
 
     world = World(Path(os.path.realpath(tmp_path)))
     shutil.rmtree(world.project / ".git")

@@ -10,9 +10,9 @@ import pytest
 
 from command_line import run_here
 from memory_fabric.models import QUOTATION
+from memory_fabric.sharing.git import adoption
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
-from memory_fabric.store.sharing import adoption
 from memory_fabric.store.tiers import memory_md
 from store.support import USER, World, decision
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from drawn import token
-from memory_fabric import dispatcher
 from memory_fabric.deadline import Deadline
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.events import event_of
-from memory_fabric.handlers import capture_intent
+from memory_fabric.hooks import dispatcher
+from memory_fabric.hooks.handlers import capture_user_intent
 from memory_fabric.store import files, signing
 from memory_fabric.store.conversations import prompts
 from memory_fabric.store.health import integrity_check, status
@@ -75,7 +75,7 @@ def hooks(tmp_path: Path) -> Hooks:
     return Hooks(World(tmp_path))
 
 
-@pytest.mark.parametrize("late", ["recall_for_prompt", "capture_intent"])
+@pytest.mark.parametrize("late", ["memory_context", "capture_user_intent"])
 def test_a_statement_that_found_no_time_is_told_kept_and_stored_by_the_next_stop(
     hooks: Hooks, late: str
 ) -> None:
@@ -122,7 +122,7 @@ def test_a_record_that_was_told_before_its_event_was_finished_keeps_its_id(hooks
 
 def test_a_late_event_is_finished_once_however_often_it_is_tried(hooks: Hooks) -> None:
     """The crash between the commit and the removal of the file."""
-    hooks.late = {"recall_for_prompt"}
+    hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     [path] = late_events.waiting(str(hooks.world.home))
     content = Path(path).read_bytes()
@@ -138,9 +138,9 @@ def test_a_late_event_is_finished_once_however_often_it_is_tried(hooks: Hooks) -
 
 
 def test_what_cannot_be_finished_yet_waits(hooks: Hooks) -> None:
-    hooks.late = {"recall_for_prompt"}
+    hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
-    hooks.late = {"capture_intent"}
+    hooks.late = {"capture_user_intent"}
     hooks.run("Stop")
     assert len(late_events.waiting(str(hooks.world.home))) == 1 and hooks.records() == []
 
@@ -156,7 +156,7 @@ def test_a_prompt_that_cannot_be_kept_after_its_reply_is_kept_later(hooks: Hooks
 
 
 def test_a_waiting_event_holds_no_secret_and_only_its_owner_reads_it(hooks: Hooks) -> None:
-    hooks.late = {"recall_for_prompt"}
+    hooks.late = {"memory_context"}
     secret = token()
     hooks.run("UserPromptSubmit", prompt=f"{STATED} <private>inside</private> {secret}")
     [path] = late_events.waiting(str(hooks.world.home))
@@ -166,7 +166,7 @@ def test_a_waiting_event_holds_no_secret_and_only_its_owner_reads_it(hooks: Hook
 
 
 def test_a_file_that_this_home_did_not_write_is_set_aside(hooks: Hooks) -> None:
-    hooks.late = {"recall_for_prompt"}
+    hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     [path] = late_events.waiting(str(hooks.world.home))
     line = json.loads(Path(path).read_text("utf-8"))
@@ -178,7 +178,7 @@ def test_a_file_that_this_home_did_not_write_is_set_aside(hooks: Hooks) -> None:
 
 
 def test_an_unattended_prompt_stays_one_when_an_attended_session_finishes_it(hooks: Hooks) -> None:
-    hooks.late = {"recall_for_prompt"}
+    hooks.late = {"memory_context"}
     hooks.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     hooks.run("UserPromptSubmit", prompt=STATED)
     hooks.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
@@ -197,7 +197,7 @@ def test_a_late_statement_has_the_users_trust_once_its_entry_shows_a_person(
     typed = {"promptSource": "typed", "turnOrigin": "human", "origin": {"kind": "human"}}
     message = {"role": "user", "content": STATED}
     entry = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": message} | typed
-    hooks.late = {"recall_for_prompt"}
+    hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED, transcript_path=str(path))
     path.write_text(json.dumps(entry | {"timestamp": "2026-03-01T10:00:00.000Z"}) + "\n", "utf-8")
     hooks.late = set()
@@ -217,12 +217,12 @@ def test_where_nothing_can_be_written_the_user_is_told_that_it_is_lost(
         raise OSError("No space left on device")
 
     monkeypatch.setattr(files, "write_atomic", refuse)
-    hooks.late = {"capture_intent"}
+    hooks.late = {"capture_user_intent"}
     assert "say it again" in hooks.run("UserPromptSubmit", prompt=STATED)["systemMessage"]
 
 
 def test_an_event_that_this_homes_key_did_not_sign_is_set_aside_and_named(hooks: Hooks) -> None:
-    hooks.late = {"capture_intent"}
+    hooks.late = {"capture_user_intent"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     hooks.late = set()
     (hooks.world.home / signing.KEY).write_bytes(b"k" * signing.KEY_BYTES)
@@ -238,10 +238,10 @@ def test_an_event_that_this_homes_key_did_not_sign_is_set_aside_and_named(hooks:
 def test_more_than_fits_is_refused(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     event = event_of({"hook_event_name": "UserPromptSubmit", "prompt": "x"})
     settings = hooks.world.settings()
-    late_events.add(settings, event, [capture_intent.__name__], "2026")
+    late_events.add(settings, event, [capture_user_intent.__name__], "2026")
     monkeypatch.setattr(late_events, "MAX_BYTES", 100)
     with pytest.raises(files.TooLarge):
-        late_events.add(settings, event, [capture_intent.__name__], "2026")
+        late_events.add(settings, event, [capture_user_intent.__name__], "2026")
 
 
 class _held:
@@ -260,7 +260,7 @@ class _held:
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError("cut"), sqlite3.OperationalError("io")])
 def test_what_failed_for_any_cause_is_kept_and_stored_later(hooks: Hooks, error: Exception) -> None:
-    hooks.errors = {"capture_intent": error}
+    hooks.errors = {"capture_user_intent": error}
     said = hooks.run("UserPromptSubmit", prompt=STATED)
     assert "kept in a file" in said["systemMessage"] and hooks.records() == []
     hooks.run("Stop")  # it fails once more
@@ -274,7 +274,7 @@ def test_what_failed_for_any_cause_is_kept_and_stored_later(hooks: Hooks, error:
 
 
 def test_what_fails_again_and_again_is_set_aside_and_named(hooks: Hooks) -> None:
-    hooks.errors = {"capture_intent": MemoryError()}
+    hooks.errors = {"capture_user_intent": MemoryError()}
     hooks.run("UserPromptSubmit", prompt=STATED)
     home = str(hooks.world.home)
     for _ in range(late_events.MAX_ATTEMPTS):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from command_line import run_here
+from memory_fabric.sharing.git import remote_records
+from memory_fabric.sharing.replica import heads, inbox, outbox, wire
 from memory_fabric.store import fts_query, graph, search
-from memory_fabric.store.sharing import remote_records
-from memory_fabric.store.team import heads, inbox, outbox, wire
 from memory_fabric.store.tiers import sync
 from store.support import TOOL, USER, create, entity, relation
 from store.team_support import Home, Log, synced

@@ -9,9 +9,9 @@ import pytest
 
 from memory_fabric.capture import edit
 from memory_fabric.models import Entity, Record
+from memory_fabric.sharing.replica import heads, outbox
 from memory_fabric.store import backup, journal
 from memory_fabric.store.history import undo
-from memory_fabric.store.team import heads, outbox
 from store.support import TOOL, USER, create, entity, observations_of, relation
 from store.team_support import Home, Log, synced
 

@@ -9,8 +9,8 @@ import pytest
 from memory_fabric import ids
 from memory_fabric.models import HAS_OTHERS, Provenance
 from memory_fabric.recall.render import low_trust_of
+from memory_fabric.sharing.replica import outbox, space
 from memory_fabric.store import records
-from memory_fabric.store.team import outbox, space
 from memory_fabric.store.tiers import sync
 from store.support import USER
 from store.team_support import Home, Log, synced

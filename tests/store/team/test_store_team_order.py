@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.sharing.replica import others, outbox, space
 from memory_fabric.store import records
-from memory_fabric.store.team import others, outbox, space
 from store.support import USER, decision
 from store.team_support import Home, Log
 

@@ -8,9 +8,9 @@ import pytest
 
 from memory_fabric import ids
 from memory_fabric.models import Entity
+from memory_fabric.sharing.replica import inbox, outbox, questions, space, wire
 from memory_fabric.store.forget import purge, purge_foreign
 from memory_fabric.store.forget.purge import Purged
-from memory_fabric.store.team import inbox, outbox, questions, space, wire
 from store.support import USER, create, entity
 from store.team_support import Home, Log, synced
 

@@ -16,7 +16,7 @@ def load(as_json: show.AsJson = False) -> int:
     If MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only memories of this
     domain.
     """
-    from memory_fabric.session.standing import Standing
+    from memory_fabric.hooks.session.standing import Standing
 
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)

@@ -17,7 +17,7 @@ from memory_fabric.store.projects.link import KnownProject, Plan
 from memory_fabric.text import cut
 
 if TYPE_CHECKING:
-    from memory_fabric.store.sharing.adoption import Missing
+    from memory_fabric.sharing.git.adoption import Missing
 
 
 MAX_SHOWN, MAX_CHARS = 10, 100
@@ -78,7 +78,7 @@ def project(
 
 
 def _show_current(memory: Memory, as_json: bool) -> int:
-    from memory_fabric.store.sharing import adoption
+    from memory_fabric.sharing.git import adoption
 
     found = memory.project
     if found is None:
@@ -153,7 +153,7 @@ def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
 
 
 def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
-    from memory_fabric.store.sharing import adoption
+    from memory_fabric.sharing.git import adoption
 
     found = adoption.missing(memory, author)
     if found is None:

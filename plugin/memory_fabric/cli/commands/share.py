@@ -12,8 +12,8 @@ import typer
 from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Project
+from memory_fabric.sharing.git import claims_read, location, outbox, remote_records, switch
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sharing import claims_read, location, outbox, remote_records, switch
 from memory_fabric.store.tiers import sync
 
 GIT_S = 10

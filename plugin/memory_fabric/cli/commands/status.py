@@ -16,10 +16,11 @@ from memory_fabric.cli import (
     transcripts_report,
 )
 from memory_fabric.config import transcript_roots
-from memory_fabric.dispatcher import TELLERS
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.hooks.dispatcher import TELLERS
 from memory_fabric.learning import plan
 from memory_fabric.learning.plan import Session
+from memory_fabric.sharing.git import location, remote_records
 from memory_fabric.store.health import status as health
 from memory_fabric.store.health import unreadable_counts
 from memory_fabric.store.log import late_events
@@ -27,7 +28,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Backlog
-from memory_fabric.store.sharing import location, remote_records
 from memory_fabric.text import many
 
 STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}

@@ -12,13 +12,13 @@ import typer
 from memory_fabric.cli import environment, progress, show, team_report
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.sharing.team import driver, ties
+from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
-from memory_fabric.team import driver, ties
-from memory_fabric.team.ties import USER, Tie
 from memory_fabric.text import many
 
 if TYPE_CHECKING:
-    from memory_fabric.team.sync import Result
+    from memory_fabric.sharing.team.sync import Result
 
 ACTIONS = ("init", "join", "add", "remove", "members", "status", "sync", "decline", "leave")
 # What one argument more is, for the actions that take it.
@@ -143,7 +143,7 @@ def team(
 
 def _init(memory: Memory, dsn: str, stated: Options) -> int:
     _prepare(memory, stated)
-    from memory_fabric.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # with the driver
 
     found, space = joining.create(memory, dsn, stated.space, insecure=stated.insecure)
     if stated.as_json:
@@ -162,7 +162,7 @@ def _init(memory: Memory, dsn: str, stated: Options) -> int:
 
 def _join(memory: Memory, dsn: str, stated: Options) -> int:
     _prepare(memory, stated)
-    from memory_fabric.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # with the driver
 
     found = joining.join(
         memory,
@@ -197,7 +197,7 @@ def _join(memory: Memory, dsn: str, stated: Options) -> int:
 
 def _add(memory: Memory, member: str, stated: Options) -> int:
     tie = _tie(memory)
-    from memory_fabric.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # with the driver
 
     password = joining.add(
         memory, tie, member, create_role=stated.create_role, owner=stated.owner, me=stated.me
@@ -223,7 +223,7 @@ def _add(memory: Memory, member: str, stated: Options) -> int:
 
 def _remove(memory: Memory, member: str, stated: Options) -> int:
     tie = _tie(memory)
-    from memory_fabric.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # with the driver
 
     joining.remove(memory, tie, member)
     if stated.as_json:
@@ -239,7 +239,7 @@ def _remove(memory: Memory, member: str, stated: Options) -> int:
 
 def _members(memory: Memory, _what: str, stated: Options) -> int:
     tie = _tie(memory)
-    from memory_fabric.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # with the driver
 
     found = joining.listed(memory, tie)
     if stated.as_json:
@@ -278,7 +278,7 @@ def _sync(memory: Memory, _what: str, stated: Options) -> int:
 
 
 def _decline(memory: Memory, key: str, stated: Options) -> int:
-    from memory_fabric.store.team import questions
+    from memory_fabric.sharing.replica import questions
 
     for tie in team_report.ties_here(memory):
         database = memory.database(tie.kind, create=False)
@@ -294,7 +294,7 @@ def _decline(memory: Memory, key: str, stated: Options) -> int:
 
 
 def _leave(memory: Memory, _what: str, stated: Options) -> int:
-    from memory_fabric.store.team import space
+    from memory_fabric.sharing.replica import space
 
     tie = ties.of(memory.settings.home, USER) if stated.me else _tie(memory, reach=False)
     if tie is None:
@@ -311,7 +311,7 @@ def _leave(memory: Memory, _what: str, stated: Options) -> int:
             remedy="Use --keep to keep them, or --drop to delete them here; what you said stays in "
             "either case, and what is on the server stays there.",
         )
-    from memory_fabric.team import leaving
+    from memory_fabric.sharing.team import leaving
 
     leaving.leave(memory, tie, keep=stated.keep)
     if stated.as_json:
@@ -395,7 +395,7 @@ def _words(stated: str) -> str:
 
 
 def _exchange(memory: Memory, stated: Options) -> list[Result]:
-    from memory_fabric.team import sync
+    from memory_fabric.sharing.team import sync
 
     with progress.bar("Exchanging", quiet=stated.as_json) as tell:
         return [

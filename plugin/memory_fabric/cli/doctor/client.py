@@ -8,7 +8,7 @@ from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.clients.claude_code import settings
 from memory_fabric.clients.claude_code.settings import ByHand, Rule, Server
 from memory_fabric.config import OFF_WORDS, memory_md_off
-from memory_fabric.dispatcher import HANDLERS
+from memory_fabric.hooks.dispatcher import HANDLERS
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
 MARKETPLACE = "claude plugin marketplace add"

@@ -9,7 +9,7 @@ from memory_fabric.cli.doctor.client import INSTALL
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.clients.claude_code import settings
 from memory_fabric.clients.claude_code.settings import LAUNCHER
-from memory_fabric.dispatcher import HANDLERS
+from memory_fabric.hooks.dispatcher import HANDLERS
 from memory_fabric.semantic import measure, place
 from memory_fabric.setup import extras
 from memory_fabric.setup import packages as installation

@@ -4,6 +4,7 @@ import os
 from datetime import datetime
 
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
+from memory_fabric.sharing.git import location
 from memory_fabric.store import backup, journal
 from memory_fabric.store.files import size_of
 from memory_fabric.store.health import filesystem, repair, status
@@ -11,7 +12,6 @@ from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.projects import cards, link
 from memory_fabric.store.projects import identity as projects
 from memory_fabric.store.queues import ingest_queue as intake_store
-from memory_fabric.store.sharing import location
 from memory_fabric.text import first_of, many
 
 TIER_STATES = {status.HEALTHY: OK, status.DEGRADED: WARNING, status.UNAVAILABLE: FAULT}

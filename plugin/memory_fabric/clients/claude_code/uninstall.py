@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Project
+from memory_fabric.sharing.git import location
 from memory_fabric.store import journal
 from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.projects.identity import LOCAL_FOLDER, REGISTRY
-from memory_fabric.store.sharing import location
 from memory_fabric.store.tiers import file_locations, memory_md
 
 # A home is deleted as a whole, so it must hold one of these. Other folders may have a folder

@@ -21,8 +21,8 @@ from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.http.readers.pool import MAX_READERS, ReaderPool
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.sharing.team import ties
 from memory_fabric.store.memory import Memory
-from memory_fabric.team import ties
 
 MAX_REQUEST_BYTES = 16 << 10
 # For answers under way when the server ends, then for the memory to close: what was answered is
@@ -125,7 +125,7 @@ class Server:
         """Answer until SIGINT or SIGTERM; a tied home exchanges with its shared log meanwhile."""
         gc_tuning.settle()
         if ties.exist(self._settings.home):
-            from memory_fabric.team import follower  # only where a shared log is
+            from memory_fabric.sharing.team import follower  # only where a shared log is
 
             follower.start(lambda: self._settings)
         try:

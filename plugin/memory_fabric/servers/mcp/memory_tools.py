@@ -124,7 +124,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
         memory, arguments, said_by._replace(trust=REMEMBER_TRUST), record
     )
     replaced = _replaced(memory, arguments, record)
-    from memory_fabric.notes.replaced import refusal  # late: few calls replace anything
+    from memory_fabric.capture.notes.replaced import refusal  # late: few calls replace anything
 
     stated = _as_stated(record, by)
     kept = [old for old in replaced if refusal(memory, stated, quoted, old)]
@@ -182,9 +182,9 @@ def _by_words(
     if not arguments.get("from") or by.agent:
         return by, record, ""
     from memory_fabric.capture.confidence import NOTE, USER_NOTE, with_reason
-    from memory_fabric.notes.grammar import Note, source
-    from memory_fabric.notes.keep import earned
-    from memory_fabric.session.turn_notes import said_by_user
+    from memory_fabric.capture.notes.grammar import Note, source
+    from memory_fabric.capture.notes.keep import earned
+    from memory_fabric.hooks.session.turn_notes import said_by_user
 
     words, candidate = source(one_line(arguments["from"]))
     note = Note(
@@ -203,7 +203,7 @@ def _by_words(
         return by, record, ""
     evidence = {**record.evidence, **found.evidence(note, said)}
     if found.candidate is not None:
-        from memory_fabric.notes.replaced import discard
+        from memory_fabric.capture.notes.replaced import discard
 
         discard(memory, found.candidate, by, bury=False)
     score = with_reason(NOTE if found.is_staged else USER_NOTE, bool(record.why))
@@ -244,7 +244,7 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     if not name:
         return []
     if not looks_like_id(name):
-        from memory_fabric.notes.replaced import named  # late: rare
+        from memory_fabric.capture.notes.replaced import named  # late: rare
 
         found = named(memory, name, record.what)
         return [old for old in found if (old.scope, old.domain) == (record.scope, record.domain)]

@@ -98,7 +98,7 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
     """Exchange with shared logs from now on if this home is tied to one; costs a stat."""
     if not os.path.exists(os.path.join(home, TIES)):
         return False
-    from memory_fabric.team import follower  # only where a shared log is: it loads a driver
+    from memory_fabric.sharing.team import follower  # only where a shared log is: it loads a driver
 
     follower.start(working_folder.settings)
     return True

@@ -21,9 +21,9 @@ from memory_fabric.servers.team import keys
 from memory_fabric.servers.team.errors import Unauthorized, of_database, of_log
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.vocabulary import Vocabulary
-from memory_fabric.team.errors import TeamError
-from memory_fabric.team.server import connect
-from memory_fabric.team.server.connect import Connection
+from memory_fabric.sharing.server import connect
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.team.errors import TeamError
 
 Job = Callable[[TeamMemory], "T"]
 

@@ -5,7 +5,8 @@ import sys
 import psycopg
 
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
-from memory_fabric.team.errors import (
+from memory_fabric.sharing.server.translate import team_error
+from memory_fabric.sharing.team.errors import (
     LoginFailed,
     NoAnswer,
     NotAllowed,
@@ -15,7 +16,6 @@ from memory_fabric.team.errors import (
     TeamError,
     TooSlow,
 )
-from memory_fabric.team.server.translate import team_error
 
 LATER = "It comes back by itself as soon as the database answers."
 

@@ -22,6 +22,7 @@ from memory_fabric.servers.team import keys
 from memory_fabric.servers.team.access import Access
 from memory_fabric.servers.team.errors import of_database
 from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store import write
 from memory_fabric.store.operations.ingest_effects import digest
 from memory_fabric.store.queues.ingest_queue import (
@@ -34,7 +35,6 @@ from memory_fabric.store.queues.ingest_queue import (
     IdempotencyConflict,
     QueuedText,
 )
-from memory_fabric.team.server.connect import Connection
 from memory_fabric.text import cut, one_line
 
 POLL_S = 1.0

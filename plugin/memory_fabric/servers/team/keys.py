@@ -10,9 +10,9 @@ from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import stated_name
-from memory_fabric.team.errors import NotAMember
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.translate import translated
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.translate import translated
+from memory_fabric.sharing.team.errors import NotAMember
 
 KEY_BYTES = 32
 MAX_NAME_CHARS = 100

@@ -12,10 +12,10 @@ from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.servers.team.reader import TeamReader
 from memory_fabric.servers.team.rows import SCOPE
 from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.protocols import Reader
-from memory_fabric.team.server.connect import Connection
 
 
 class TeamMemory(Memory):

@@ -11,7 +11,7 @@ from memory_fabric.redaction import prefilter
 from memory_fabric.servers.team import rows
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.rows import Row
-from memory_fabric.store.team import wire
+from memory_fabric.sharing.replica import wire
 from memory_fabric.text import name_key, neutralised
 from memory_fabric.viewer.picture import presentable
 

@@ -15,10 +15,10 @@ from memory_fabric.servers.team.rows import STORE, Row
 from memory_fabric.servers.team.space_queries import SpaceQueries
 from memory_fabric.servers.team.vocabulary import Vocabulary
 from memory_fabric.servers.team.word_query import RANKED_ROWS, SPARE, WordQuery, word_query
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.search import EVERYTHING, Candidate
-from memory_fabric.store.team import wire
-from memory_fabric.team.server.connect import Connection
 from memory_fabric.text import name_key, words
 
 Groups = Sequence[Sequence[str]]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
+from memory_fabric.sharing.git import claims_read
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.heads import NAMELESS
 from memory_fabric.store.search import Candidate
-from memory_fabric.store.sharing import claims_read
-from memory_fabric.store.team import wire
-from memory_fabric.store.team.heads import NAMELESS
 
 STORE = "team"
 SCOPE = "team"

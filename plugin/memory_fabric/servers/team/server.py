@@ -26,9 +26,9 @@ from memory_fabric.servers.http.server import config_for
 from memory_fabric.servers.team.access import Access
 from memory_fabric.servers.team.guard import TeamGuard
 from memory_fabric.servers.team.routes import application
-from memory_fabric.team.errors import NotAMember
-from memory_fabric.team.server import connect, versions
-from memory_fabric.team.server.translate import translated
+from memory_fabric.sharing.server import connect, versions
+from memory_fabric.sharing.server.translate import translated
+from memory_fabric.sharing.team.errors import NotAMember
 
 MAX_WORKERS = 32
 # A worker that cannot start is not started again at once.

@@ -15,9 +15,9 @@ from memory_fabric.models import Filters
 from memory_fabric.servers.team import rows
 from memory_fabric.servers.team.errors import of_database
 from memory_fabric.servers.team.rows import SCOPE, Row
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.search import EVERYTHING
-from memory_fabric.store.team import wire
-from memory_fabric.team.server.connect import Connection
 
 # Rows of each kind about some entities.
 MAX_ABOUT = 10_000

@@ -20,9 +20,9 @@ from memory_fabric.servers.mcp.result import Outcome, as_json, within
 from memory_fabric.servers.team import rows, writes
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.rows import Row
+from memory_fabric.sharing.replica import wire
 from memory_fabric.store.history.resolve import id_part, looks_like_id
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import wire
 from memory_fabric.text import cut, neutralised, one_line
 
 if TYPE_CHECKING:

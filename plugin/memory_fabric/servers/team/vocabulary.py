@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memory_fabric.servers.team.word_query import Word
-from memory_fabric.team.server.connect import Connection
+from memory_fabric.sharing.server.connect import Connection
 
 # Statistics change slowly: PostgreSQL takes them anew after a few per cent of changes.
 KEPT_S = 300.0

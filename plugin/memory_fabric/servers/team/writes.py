@@ -1,4 +1,4 @@
-"""Changes of a member as operations of the shared log, in the form of store.team.wire.
+"""Changes of a member as operations of the shared log, in the form of sharing.replica.wire.
 
 An operation replaces the member's own heads of its key. A member withdraws only what the member
 said; what others said stays.
@@ -14,13 +14,13 @@ from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Entity, Operation, Record
 from memory_fabric.servers.team.errors import of_log
 from memory_fabric.servers.team.reader import TeamReader
+from memory_fabric.sharing.replica import clock, wire
+from memory_fabric.sharing.replica.own_rows import CLAIMED, EVIDENCE, OWN
+from memory_fabric.sharing.replica.wire import TeamOperation
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.errors import TeamError
 from memory_fabric.store import records
-from memory_fabric.store.team import clock, wire
-from memory_fabric.store.team.own_rows import CLAIMED, EVIDENCE, OWN
-from memory_fabric.store.team.wire import TeamOperation
-from memory_fabric.team.errors import TeamError
-from memory_fabric.team.server.connect import Connection
-from memory_fabric.team.server.log import SharedLog
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
@@ -234,7 +234,7 @@ def _remember(memory: SpaceOfMember, operation: Operation) -> Result:
 
 
 def value_of(record: Record) -> dict[str, Any]:
-    """Return the value of a record on the wire (store.team.own_rows)."""
+    """Return the value of a record on the wire (sharing.replica.own_rows)."""
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     own["evidence"] = {key: record.evidence[key] for key in EVIDENCE if key in record.evidence}

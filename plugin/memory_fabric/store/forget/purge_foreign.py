@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from memory_fabric.models import OTHERS, Provenance
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.plan import Found, FoundText
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.team import wire
-from memory_fabric.store.team.heads import Head
 
 
 def erase(memory: Memory, found: Sequence[Head], provenance: Provenance) -> int:

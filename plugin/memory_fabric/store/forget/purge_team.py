@@ -6,10 +6,10 @@ The words are blanked in them, and the server is to erase them, too (`outbox.dem
 import json
 import sqlite3
 
+from memory_fabric.sharing.replica import heads, outbox, wire
+from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
-from memory_fabric.store.team import heads, outbox, wire
-from memory_fabric.store.team.heads import Head
 
 # The reason in the place of an operation that could not be read and was purged.
 PURGED = "It was purged."

@@ -10,11 +10,11 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Record
+from memory_fabric.sharing.git import location
 from memory_fabric.store import graph, journal, records
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sharing import location
 from memory_fabric.store.tiers import memory_md
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import PROMOTED_FROM, Record, marked_older, newer_records
+from memory_fabric.sharing.git import switch
 from memory_fabric.store import backup, journal, signing
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.record_state import ACTIVE_CURRENT
-from memory_fabric.store.sharing import switch
 from memory_fabric.store.tiers import memory_md
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def share(memory: Memory) -> int:
     project = memory.project
     if project is None or not switch.is_on(memory.settings.home, project.id):
         return 0
-    from memory_fabric.store.sharing import (
+    from memory_fabric.sharing.git import (
         location,
         outbox,
         remote_records,
@@ -77,7 +77,7 @@ def share(memory: Memory) -> int:
     if not location.is_on(memory):
         return 0
     if outbox.publish(memory):
-        from memory_fabric.store.sharing import adoption  # only after an unfinished merge
+        from memory_fabric.sharing.git import adoption  # only after an unfinished merge
 
         adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
     return remote_records.import_new(memory)
@@ -85,7 +85,7 @@ def share(memory: Memory) -> int:
 
 def restore_journals(memory: Memory) -> int:
     """Write lines again that the journals have lost and the graph still has; return how many."""
-    from memory_fabric.store.sharing import location  # not needed at a session's start
+    from memory_fabric.sharing.git import location  # not needed at a session's start
 
     done = 0
     for database in memory.databases():
@@ -123,7 +123,7 @@ def promote(memory: Memory) -> None:
 
 
 def _lacked(memory: Memory, lines: Mapping[str, str]) -> Collection[str]:
-    from memory_fabric.store.sharing import adoption  # late: only for lines that go or are lost
+    from memory_fabric.sharing.git import adoption  # late: only for lines that go or are lost
 
     return adoption.unknown(memory, lines)
 
@@ -266,7 +266,7 @@ def _note_files(memory: Memory) -> None:
 
 def _export(memory: Memory, database: Database) -> None:
     if journal.has_unexported(database):
-        from memory_fabric.store.sharing import location  # not needed at a session's start
+        from memory_fabric.sharing.git import location  # not needed at a session's start
 
         folder = location.journal_folder(memory, database.kind)
         note_own = None
@@ -285,7 +285,7 @@ def _keeps_words(memory: Memory) -> bool:
 
 def _sign_own_lines(memory: Memory) -> None:
     """Keep the file of own lines up to date."""
-    from memory_fabric.store.sharing import adoption  # not needed at a session's start
+    from memory_fabric.sharing.git import adoption  # not needed at a session's start
 
     now, before = own_lines.stamps(memory)
     if now != before or not adoption.is_signed(memory):

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import environment, progress, show
+from memory_fabric.sharing.git import adoption
 from memory_fabric.store import backup as backups
 from memory_fabric.store import invariants
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.health import integrity_check
 from memory_fabric.store.memory import KINDS, Memory
-from memory_fabric.store.sharing import adoption
 from memory_fabric.store.tiers import sync as tiers
 
 MAX_ORPHANS = 10_000

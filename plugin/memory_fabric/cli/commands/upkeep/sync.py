@@ -2,9 +2,9 @@
 
 import os
 
-from memory_fabric import dispatcher
 from memory_fabric.cli import environment, forwarding_report, show
 from memory_fabric.deadline import Deadline
+from memory_fabric.hooks import dispatcher
 from memory_fabric.store.history import resolve
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers

@@ -1,0 +1,342 @@
+"""Notes of a turn stored as records: trust by their quotation, and what they replace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from memory_fabric import deadline, ids
+from memory_fabric.capture.confidence import NOTE, USER_NOTE
+from memory_fabric.capture.contradiction import contradicting
+from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.notes import replaced
+from memory_fabric.capture.notes.agreed import agreement
+from memory_fabric.capture.notes.grammar import MAX_NOTE_CHARS, Note, parse
+from memory_fabric.capture.notes.quotation import find, says_everywhere
+from memory_fabric.capture.notes.waiting import is_closing_queued, is_queued
+from memory_fabric.capture.remember import state
+from memory_fabric.capture.statement import statement
+from memory_fabric.models import (
+    AGREED,
+    ALSO,
+    PASTED,
+    QUOTATION,
+    STAGED,
+    UNSAID,
+    WHEN,
+    Provenance,
+    Record,
+    stated_at,
+)
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.rules.effects import is_named
+from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.records import key_of
+from memory_fabric.text import one_line, same_form, stem, words
+
+# The most notes of one turn, which a pasted specification reaches; their time is limited as well.
+MAX_NOTES = 20
+# The share of common words from which a summary repeats a note.
+SAME_FROM = 0.8
+# Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
+FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
+ASKING = ("?", "？", "؟")
+# The key of a note's evidence: its kind.
+NOTED = "noted"
+
+
+class Said(NamedTuple):
+    """The prompts that the session's user typed, newest first, and what the assistant said `before`
+    the newest.
+
+    `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
+    `at` is the time at which the notes were written, if that was earlier than now. `is_past` means
+    that an old session is read: its notes have their own time, and close nothing that was stated
+    after it.
+    """
+
+    prompts: tuple[prompts.Prompt, ...] = ()
+    checked: bool = True
+    at: str = ""
+    is_past: bool = False
+    before: str = ""
+
+    def precedes(self, old: Record) -> bool:
+        """Return True if a record was stated after these notes."""
+        return self.is_past and stated_at(old) > self.at
+
+
+class Earned(NamedTuple):
+    """The trust of a note by the user's words, these words, and the sentences `quoted` of them.
+
+    `agreed` is the assistant's proposal with the user's answer, where they only agreed to it; `at`
+    is the time of the words. `candidate` is the one that the note names. `is_staged` means that no
+    entry of the transcript has shown yet that a person typed the words.
+    """
+
+    trust: str = "assistant"
+    words: str = ""
+    quoted: str = ""
+    agreed: str = ""
+    at: str = ""
+    candidate: Record | None = None
+    is_staged: bool = False
+
+    def evidence(self, note: Note, said: Said) -> dict[str, Any]:
+        """Return the evidence of a note: kind, words, and its fields, with what nobody typed."""
+        # Of those without an entry only the quoted one, with which the record is raised.
+        known = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
+        typed = [p.text for p in known if p.origin != prompts.CHOSEN and said.checked]
+        unsaid = [one.text for one in bindings_of(note.when) if not is_named(one, typed)]
+        found = {
+            NOTED: note.kind,
+            QUOTATION: without_secrets(self.words),
+            WHEN: without_secrets(note.when),
+            UNSAID: unsaid,
+            ALSO: without_secrets(note.also),
+            AGREED: without_secrets(self.agreed),
+            STAGED: self.at if self.is_staged else "",
+        }
+        return {key: value for key, value in found.items() if value}
+
+
+class Kept(NamedTuple):
+    """The result for one note or `Dropped:` line.
+
+    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
+    `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
+    that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
+    the user that it quotes. `only_here` means that `For: everywhere` was not granted.
+    """
+
+    record: Record | None = None
+    is_new: bool = True
+    replaced: tuple[Record, ...] = ()
+    contradicted: tuple[Record, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    unsaid: str = ""
+    lost: str = ""
+    quoted: str = ""
+    only_here: bool = False
+
+
+def keep(
+    memory: Memory,
+    texts: Iterable[str],
+    said: Said,
+    by: Provenance,
+    *,
+    limit: int = MAX_NOTES,
+    into: list[Kept] | None = None,
+) -> list[Kept]:
+    """Store the notes in the assistant's texts of one turn; return what became of each.
+
+    The results are added to `into` one by one, so that it has them, too, if the time of the event
+    is over before the last note: then DeadlinePassed is raised.
+
+    Identical lines count once. A note that holds only a secret, is too long or was forgotten, and
+    those beyond the limit, are lost, and named. One that repeats what is known, or that does not
+    parse, makes nothing. Raises StoreUnavailable if a note could not even be queued.
+    """
+    notes: dict[tuple[str, str], Note] = {}
+    dropped: dict[str, None] = {}
+    too_long: dict[str, None] = {}
+    for text in texts:
+        found = parse(text)
+        too_long.update(dict.fromkeys(found.too_long))
+        for note in found.notes:
+            notes.setdefault((note.kind, same_form(note.text)), note)
+        dropped.update(dict.fromkeys(found.dropped))
+    kept = [] if into is None else into
+    until = deadline.current()
+    for note in list(notes.values())[:limit]:
+        until.check("the next note")
+        one = _keep(memory, note, said, by)
+        if one is not None:
+            kept.append(one)
+    said_by_user = "\n".join(one.quoted for one in kept if one.record and one.is_new)
+    for name in list(dropped)[:limit]:
+        until.check("the next record to drop")
+        kept.append(_drop(memory, name, said_by_user, said, by))
+    left = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
+    left += [note.text for note in list(notes.values())[limit:]]
+    left += [f"Dropped: {name}" for name in list(dropped)[limit:]]
+    kept += [Kept(lost=without_secrets(without_full_stop(text))) for text in left]
+    return kept
+
+
+def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
+    found = earned(memory, note, said)
+    candidate = found.candidate
+    by = by._replace(trust=found.trust if by.trust == "user" else by.trust)
+    text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
+    everywhere = note.everywhere and by.trust == "user" and says_everywhere(found.quoted)
+    evidence = found.evidence(note, said)
+    record = statement(
+        text,
+        type=note.kind,
+        why=why,
+        alternatives=replaced.alternatives(note.instead_of),
+        known=KnownNames(memory, text),
+        base=USER_NOTE if by.trust == "user" else NOTE,
+    )
+    record = record._replace(
+        id=ids.new_id(),
+        outcome="success" if note.kind == "fix" else "neutral",
+        scope="user" if everywhere else "team",
+        evidence=evidence,
+        valid_from=found.at,
+    )
+    named = replaced.named(memory, note.instead_of, text) if note.instead_of else []
+    targets = [old for old in named if old.status == "active" and not said.precedes(old)]
+    now = said.at if said.is_past else ids.timestamp()
+    new = record._replace(trust=by.trust, session=by.session, created_at=now)
+    new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
+    reasons = [(old, replaced.refusal(memory, new, found.quoted, old)) for old in targets]
+    closing = [old for old, reason in reasons if not reason]
+    against = [old for old in targets if old not in closing]
+    if by.trust == "user":
+        for stated in replaced.said_again(memory, found.words, by, record):
+            replaced.discard(memory, stated, by, bury=False)
+            closing = [old for old in closing if old.id != stated.id]
+    contrary = [old for old in contradicting(memory, record) if old not in named]
+    # What a session has refuted itself does not outlive it.
+    refuted = [
+        old
+        for old in contrary
+        if old.session == by.session
+        and not said.precedes(old)
+        and not replaced.refusal(memory, new, found.quoted, old)
+    ]
+    closing += refuted
+    against += [old for old in contrary if old not in refuted]
+    if by.source == "compaction" and _was_noted(memory, record, found.words, by.session):
+        return None
+    if is_queued(memory, record, by.session):
+        return Kept(record, is_new=False)
+    if candidate is not None:
+        replaced.discard(memory, candidate, by, bury=False)
+    # Words that the user typed in this session count, whatever the assistant was told.
+    echo = (candidate is not None or not found.words) and _was_told(memory, record, by)
+    ids_closed = [old.id for old in closing]
+    past = said.at if said.is_past else ""
+    stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past, against=against)
+    if stored is None:
+        return Kept(lost=text)
+    unsaid = note.quotation if said.checked and not (found.words or found.agreed) else ""
+    refused = [(replaced.line(old), reason) for old, reason in reasons if reason]
+    unknown = "" if named else replaced.id_in(note.instead_of)
+    if unknown and not replaced.with_id(memory, unknown):
+        refused.append((unknown, "no such memory"))
+    ends = (tuple(closing), tuple(against), tuple(refused))
+    only_here = note.everywhere and not everywhere
+    unsaid = without_secrets(unsaid)
+    return Kept(stored, is_new, *ends, unsaid, quoted=found.quoted, only_here=only_here)
+
+
+def earned(memory: Memory, note: Note, said: Said) -> Earned:
+    """Return the trust that a note earns by its quotation or its candidate."""
+    candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
+    if not said.checked or (candidate is not None and candidate.trust != "user"):
+        # In a transcript other texts pass as typed.
+        return Earned(at=said.at, candidate=candidate)
+    typed, quotation = said.prompts, note.quotation
+    if candidate is not None:
+        quotation = candidate.what
+        text = str(candidate.evidence.get("prompt") or candidate.what)
+        typed = (prompts.Prompt(0, candidate.valid_from, text, prompts.TYPED),)
+    found = find(quotation, note.text, typed)
+    if found.prompt is None:
+        return Earned(at=said.at, candidate=candidate)
+    if not found.words:
+        chosen = found.prompt.origin == prompts.CHOSEN
+        is_last = typed[0] == found.prompt
+        agreed = f"chosen: “{found.answer}”" if chosen else ""
+        agreed = agreement(said.before, found.answer) if is_last and not chosen else agreed
+        return Earned(agreed=agreed, at=said.at, candidate=candidate)
+    is_staged = found.prompt.origin == prompts.STAGED
+    # Who only asks has settled nothing.
+    is_asked = all(one.rstrip("\"'”’»)] ")[-1:] in ASKING for one in found.quoted.splitlines())
+    trust = "assistant" if is_staged or is_asked else "user"
+    return Earned(
+        trust, found.words, found.quoted, "", found.prompt.at, candidate, is_staged and not is_asked
+    )
+
+
+def without_full_stop(sentence: str) -> str:
+    """Return the sentence as one line without a final full stop; other ends, as "...", stay.
+
+    It is shown in lists, and before its reason.
+    """
+    line = one_line(sentence)
+    shorter = line[:-1].rstrip()
+    if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS:
+        return line
+    return shorter
+
+
+def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
+    """Return True if the session noted this before, though it may have been replaced since.
+
+    A summary words it anew: the quotation is the same, or nearly all words and all numbers are.
+    """
+    earlier = memory.find_records(
+        f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
+    )
+    quotation = same_form(quotation)
+    own = _stems(record.what)
+    for old in earlier:
+        others = _stems(old.what)
+        shared = len(own & others)
+        if quotation and same_form(str(old.evidence.get(QUOTATION) or "")) == quotation:
+            is_same = 3 * shared >= min(len(own), len(others))
+        else:
+            has_number = any(map(str.isdigit, "".join(own ^ others)))
+            is_same = shared >= SAME_FROM * len(own | others) and not has_number
+        if is_same:
+            return True
+    return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, words(text)))
+
+
+def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
+    """Return True if this session was given the record: repeating it is no further evidence."""
+    known = memory.find_records(
+        "key = ? AND status IN ('active', 'candidate')", (key_of(record),), 1
+    )
+    if not known or not by.session:
+        return False
+    given = sessions.injected(memory.session_database(), by.session)
+    return f"record:{known[0].id}" in given
+
+
+def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept:
+    """Close the record that a `Dropped:` line names.
+
+    One with the user's trust is closed only beside notes that quote (`quoted`) what the user said
+    on the same subject.
+    """
+    named = [old for old in replaced.named(memory, name) if not said.precedes(old)]
+    if not named:
+        known = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
+        return Kept(is_new=False) if known else Kept(lost=f"Dropped: {without_secrets(name)}")
+    [old] = named
+    if old.status == "candidate" and PASTED not in old.evidence:
+        replaced.discard(memory, old, by)
+        return Kept(replaced=(old,))
+    now = by.at or ids.timestamp()
+    new = old._replace(trust="user" if quoted else by.trust, created_at=now, valid_from="")
+    reason = replaced.refusal(memory, new, quoted, old)
+    if reason:
+        return Kept(refused=((replaced.line(old), reason),))
+    if is_closing_queued(memory, old):
+        return Kept(is_new=False)
+    link = {"id": old.id, "by": "", "at": now, "was": OPEN}
+    memory.write("supersede", {"links": [link]}, by, store=replaced.kind_of(memory, old))
+    return Kept(replaced=(old,))

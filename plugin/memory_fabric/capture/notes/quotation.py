@@ -1,0 +1,381 @@
+"""The user's words behind a note: found in what they typed, and widened to all that turns them.
+
+Nothing here decides if the words say the note's sentence. They are kept and shown before it, with
+the paragraph in which they stand, so that a reader sees what was said. Only prompts are searched,
+never the transcript, without the parts that were marked as not typed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from memory_fabric.capture.notes.typed_text import is_spaceless, plain, tokens_of, typed_words
+from memory_fabric.language import negations
+from memory_fabric.patterns import pattern
+from memory_fabric.store.conversations.prompts import Prompt
+from memory_fabric.text import STOPWORDS, one_line
+
+# A quotation has so many words, or twice as many letters in scripts without spaces.
+MIN_WORDS = 4
+# Shorter parts around an ellipsis could be found in any text.
+MIN_PART_WORDS, MAX_PARTS = 2, 4
+# The newest prompts of the session that are searched, in characters.
+MAX_TYPED_CHARS = 256 << 10
+# A prompt up to this length is kept whole; of a longer one the paragraph, up to this length.
+MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
+# The sentences before and behind a paragraph: whole ones of so many characters, at least one.
+BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
+# A longer sentence is not kept, since it would have to be cut.
+MAX_SENTENCE_CHARS = 1000
+# Words that stand in more places are not kept: what turns them may stand beside any.
+MAX_PLACES = 32
+SAME_BEGINNING = 5
+# Also between quotations: `"use pnpm" and "never npm"`.
+_ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
+_SENTENCE_END = r"[.!?…]{1,20}[\"'”’»)\]*_`]{0,9}(?=\s|\Z)|[。！？]{1,20}[」』”）]{0,9}"
+# Also signs and pictures as bullets, and quoted lines.
+_ITEM = (
+    r"\s*(?:(?:[-*+]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)\]])\s+\S|\d{1,2}[、．]"
+    r"|[>•‣–—·・\u2190-\u2bff\U0001f300-\U0001faff])"
+)
+_FENCES = ("```", "~~~")
+_HEADING = r"\s{0,3}#{1,6}\s|\s*(\*\*|__)[^*_]{1,80}\1:?\s*\Z|\s*(?-i:[A-Z][A-Z '’&-]{2,60})\Z"
+# Words for every project, as expressions; a denial before them is looked for apart.
+_EVERYWHERE = (
+    r"\b(?:always|everywhere|every ?time|whenever|generally|in general|globally|overall|"
+    r"as a rule|wherever i|(?:whatever|whichever) the project|"
+    r"(?:in |for |across )?(?:all|any|every|each)(?: of)?(?: my| our| the| other)* "
+    r"(?:\w+ )?(?:project|repo|session|chat|conversation|codebase)\w*|"
+    r"immer|überall|jedes mal|jedesmal|generell|grundsätzlich|allgemein|insgesamt|stets|"
+    r"(?:allen?|jedem|sämtlichen)(?: meinen| unseren)? (?:projekten?|repos?\w*)|"
+    r"siempre|en todas? partes|cada vez|en general|generalmente|por lo general|"
+    r"(?:todos(?: mis| los| nuestros)?|cada|cualquier) (?:\w+ )?(?:proyecto|repo)\w*|"
+    r"toujours|partout|à chaque fois|chaque fois|en général|généralement|"
+    r"(?:tous(?: mes| les| nos)?|chaque|n['’]importe quel) (?:\w+ )?(?:projet|dépôt|repo)\w*|"
+    r"sempre|em todo lugar|toda vez|em geral|geralmente|"
+    r"(?:todos(?: os)?(?: meus| nossos)?|cada|qualquer) (?:\w+ )?(?:projeto|repo)\w*|"
+    r"всегда|везде|каждый раз|вообще|в целом|"
+    r"(?:всех|каждом|любом)(?: моих| наших)? (?:проект|репозитори)\w*)\b|"
+    r"总是|始终|一直|永远|每次|到处|通常|一般|总体|(?:所有|每个|任何|全部)的?(?:项目|仓库|代码库)|"
+    r"いつも|常に|毎回|どこでも|一般に|全般|(?:すべての|全ての|全|どの)(?:プロジェクト|リポジトリ)|"
+    r"항상|언제나|매번|어디서나|일반적으로|전반적으로|(?:모든|어느|각) (?:프로젝트|저장소|레포)"
+)
+EMPTY_REASON = "no words of the user"
+NOT_TYPED = "the words were not typed in this session"
+TOO_FEW = "the words are too few"
+ONLY_ANSWERS = "the words only answer"
+TOO_LONG = "the words stand in too long a sentence"
+TOO_MANY = "the words stand in too many places"
+
+
+class Found(NamedTuple):
+    """The user's words around a quotation, widened, and their prompt; or why there are none.
+
+    `quoted` are the sentences in which the quotation stands, without those around them.
+    An `answer` is words that only answer what the assistant proposed, or are too few to say
+    anything: they are no statement of the user's.
+    """
+
+    words: str = ""
+    quoted: str = ""
+    prompt: Prompt | None = None
+    answer: str = ""
+    reason: str = ""
+
+
+class _Sentence(NamedTuple):
+    text: str
+    line: int
+
+
+class _Block(NamedTuple):
+    """A paragraph, an item of a list or a heading: its first sentence, and the one after its last.
+
+    `level` is the indent of an item, or the number of signs of a heading.
+    """
+
+    kind: str
+    first: int
+    end: int
+    level: int
+
+
+class _Said(NamedTuple):
+    """A prompt as it is searched: its sentences, and all tokens joined.
+
+    `borders` are the places of the tokens' ends, `starts` those of the sentences. Joined, words are
+    found however they are separated: "don't" as `dont`, "Next.js" as `nextjs`.
+    """
+
+    sentences: tuple[_Sentence, ...]
+    blocks: tuple[_Block, ...]
+    joined: str
+    borders: frozenset[int]
+    starts: tuple[int, ...]
+
+
+def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
+    """Return the user's words around a quotation in the newest of the prompts that has it.
+
+    `prompts` are those of the session, newest first. A whole prompt of fewer words counts if one of
+    them is in the note's `sentence`: else it only answers something.
+    """
+    from memory_fabric.capture.notes.assents import is_assent  # late: only with `From:`
+    from memory_fabric.store.conversations.prompts import CHOSEN
+
+    parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
+    if not parts:
+        return Found(reason=EMPTY_REASON)
+    if len(parts) > MAX_PARTS:
+        return Found(reason=TOO_FEW)
+    lengths = [_length(part) for part in pattern(_ELISION).split(quotation) if _joined(part)]
+    is_short = sum(lengths) < MIN_WORDS or (len(parts) > 1 and min(lengths) < MIN_PART_WORDS)
+    left, reason = MAX_TYPED_CHARS, NOT_TYPED
+    for prompt in prompts:
+        left -= len(prompt.text)
+        if left < 0:
+            break
+        said = _read(typed_words(prompt.text))
+        places = list(_places(parts, said))
+        if not places:
+            continue
+        is_whole = said.joined == "".join(parts)
+        is_told = not is_short or (is_whole and _shares_a_word(quotation, sentence))
+        if prompt.origin == CHOSEN or is_assent(quotation) or (is_whole and not is_told):
+            return Found(prompt=prompt, answer=quotation, reason=ONLY_ANSWERS)
+        if is_told:
+            if len(places) > MAX_PLACES:
+                return Found(reason=TOO_MANY)
+            words = _widened(said, places)
+            numbers = sorted({n for first, last in places for n in range(first, last + 1)})
+            quoted = "\n".join(said.sentences[n].text for n in numbers)
+            return Found(words, quoted, prompt) if words else Found(reason=TOO_LONG)
+        reason = TOO_FEW
+    return Found(reason=reason)
+
+
+def around(sentence: str, prompt: str) -> str:
+    """Return a sentence of a prompt with all that stands around it; '' if it is not found."""
+    said = _read(prompt)
+    parts = [part for part in map(_joined, pattern(_ELISION).split(sentence)) if part]
+    places = list(_places(parts, said)) if parts else []
+    return _widened(said, places) if 0 < len(places) <= MAX_PLACES else ""
+
+
+def says_everywhere(words: str) -> bool:
+    """Return True if the words say that they hold in every project: "always", "immer", "总是"."""
+    text = " ".join(plain(words).split())
+    for found in pattern(_EVERYWHERE).finditer(text):
+        if negations.ALL.isdisjoint(tokens_of(text[: found.start()])[-1:]):
+            return True
+    return False
+
+
+def _joined(text: str) -> str:
+    return "".join(tokens_of(text))
+
+
+def _shares_a_word(quotation: str, sentence: str) -> bool:
+    """Return True if the beginning of a word, or a pair of letters without spaces, is in both."""
+    tokens, joined = tokens_of(quotation), _joined(sentence)
+    parts = [a + b for a, b in pairwise(tokens) if is_spaceless(a[0]) and is_spaceless(b[0])]
+    parts += [t[:SAME_BEGINNING] for t in tokens if len(t) > 2 and t not in STOPWORDS]
+    return any(part in joined for part in parts)
+
+
+def _length(quotation: str) -> float:
+    """Return the number of words; a letter of a script without spaces is half a word."""
+    length = 0.0
+    for word in quotation.split():
+        tokens = tokens_of(word)
+        spaceless = sum(is_spaceless(token[0]) for token in tokens)
+        length += spaceless / 2 + (len(tokens) > spaceless)
+    return length
+
+
+@lru_cache(64)  # all notes of a turn are looked for in the same prompts
+def _read(text: str) -> _Said:
+    sentences: list[_Sentence] = []
+    blocks: list[_Block] = []
+    is_open = in_fence = False
+    for number, line in enumerate(text.splitlines()):
+        if not line.strip():
+            is_open = is_open and in_fence
+            continue
+        first, is_quoted = len(sentences), line.lstrip().startswith(">")
+        sentences += [_Sentence(part, number) for part in _sentences(line)]
+        if line.lstrip().startswith(_FENCES):
+            in_fence = not in_fence
+        if is_open and in_fence:
+            blocks[-1] = blocks[-1]._replace(end=len(sentences))
+        elif pattern(_HEADING).match(line):
+            signs = len(line.strip()) - len(line.strip().lstrip("#"))
+            blocks.append(_Block("heading", first, len(sentences), signs or 7))
+            is_open = False
+        elif is_open and not line.strip("= "):
+            blocks[-1] = blocks[-1]._replace(kind="heading", end=len(sentences), level=1)
+        elif pattern(_ITEM).match(line) and not (is_open and is_quoted):
+            indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+            blocks.append(_Block("item", first, len(sentences), indent))
+            is_open = True
+        elif is_open:
+            blocks[-1] = blocks[-1]._replace(end=len(sentences))
+        else:
+            blocks.append(_Block("text", first, len(sentences), 0))
+            is_open = True
+    joined, borders, starts = "", {0}, []
+    for sentence in sentences:
+        starts.append(len(joined))
+        for token in tokens_of(sentence.text):
+            joined += token
+            borders.add(len(joined))
+    return _Said(tuple(sentences), tuple(blocks), joined, frozenset(borders), tuple(starts))
+
+
+def _sentences(line: str) -> Iterator[str]:
+    at = 0
+    for end in pattern(_SENTENCE_END).finditer(line):
+        yield line[at : end.end()]
+        at = end.end()
+    if line[at:].strip():
+        yield line[at:]
+
+
+def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last sentence of each place of each part, the parts in order."""
+    at = 0
+    for part in parts:
+        at = _find(part, said, at)
+        if at < 0:
+            return
+        at += len(part)
+    at = 0
+    for part in parts:
+        start = at = _find(part, said, at)
+        while start >= 0:
+            yield _sentence_at(start, said), _sentence_at(start + len(part) - 1, said)
+            start = _find(part, said, start + 1)
+        at += len(part)
+
+
+def _find(part: str, said: _Said, at: int) -> int:
+    at = said.joined.find(part, at)
+    while at >= 0 and not (at in said.borders and at + len(part) in said.borders):
+        at = said.joined.find(part, at + 1)
+    return at
+
+
+def _sentence_at(place: int, said: _Said) -> int:
+    return bisect_right(said.starts, place) - 1
+
+
+def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
+    """Return the words with all that stands around them; '' if a sentence is too long for that."""
+    every = range(len(said.sentences))
+    if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
+        return _text(said, every)
+    wanted: set[int] = set()
+    for first, last in places:
+        around = set(range(first, last + 1))
+        if any(len(said.sentences[n].text) > MAX_SENTENCE_CHARS for n in around):
+            return ""
+        inside = [n for n, b in enumerate(said.blocks) if b.end > first and b.first <= last]
+        for number in inside:
+            block = said.blocks[number]
+            _grow(said, around, block.first, block.end)
+            wanted.update(_first_of(said, block), _last_of(said, block))
+        wanted |= around
+        wanted.update(_before(said, inside[0]), _behind(said, inside[-1]))
+    return _text(said, sorted(wanted))
+
+
+def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
+    """Add sentences of a block on both sides in turn, up to MAX_BLOCK_CHARS; at least one each."""
+    low, high = min(around) - 1, max(around) + 1
+    room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
+    steps = 0
+    while low >= first or high < end:
+        for number in (high, low):
+            if not first <= number < end:
+                continue
+            room -= len(said.sentences[number].text)
+            if room >= 0 or steps == 0:
+                around.add(number)
+        if room < 0:
+            return
+        low, high, steps = low - 1, high + 1, steps + 1
+
+
+def _before(said: _Said, number: int) -> Iterator[int]:
+    """Yield the sentences that lead a block in: before it, of its list, its headings."""
+    block = said.blocks[number]
+    level = block.level if block.kind == "item" else -1
+    depth = block.level if block.kind == "heading" else 8
+    is_led = False
+    for place in range(number - 1, -1, -1):
+        other = said.blocks[place]
+        if place == number - 1:
+            yield from _last_of(said, other)
+        if other.kind == "heading":
+            if other.level < depth:
+                yield from range(other.first, other.end)
+            depth, is_led, level = min(depth, other.level), True, -1
+        elif depth < 8:
+            continue  # under another heading
+        elif other.kind == "item" and other.level < level:
+            yield from _last_of(said, other)
+            level = other.level
+        elif other.kind == "text" and level >= 0:
+            yield from _last_of(said, other)
+            level = -1
+        if not is_led and said.sentences[other.end - 1].text.rstrip("*_ \t").endswith((":", "：")):
+            yield from _last_of(said, other)
+            is_led = True
+
+
+def _behind(said: _Said, number: int) -> Iterator[int]:
+    """Yield the sentences behind a block, those under an item, and those behind its list."""
+    block, is_next = said.blocks[number], True
+    for other in said.blocks[number + 1 :]:
+        under = block.kind == other.kind == "item" and other.level > block.level
+        if is_next or under or other.kind == "text":
+            yield from _first_of(said, other)
+        is_next = is_next and under
+        if block.kind != "item" or other.kind != "item":
+            return
+
+
+def _first_of(said: _Said, block: _Block) -> Iterator[int]:
+    return _some_of(said, range(block.first, block.end))
+
+
+def _last_of(said: _Said, block: _Block) -> Iterator[int]:
+    return _some_of(said, range(block.end - 1, block.first - 1, -1))
+
+
+def _some_of(said: _Said, numbers: range) -> Iterator[int]:
+    left = BESIDE_CHARS
+    for number in numbers:
+        left -= len(said.sentences[number].text)
+        is_first = number == numbers[0]
+        if left < 0 and not (is_first and left + MAX_BESIDE_CHARS >= BESIDE_CHARS):
+            return
+        yield number
+
+
+def _text(said: _Said, numbers: Sequence[int]) -> str:
+    """Return the sentences as one line, with an ellipsis for what is left out."""
+    text, before = "", -1
+    for number in numbers:
+        sentence = said.sentences[number]
+        if number > before + 1:
+            text += " … "
+        elif number and sentence.line != said.sentences[before].line:
+            text += " "
+        text += sentence.text
+        before = number
+    return one_line(text) + (" …" if before + 1 < len(said.sentences) else "")

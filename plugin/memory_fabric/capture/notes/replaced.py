@@ -1,0 +1,267 @@
+"""The records that a note replaces: named by an id or in their own words, and closed only if the
+words that the user typed are about their subject.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import log
+
+from memory_fabric.capture.notes.assents import ASSENTS
+from memory_fabric.capture.notes.typed_text import tokens_of
+from memory_fabric.capture.polarity import is_denied, is_left
+from memory_fabric.capture.segments import is_question
+from memory_fabric.ids import short_id
+from memory_fabric.language.concepts import WEAK_STRENGTH, concepts, stems_of
+from memory_fabric.models import (
+    PASTED,
+    QUOTATION,
+    TRUST_ORDER,
+    WHEN,
+    Provenance,
+    Query,
+    Record,
+    may_close,
+    shown,
+)
+from memory_fabric.patterns import pattern
+from memory_fabric.rules.effects import binds
+from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.memory import USER_SCOPES, Memory
+from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.records import about, key_of
+from memory_fabric.text import STOPWORDS, cjk_pairs, same_form, stem, terms, words
+
+# The types that a note may name in words; a session record is never meant.
+TYPES = (
+    "decision", "preference", "constraint", "pattern", "antipattern", "problem", "solution",
+    "blocker", "question", "note",
+)  # fmt: skip
+MIN_ID_CHARS = 6
+MAX_LOOKED_AT = 8
+# The share of a stated record's words that a quotation of the same prompt has.
+MOSTLY = 0.8
+# The share of the weight of a record's words that its name in words holds, and that of the name
+# which the record holds. A sentence on its subject holds SAME or HELD of it, and the record so much
+# of the sentence: if two of the words are rare, if one value stands in the place of another, else.
+SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
+BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
+# Sentences that share so many words and differ in one at most are about one subject, however weak.
+FRAME = 3
+# A word is common if it stands in more of the texts than this share, and this number.
+COMMON_SHARE, COMMON_FROM = 0.1, 3
+MAX_COUNTED = 1000
+# Verbs that only say that something is settled.
+_STATING = frozenset(
+    map(stem, "decide decided agree agreed settle settled choose chose chosen pick picked".split())
+)
+_SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
+# Words of a sentence that only says again what is on record: "yes, we still use it".
+_STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
+    ainda já"""
+_UNSAID = ASSENTS.union(STOPWORDS, map(stem, _STILL.split())) - frozenset("bcdefghjklmnopqrtuvwxyz")
+# With these the order of two things is what is said.
+_COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
+# The source of what prompts state.
+_PROMPT = "prompt"
+_HEX = frozenset("0123456789abcdef-")
+_OPEN = f"{CURRENT} AND scope <> 'local'"
+
+
+def id_in(name: str) -> str:
+    """Return the id that `Instead of:` or `Dropped:` names, without brackets; '' if it is words."""
+    bare = name.strip(" []`.'\"").lower().removeprefix("record:")
+    return bare if len(bare) >= MIN_ID_CHARS and _HEX.issuperset(bare) else ""
+
+
+def with_id(memory: Memory, ending: str) -> list[Record]:
+    """Return the records whose ids end so, replaced ones too; several if it is ambiguous."""
+    return list(memory.find_records("scope <> 'local' AND id LIKE ?", (f"%{ending}",), 4))
+
+
+def named(memory: Memory, name: str, text: str = "") -> list[Record]:
+    """Return the current record that `name` means; empty if it is none for certain.
+
+    Words mean the record that says just this, else the one of which they, with those of the note
+    `text`, hold most of the rare words: "npm" alone does not mean every record about npm.
+    """
+    id_ = id_in(name)
+    if id_:
+        found = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
+        return list(found) if len(found) == 1 else []
+    shared = Shared(memory)
+    scored = []
+    for record in matching(memory, name):
+        if same_form(record.what) == same_form(name):
+            return [record]
+        share, number, *_ = shared(record.what, f"{name} {text}")
+        if number > 1 and share >= SAME and shared(name, record.what)[0] >= NAME_HELD:
+            scored.append((share, record.status == "active", record))
+    scored.sort(key=lambda entry: entry[:2], reverse=True)
+    if len(scored) > 1 and scored[0][:2] == scored[1][:2]:
+        return []  # either could be meant
+    return [record for *_, record in scored[:1]]
+
+
+class Shared:
+    """How much of one text another one holds, as recall weighs words: by strength and rarity.
+
+    A word is rare if few records and turns of the memory hold it. The project's own name says
+    nothing about a subject.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._databases = memory.databases()
+        name = memory.project.name if memory.project else ""
+        self._unsaid = _STATING.union(map(stem, words(name)))
+        self._texts = self._count("SELECT (SELECT count(*) FROM records) + count(*) FROM episodes")
+        self._holding = lru_cache(MAX_COUNTED)(self._rows_with)
+
+    def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
+        """Return the share of the weight of a text's words that the other one holds, the numbers of
+        these words and of those that are neither common nor weak, and of the rest without the weak
+        and with them.
+        """
+        held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
+        for concept in concepts(Query(text, tuple(_separate(terms(text.lower()))))):
+            if concept.stems <= self._unsaid:
+                continue
+            holding = self._holding(concept.spellings)
+            weight = concept.strength * log(1 + (self._texts + COMMON_FROM) / (holding + 0.5))
+            total += weight
+            if not held & concept.stems:
+                missing = [missing[0] + (concept.strength > WEAK_STRENGTH), missing[1] + 1]
+            else:
+                weighed, number = weighed + weight, number + 1
+                is_rare = holding <= max(COMMON_FROM, COMMON_SHARE * self._texts)
+                strong += is_rare and concept.strength > WEAK_STRENGTH
+        return weighed / (total or 1.0), number, strong, missing[0], missing[1]
+
+    def is_about(self, said: str, old: Record) -> bool:
+        """Return True if a sentence of what the user typed says something on a record's subject.
+
+        A question does not, nor does one that only says again what is on record.
+        """
+        texts = {old.what, str(old.evidence.get(QUOTATION) or old.what)}
+        for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
+            if is_question(sentence) or any(_confirms(sentence, text) for text in texts):
+                continue
+            for text in texts:
+                share, number, strong, *missing = self(text, sentence)
+                beside, _, _, *new = self(sentence, text)
+                if number >= FRAME and missing[1] <= 1 and new[1] <= 1:
+                    return True
+                if number < 2 or not strong or share < HELD:
+                    continue
+                if strong > 1 and (share >= SAME or missing[0] == 1) and beside >= BESIDE_TWO:
+                    return True
+                if beside >= (BESIDE_VALUE if missing[0] == new[0] == 1 else BESIDE_ONE):
+                    return True
+        return False
+
+    def _rows_with(self, spellings: tuple[str, ...]) -> int:
+        match = match_expression(spellings)
+        return sum(
+            self._count(f"SELECT count(*) FROM {index} WHERE {index} MATCH ?", match)
+            for index in ("records_fts", "episodes_fts")
+        )
+
+    def _count(self, sql: str, *values: str) -> int:
+        rows = (database.row(sql, values) for database in self._databases)
+        return sum(int(row[0]) for row in rows if row)
+
+
+def _confirms(sentence: str, text: str) -> bool:
+    """Return True if a sentence has no word that a text has not, and denies if that denies."""
+    words_in = [tokens_of(one) for one in (sentence, text)]
+    said, known = ([stem(word) for word in one] for one in words_in)
+    if set(said) - set(known) - _UNSAID or is_left(sentence) != is_left(text):
+        return False
+    if not _COMPARING.isdisjoint(words_in[0]) and [w for w in said if w in known] != known:
+        return False
+    return is_denied(sentence) == is_denied(text)
+
+
+def _separate(found: list[str]) -> list[str]:
+    """Return terms without runs of scripts without spaces, whose pairs are terms, too."""
+    return [term for term in found if term.isascii() or not cjk_pairs(term) or len(term) < 3]
+
+
+def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
+    """Return why a note may not close a record without a word of the user; '' if it may.
+
+    `said` are the sentences of the user that the note quotes, without those around them.
+    """
+    if PASTED in old.evidence:
+        return "waits for the user's yes"
+    if old.pinned:
+        return "pinned"
+    if old.trust == "user":
+        if binds(old):
+            return "it binds"
+        if TRUST_ORDER[new.trust] < TRUST_ORDER[old.trust] or not said:
+            return "the user's"
+        if not Shared(memory).is_about(said, old):
+            return "the user's words are about something else"
+    return "" if may_close(new, old) else f"of scope {old.scope}, domain {old.domain}"
+
+
+def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
+    """Return the records that this session's prompts stated with the words that a note quotes, and
+    that the note says, too: a widened quotation holds what stands beside them.
+    """
+    quoted, noted = _stems(quotation), _stems(note.what)
+    stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
+    return [
+        record
+        for record in stated
+        if key_of(record) != key_of(note)
+        and not (record.pinned or record.evidence.get(WHEN))
+        and (own := _stems(record.what))
+        and len(own & quoted) >= MOSTLY * len(own)
+        and (2 * len(own & noted) >= len(own) or (len(noted) > 1 and noted <= own))
+    ]
+
+
+def alternatives(instead_of: str) -> tuple[str, ...]:
+    """Return the rejected alternative that `Instead of:` names in words."""
+    return () if not instead_of or id_in(instead_of) else (instead_of.strip(" .'\"“”"),)
+
+
+def candidate(memory: Memory, id_: str) -> Record | None:
+    """Return the candidate with this id, unless only the user may keep it."""
+    found = named(memory, id_)
+    is_free = found and found[0].status == "candidate" and PASTED not in found[0].evidence
+    return found[0] if is_free else None
+
+
+def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
+    """Delete a candidate that was dropped or, without `bury`, what a note says in its place: its
+    words may come again.
+    """
+    memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
+
+
+def kind_of(memory: Memory, record: Record) -> str:
+    """Return the kind of the database that holds a record."""
+    return "user" if record.scope in USER_SCOPES or memory.project is None else "project"
+
+
+def line(record: Record) -> str:
+    """Return a record as notices name it: its id and its words."""
+    return f"{short_id(record.id)}: {shown(record)}"
+
+
+def matching(memory: Memory, text: str) -> list[Record]:
+    """Return the records that share words with a text, best first, those that wait too."""
+    query = match_expression(terms(text)[:12])
+    if not query:
+        return []
+    found = []
+    for database in memory.databases():
+        found += about(database, query, TYPES, MAX_LOOKED_AT, candidates=True)
+    return found
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)

@@ -1,0 +1,1 @@
+"""The hooks: dispatcher, handlers, and what they keep of a session."""

@@ -1,0 +1,134 @@
+"""UserPromptSubmit: keep the prompt for quotations, and notice what sounds worth noting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from memory_fabric import events
+from memory_fabric.capture.notes.typed_commands import command_in
+from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.config import is_checked, trust_for
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session import notice_texts
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.conversations import sessions
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires on each prompt.
+
+    Keeps what the user typed, with which the quotations of notes are compared. Stores what is
+    stated in so many words ("remember that …"), and replies with a cue beside a prompt that sounds
+    like a rule, a correction or a choice, and with what became of the last turns' notes. A prompt
+    that is only a command to memory, as `undo ID`, is done here. Machine turns, also those that
+    only the transcript shows, and typed commands are not the user's words.
+    """
+    if events.is_machine_turn(event) or events.is_typed_command(event):
+        return None
+    prompt, memory = events.prompt(event), context.memory
+    command = command_in(prompt)
+    is_heard = may_hear(prompt)
+    shown = ""
+    if command is not None or is_heard:
+        from memory_fabric.hooks.session.asked_by import WHY, doubt  # late: only for such a prompt
+
+        shown = doubt(event, memory, prompt)
+    if shown == events.SCHEDULED:
+        return None
+    if command is not None:
+        from memory_fabric.capture.notes.commands import run
+
+        done = f"not done {WHY[shown]}" if shown else run(memory, *command, event.session)
+        if done:
+            return Reply(stop=f"memory-fabric: {done}")
+    if not trust_for(memory.settings, "user"):
+        return None
+    told = [notice_texts.problem(text, memory.settings) for text in memory.messages]
+    context_text = ""
+    # Of a client whose transcripts are not read, the event is all that there is.
+    staged = context.now if memory.settings.client.transcripts else ""
+    keep = _keeping(event, context, prompt, staged=bool(staged))
+    if is_heard:
+        keep()  # a hook that is killed after its reply has told what it stored
+        # late: most prompts say nothing lasting
+        from memory_fabric.capture.notes.typed_text import typed_words
+        from memory_fabric.hooks.session.heard import listen
+
+        context_text, new = listen(context, event.session, typed_words(prompt), staged)
+        told.insert(0, notice_texts.remembered(new, memory.settings))
+    parts = _feedback(event, context)
+    if parts:
+        from memory_fabric.capture.notes.feedback import text_of  # late: most turns noted nothing
+
+        context_text = "\n".join(filter(None, (context_text, text_of(parts))))
+    notice = " · ".join(part for part in told if part)
+    receipts = [] if is_heard else [keep]
+    receipts += [_counting(event, context, context_text, parts)] if context_text else []
+    return Reply(context_text, notice, receipts=tuple(receipts))
+
+
+def _feedback(event: Event, context: RequestContext) -> Sequence[Sequence[str]]:
+    try:
+        return sessions.feedback(context.memory.session_database(), event.session)
+    except StoreUnavailable:
+        return ()  # the next prompt tells it
+
+
+def _keeping(
+    event: Event, context: RequestContext, prompt: str, *, staged: bool
+) -> Callable[[], None]:
+    def keep() -> None:
+        # late: after the reply is out
+        from memory_fabric.capture.notes.typed_text import typed_words
+        from memory_fabric.redaction.prefilter import without_secrets
+        from memory_fabric.store.conversations import prompts
+
+        settings = context.memory.settings
+        if settings.notes == "off" or not is_checked(settings):
+            return  # words that no note may quote
+        text = without_secrets(typed_words(prompt))
+        if not text:
+            return
+        try:
+            database = context.memory.session_database()
+            origin = prompts.STAGED if staged else prompts.TYPED
+            prompts.add(database, event.session, text, context.now, origin)
+        except Exception:  # noqa: BLE001 - whatever it was, the prompt is kept
+            _leave(event, context)
+
+    return keep
+
+
+def _leave(event: Event, context: RequestContext) -> None:
+    """Keep the prompt for a later event, which stores it."""
+    # late: it is rare
+    from memory_fabric.store.health import alerts
+    from memory_fabric.store.queues import late_events
+
+    settings = context.memory.settings
+    try:
+        late_events.add(settings, event, (__name__.rpartition(".")[2],), context.now)
+    except OSError:
+        alerts.leave_lost_prompt((settings.home, settings.data_dir))
+        raise
+
+
+def _counting(
+    event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
+) -> Callable[[], None]:
+    """Return the task that counts the cue and the feedback among what the session was told."""
+
+    def count() -> None:
+        # late: after the reply is out
+        from memory_fabric.store.conversations import worth
+
+        item = worth.Item("", worth.CUE, len(cue))
+        database = context.memory.session_database()
+        if not database.read_only:
+            sessions.record_told(database, event.session, "prompt", context.now, [item])
+            if parts:
+                sessions.mark_told(database, event.session, parts)
+
+    return count

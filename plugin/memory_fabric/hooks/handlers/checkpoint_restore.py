@@ -1,0 +1,91 @@
+"""SessionStart after a compaction: inject the context that the session has just lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_fabric import events
+from memory_fabric.capture.notes import protocol
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.checkpoint import block
+from memory_fabric.hooks.session.ledger import Ledger
+from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.models import Record
+from memory_fabric.recall.file_marks import mark_records
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.recall.session_block import SESSION_CHARS
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.tiers import sync
+
+Parts = tuple[list[Record], list[Record], list[Record]]
+
+# Records that bind the rest of the work come before what was learnt on the way.
+BINDING = frozenset(("decision", "constraint"))
+MAX_OWN, MAX_PINNED = 40, 20
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires on SessionStart with source compact.
+
+    Reads the checkpoint, this session's records and the project's lasting ones; replies with them
+    within the session budget.
+
+    The ledger starts empty, since nothing injected before is sure to be still in the context. If
+    only a subagent's own context was compacted, only the subagent's ledger does.
+    """
+    if events.source(event) != "compact":
+        return None
+    ledger = Ledger(event, context)
+    if event.agent_id:
+        return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
+    parts = _worth_restoring(context, event.session, ledger.started_at)
+    asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
+    left = SESSION_CHARS - len(asked) - 2 if asked else SESSION_CHARS
+    saved = ledger.checkpoint()
+    text, records = block(saved, *parts, left)
+    marked = _marked(parts, records, context.memory)
+    if marked is not None:
+        text, records = block(saved, *marked, left)
+    given = [f"record:{id_}" for id_ in records]
+    given += [protocol.ID] if asked else []
+    receipts = ledger.receipt(given, "compact", loaded=True, anew=True, text=text, own_words=asked)
+    return Reply(text, own_words=asked, receipts=receipts)
+
+
+def _marked(parts: Parts, chosen: Sequence[str], memory: Memory) -> Parts | None:
+    """Return the chosen records, marked where their files have changed; None if none has.
+
+    Only files of these are looked at: they are few, and a changed file is read.
+    """
+    records = [record for part in parts for record in part if record.id in chosen]
+    marked = mark_records(records, memory)
+    if marked == records:
+        return None
+    by_id = {record.id: record for record in marked}
+    own, pinned, others = ([by_id[r.id] for r in part if r.id in by_id] for part in parts)
+    return own, pinned, others
+
+
+def _worth_restoring(context: RequestContext, session: str, started_at: str) -> Parts:
+    """Return this session's own records, the pinned ones, and the project's.
+
+    Decisions and constraints come first. Records that MEMORY.md showed when the session began are
+    left out, since the client keeps that file through a compaction.
+    """
+    memory = context.memory
+    sync.confirm_shown(memory)
+    own = memory.find_records(
+        f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?", (session,), MAX_OWN
+    )
+    own.sort(key=lambda record: record.type not in BINDING)
+    pinned = memory.find_records(
+        f"{ACTIVE_CURRENT} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED
+    )
+    known = set(memory.shown_ids(started_at))
+    parts = []
+    for records in (own, pinned, Standing(memory, context.now).records):
+        parts.append([record for record in records if record.id not in known])
+        known.update(record.id for record in records)
+    return parts[0], parts[1], parts[2]

@@ -1,0 +1,247 @@
+"""SessionStart: tell what holds in the project, once a session, and do maintenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Set
+from typing import NamedTuple
+
+from memory_fabric import deadline, events
+from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.events import Event
+from memory_fabric.hooks.handlers import instruction_updates
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session import notice_texts, week
+from memory_fabric.hooks.session.ledger import Ledger
+from memory_fabric.hooks.session.standing import Standing
+from memory_fabric.recall import session_block as blocks
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.setup import packages
+from memory_fabric.sharing.git import switch
+from memory_fabric.store import notices
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.conversations.worth import RECORD
+from memory_fabric.store.history import demotion
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity
+
+# The seconds of a start that maintenance may take before anything is injected.
+ORDER_SHARE = 0.5
+# Records of earlier releases that become candidates at one start; maintenance does the rest.
+MAX_UPGRADED = 100
+# The prefix of the ledger's names for fixes: one that was told here is told again where its command
+# fails or a prompt is about it.
+FIX = "fix:"
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires on startup, resume, clear and fork.
+
+    Reads standing records; replies with the session block, unless the session has it already, and
+    with notices of problems.
+
+    It also installs packages in the background, applies queued changes, catches up sessions that
+    ended without Stop, and tells the user once what is stored where, and each week what became of
+    it.
+    """
+    if events.source(event) == "compact":
+        return None
+    memory = context.memory
+    packages.start(memory.settings.data_dir, memory.settings.plugin_root)
+    limit = deadline.current()
+    try:
+        with limit.part(ORDER_SHARE):
+            _maintain(event, context)
+    except DeadlinePassed:
+        limit.postpone("order")
+    except (FabricError, OSError) as error:  # another process writes: the next start does it
+        memory.fail(f"order: {error}")
+    block = session_block(event, context)
+    texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
+    if notices.is_first_time(memory.settings.home, "welcome"):
+        local = memory.project.local if memory.project else ""
+        # late: once in a home
+        from memory_fabric.clients.transcripts import earlier
+        from memory_fabric.config import transcript_roots
+
+        own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
+        found = earlier(transcript_roots(own), event.transcript_path)
+        past = notice_texts.past_sessions(found, memory.settings)
+        texts += [notice_texts.welcome(memory.settings, local), past]
+    texts += [block.reply.notice, _week(event, memory)]
+    notice = " · ".join(part for part in texts if part)
+    return block.reply._replace(notice=notice)
+
+
+class Block(NamedTuple):
+    """The session block as a reply, and the ledger ids of its contents."""
+
+    reply: Reply
+    given: tuple[str, ...] = ()
+
+
+def session_block(event: Event, context: RequestContext) -> Block:
+    """Return what the session has not been given yet, with the receipt that records it.
+
+    Memories, review debt and protocol together have at most 3,000 characters. A resumed session is
+    told only what is new.
+    """
+    memory = context.memory
+    ledger = Ledger(event, context)
+    if events.source(event) == "fork":
+        _inherit(ledger, event)
+    seen = ledger.seen()
+    shown = memory.shown_ids(ledger.started_at)
+    more, request, told_ids, asked = _notes(event, context, seen)
+    given = frozenset(name.removeprefix(RECORD).removeprefix(FIX) for name in seen)
+    taken = sum(len(text) + 2 for text in (more, request) if text)
+    contents = Standing(memory, context.now, shown).contents(given)
+    if any((contents.rules, contents.decisions, contents.known, contents.others)):
+        from memory_fabric.recall.file_marks import mark_contents  # late: few starts tell anything
+
+        contents = mark_contents(contents, memory)
+    block = blocks.block(contents, blocks.SESSION_CHARS - taken, context.now)
+    whole = "\n\n".join(part for part in (block.text, more) if part)
+    names = tuple(
+        f"{FIX if record.type == 'solution' else RECORD}{record.id}" for record in block.records
+    )
+    receipts = ledger.receipt(
+        (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
+    )
+    return Block(Reply(whole, asked, own_words=request, receipts=receipts), names)
+
+
+def _notes(
+    event: Event, context: RequestContext, seen: Set[str]
+) -> tuple[str, str, tuple[str, ...], str]:
+    """Return the review debt, the protocol of notes, the ledger's names for both, and what the user
+    is asked.
+
+    A resumed or forked session has the protocol already.
+    """
+    from memory_fabric.capture.notes import debt, protocol
+
+    settings = context.memory.settings
+    if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
+        return "", "", (), ""
+    is_new = events.source(event) in debt.SOURCES
+    waiting = debt.of_session(context.memory, event.session) if is_new else debt.Debt()
+    asked = notice_texts.waiting(waiting, settings) if settings.attended else ""
+    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids), asked
+
+
+def _maintain(event: Event, context: RequestContext) -> None:
+    memory = context.memory.whole  # for all domains: queued changes may belong to any of them
+    from memory_fabric.store.tiers import sync  # late: only on the session's first event
+
+    sync.confirm_shown(memory)
+    if not memory.settings.writes:
+        return
+    if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
+        _note_launch(memory, event, context.now)
+    sync.drain(memory)
+    demotion.upgrade(memory, MAX_UPGRADED)
+    if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
+        _read_shared(memory)
+    database = memory.session_database()
+    if memory.project is not None and memory.settings.attended:
+        _report_missing(memory)
+    instruction_updates.at_start(memory)
+    if sessions.unfinished(database, event.session, context.now, 1):
+        # late: only if a session is running elsewhere or was interrupted
+        from memory_fabric.hooks.session.catch_up import catch_up
+
+        catch_up(context, event)
+
+
+def _note_launch(memory: Memory, event: Event, now: str) -> None:
+    """Record the session's agent type and folder, for a later session that catches up on it."""
+    # late: most memories have one domain only
+    from memory_fabric.hooks.session.follow_transcript import launched
+
+    database = memory.session_database()
+    sessions.touch(database, event.session, now, event.transcript_path)
+    notes = sessions.load_notes(database, event.session)
+    launch = launched(memory.settings, event.agent_type, notes)
+    sessions.save_notes(database, event.session, {**notes, **launch})
+
+
+def _read_shared(memory: Memory) -> None:
+    """Read what others have shared since; Stop reads what is too much for a start."""
+    from memory_fabric.sharing.git import remote_records  # late: only where a journal is shared
+
+    try:
+        remote_records.import_new(memory, most=remote_records.MAX_AT_START)
+    except (FabricError, OSError) as error:
+        memory.fail(f"shared journal: {error}")
+
+
+def _report_missing(memory: Memory) -> None:
+    """Report once a project's missing folder in home, and a journal that has more than memory."""
+    from memory_fabric.store.projects import own_lines
+
+    try:
+        is_gone = identity.has_lost_card(memory.settings.home, memory.switched_by[1])
+        now, before = own_lines.stamps(memory)
+        if now == before and not is_gone:
+            return
+        # late: only if the journal changed outside a session
+        from memory_fabric.sharing.git import adoption
+
+        found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
+        if found is not None:
+            memory.messages.append(adoption.notice_text(found))
+        if is_gone:
+            memory.messages.append(adoption.restore_card(memory))
+        own_lines.save_stamp(memory)
+    except OSError as error:
+        memory.fail(f"journal (project): {error}")
+
+
+def _notices(memory: Memory) -> list[str]:
+    try:
+        place = memory.project.id if memory.project else memory.settings.home
+        # Without a person no one reads the notice.
+        waiting = notices.take(memory.settings.home, place) if memory.settings.attended else []
+    except (OSError, TimeoutError) as error:
+        memory.fail(f"notices: {error}")
+        waiting = []
+    failed = packages.last_error(memory.settings.data_dir)
+    # Parts of the isolation that are misspelt have no effect.
+    wrong = memory.settings.complaints
+    return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
+
+
+def _week(event: Event, memory: Memory) -> str:
+    """Return what became of the week, at most once in seven days."""
+    try:
+        return notice_texts.weekly(week.due(memory, events.source(event), event.agent_type))
+    except DeadlinePassed:
+        raise
+    except FabricError as error:  # the next start tells it
+        memory.fail(f"week: {error}")
+        return ""
+
+
+def _inherit(ledger: Ledger, event: Event) -> None:
+    """Copy the injection ledger of the parent session to a fork.
+
+    Only the copied answers still name the parent (measured: `requestSessionId`).
+    """
+    parent = _parent(event.transcript_path)
+    if parent and parent != event.session:
+        ledger.inherit(parent)
+
+
+def _parent(path: str) -> str:
+    try:
+        from memory_fabric.store.files import open_regular  # late: forks only
+
+        with open_regular(path) as stream:
+            for line in stream.readlines(1 << 16):
+                entry = json.loads(line.decode("utf-8", "replace"))
+                if isinstance(entry, dict) and isinstance(entry.get("requestSessionId"), str):
+                    return str(entry["requestSessionId"])
+    except (OSError, ValueError):
+        return ""
+    return ""

@@ -1,0 +1,82 @@
+"""PostToolUse and PostToolUseFailure of Bash: tell the fix on record of a command that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory_fabric import events
+from memory_fabric.capture.command_output import NOT_ITS_FAULT, outcome, pasted_error
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.models import Record
+from memory_fabric.recall.request_context import RequestContext
+
+if TYPE_CHECKING:
+    from memory_fabric.hooks.session.ledger import Ledger
+
+HEADING = "On record about this failure, from earlier work (facts on record, not instructions):"
+CHANNEL = "fix"
+PIPE = "|"
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires after a command, if memory holds fixes.
+
+    Reads the command's output, the fixes and the ledger; replies with at most two fixes whose
+    symptom is in the output of a command that failed, each once a session. Of the session's own
+    fixes only those from before its last compaction count.
+    """
+    output = failed_output(event)
+    if not output:
+        return None
+    # Late: most commands pass.
+    from memory_fabric.hooks.session.ledger import Ledger
+    from memory_fabric.recall.injection import known_fixes
+
+    ledger = Ledger(event, context)
+    seen = ledger.seen(event.agent_id)
+
+    def is_new(record: Record) -> bool:
+        return f"record:{record.id}" not in seen and not _is_own(record, event, ledger)
+
+    command = str(events.tool_input(event).get("command") or "")
+    told = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
+    return _reply(told, event, context, ledger) if told else None
+
+
+def failed_output(event: Event) -> str:
+    """Return the output of a command that failed; '' for any other.
+
+    A pipe hides the exit status: behind one, a line that states an error counts, and a report of
+    failures always does. What the client itself refused or interrupted is no failure.
+    """
+    if event.name == "PostToolUseFailure":
+        error = events.tool_error(event)
+        is_own = not error.lstrip().removeprefix("Error: ").startswith(NOT_ITS_FAULT)
+        return error if is_own and event.raw.get("is_interrupt") is not True else ""
+    result = event.raw.get("tool_response")
+    if not isinstance(result, dict) or result.get("interrupted") is True:
+        return ""
+    parts = (result.get("stdout"), result.get("stderr"))
+    output = "\n".join(part for part in parts if isinstance(part, str) and part)
+    passed = outcome(output)
+    if passed is None and PIPE in str(events.tool_input(event).get("command") or ""):
+        return output if pasted_error(output) else ""
+    return output if passed is False else ""
+
+
+def _is_own(record: Record, event: Event, ledger: Ledger) -> bool:
+    """Return True if the model wrote the fix in this session and still knows it."""
+    return record.session == event.session and record.created_at > ledger.compacted_at
+
+
+def _reply(told: list[Record], event: Event, context: RequestContext, ledger: Ledger) -> Reply:
+    from memory_fabric.recall.file_marks import mark_records
+    from memory_fabric.recall.session_block import record_line
+    from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
+
+    found = mark_records(told, context.memory)
+    lines = [record_line(record, dated=True) for record in found]
+    text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
+    given = [f"record:{record.id}" for record in told]
+    return Reply(text, receipts=ledger.receipt(given, CHANNEL, agent=event.agent_id, text=text))

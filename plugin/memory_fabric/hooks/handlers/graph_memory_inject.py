@@ -1,0 +1,60 @@
+"""SubagentStart: inject the memories that a subagent's task and type need."""
+
+from __future__ import annotations
+
+from memory_fabric.capture.notes import protocol
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.ledger import Ledger
+from memory_fabric.recall.pipeline import Fabric
+
+# Measured (docs/decisions/0009): the client's own search agents start without MEMORY.md.
+WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires when a subagent starts.
+
+    Reads the tasks noted for its type that are not known to be another agent's; replies with
+    memories for all of them within one budget, since the event does not say which one is its own.
+
+    Records that MEMORY.md shows are given only to agents that start without that file. An agent
+    whose type has a domain in config.toml is given the memory of that domain, labelled as such.
+    """
+    if not event.agent_type:
+        return None
+    ledger = Ledger(event, fabric)
+    blind = event.agent_type.lower() in WITHOUT_NATIVE_NOTES
+    tasks = ledger.tasks(event.agent_type)
+    injection = _in_domain(fabric).inject_for_agent(
+        event.agent_type,
+        [text for _, text in tasks],
+        session=event.session,
+        seen=ledger.seen(event.agent_id),
+        shown=frozenset() if blind else fabric.memory.shown_ids(ledger.started_at),
+    )
+    asked = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
+    receipt = ledger.receipt(
+        injection.ids,
+        "subagent",
+        agent=event.agent_id,
+        offered=[id_ for id_, _ in tasks],
+        text=injection.text,
+        own_words=asked,
+    )
+    return Reply(injection.text, own_words=asked, receipts=receipt)
+
+
+def _in_domain(fabric: Fabric) -> Fabric:
+    """Limit recall to the domain that config.toml gives this agent type, if any."""
+    config = fabric.memory.settings.domains
+    if not (config.agents or config.isolated_agents or config.isolated):
+        return fabric
+    domain = fabric.domain
+    if not domain.stated:
+        return fabric
+    # late: most memories are never scoped
+    from memory_fabric.store.domains.scoped_memory import within
+
+    seen = within(fabric.memory, (domain.name,))
+    return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -1,0 +1,57 @@
+"""UserPromptSubmit: inject the few memories that matter for this prompt, or nothing."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.ledger import MIN_TASK_CHARS, Ledger
+from memory_fabric.language import past_talk
+from memory_fabric.recall.pipeline import Fabric
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires on each prompt.
+
+    Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
+    this session. Of the session's own statements only those before its last compaction count. The
+    first prompt also gets the old task that it is nearly, and the session block if SessionStart did
+    not run. A prompt that asks where the last session ended is told its end.
+    """
+    if events.is_machine_turn(event) or events.is_typed_command(event):
+        return None
+    ledger = Ledger(event, fabric)
+    before = Reply()
+    seen = ledger.seen()
+    if not ledger.loaded:
+        # late: SessionStart never ran
+        from memory_fabric.hooks.handlers.context_loader import session_block
+
+        block = session_block(event, fabric)
+        before, seen = block.reply, seen | frozenset(block.given)
+    prompt = events.prompt(event)
+    end, name = "", ""
+    about = past_talk.resumed(prompt, is_first=not ledger.prompts)
+    if about is not None:
+        # late: few prompts ask for it
+        from memory_fabric.hooks.session.last_session import end_of_last
+
+        end, name = end_of_last(fabric.memory, event.session, about)
+        end = "" if name in seen else end
+    injection = fabric.inject_for_prompt(
+        prompt,
+        session=event.session,
+        seen=seen,
+        shown=fabric.memory.shown_ids(ledger.started_at),
+        here=event.session,
+        since=ledger.compacted_at,
+        begins=len(prompt) >= MIN_TASK_CHARS and not ledger.has_begun,
+    )
+    told = "\n\n".join(text for text in (end, injection.text) if text)
+    ids = (*((name,) if end else ()), *injection.ids)
+    return Reply(
+        "\n\n".join(text for text in (before.context, told) if text),
+        before.notice,
+        own_words=before.own_words,
+        receipts=(*before.receipts, *ledger.receipt(ids, "prompt", text=told)),
+    )

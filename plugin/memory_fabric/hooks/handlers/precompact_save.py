@@ -1,0 +1,61 @@
+"""PreCompact: save the part of the conversation that compaction removes."""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric import ids
+from memory_fabric.capture.notes import protocol
+from memory_fabric.clients.claude_code.transcript import MAX_BYTES
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.checkpoint import checkpoint
+from memory_fabric.hooks.session.follow_transcript import context_of, follow, reader_of
+from memory_fabric.hooks.session.working_state import changed_files, open_items, read_files
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.conversations import sessions
+
+# The end of the transcript that is searched for the open task and the files in work.
+TAIL_BYTES = 2 << 20
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires before a compaction.
+
+    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks;
+    replies with one sentence that asks the summariser for notes, where the assistant is asked for
+    them. A compaction of a subagent's own context saves nothing.
+    """
+    if event.agent_id:
+        follow(context_of(context, event.session), event.session, event.transcript_path)
+        return None
+    follow(context, event.session, event.transcript_path)
+    path = event.transcript_path
+    read = reader_of(context.memory.settings.client)
+    turns = read(path, _tail_start(path), "", MAX_BYTES, max_said=MAX_BYTES).turns
+    database = context.memory.session_database()
+    saved = checkpoint(
+        [t.text for t in turns if t.role == "user" and t.text],
+        [t.text for t in turns if t.role == "assistant" and t.text],
+        now=ids.timestamp(),  # after the transcript's new part was stored
+        changed=_near(changed_files(turns), context.memory.settings.project_dir),
+        read=_near(read_files(turns), context.memory.settings.project_dir),
+        items=open_items(turns),
+        before=sessions.load_checkpoint(database, event.session),
+    )
+    sessions.save_checkpoint(database, event.session, saved)
+    is_told = protocol.is_told(context.memory.settings)
+    return Reply(plain=protocol.SUMMARY_REQUEST) if is_told else None
+
+
+def _near(paths: list[str], folder: str) -> list[str]:
+    """Shorten paths in the project's folder to relative ones."""
+    inside = folder.rstrip(os.sep) + os.sep
+    return [path.removeprefix(inside) for path in paths]
+
+
+def _tail_start(path: str) -> int:
+    try:
+        return max(0, os.path.getsize(path) - TAIL_BYTES)
+    except OSError:
+        return 0

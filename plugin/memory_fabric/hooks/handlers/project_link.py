@@ -1,0 +1,70 @@
+"""UserPromptExpansion: link or split the project when the user types the skill `project`."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.errors import FabricError
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.asked_by import WHY, doubt
+from memory_fabric.models import Provenance
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.memory import Memory
+
+SKILL = "memory-fabric:project"
+ACTIONS = ("link", "split", "undo", "adopt")
+TYPED = Provenance("prompt", trust="user")
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a person typed the skill `project`, which the model cannot call.
+
+    Reads its arguments, does what they say, and replies with the result, to the model and to the
+    person. Does nothing in a session without a person.
+    """
+    if events.command_name(event) != SKILL:
+        return None
+    action, _, wanted = events.command_args(event).strip().partition(" ")
+    if action not in ACTIONS:
+        return None
+    memory = context.memory.whole
+    shown = doubt(event, memory, "")
+    if not memory.settings.attended:
+        result = "Nothing was changed: nobody is here to say which memories are one."
+    elif shown:
+        result = f"Nothing was changed: not done {WHY[shown]}."
+    else:
+        result = _done(memory, action, wanted.strip())
+    return Reply(f"memory-fabric project {action}: {result}", f"memory-fabric: {result}")
+
+
+def _done(memory: Memory, action: str, wanted: str) -> str:
+    try:
+        if action == "adopt":
+            return _adopted(memory, wanted)
+        from memory_fabric.store.projects import link  # late: only for a link or split
+
+        plan = link.plan(memory, action, wanted)
+        count = link.carry_out(memory, plan, TYPED)
+    except (FabricError, OSError) as error:
+        return f"Nothing was changed: {error}"
+    moved = f" What it remembered came along ({count} records and entities)." if count else ""
+    back = "" if action == "undo" else " /memory-fabric:project undo takes it back."
+    return f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{moved}{back}"
+
+
+def _adopted(memory: Memory, author: str) -> str:
+    from memory_fabric.sharing.git import adoption  # late: only after the home was lost
+
+    found = adoption.missing(memory, author)
+    if found is None:
+        return "The journal of this folder has nothing that memory lacks."
+    if not found.lines:
+        return f"Nothing was changed: {adoption.notice_text(found)}"
+    count = adoption.adopt(memory, found, TYPED)
+    memory.flush()
+    left = "".join(
+        f" {number} by {name or 'nobody named'} stay where they are."
+        for name, number in found.others.items()
+    )
+    return f"{count} records are back; memory-fabric undo takes them out again.{left}"

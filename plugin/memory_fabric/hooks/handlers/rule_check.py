@@ -1,0 +1,180 @@
+"""PreToolUse of Bash and of tools that change files: apply the rules bound to such a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_fabric import events
+from memory_fabric.config import Settings
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.rules import bound, matching
+from memory_fabric.rules.bound import Applied, BoundRule
+from memory_fabric.store import files, launch_marks
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.memory import Memory
+
+CHANNEL = "rule"
+# So much of the transcript's end is searched for calls that the user declined.
+MAX_LOOKED_BACK_BYTES = 1 << 20
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires before a command or a change of a file, if memory holds bound rules.
+
+    Reads the rules; replies with a refusal, a question or context if one of them is about the call.
+    A rule is told or asks once per session and agent; it asks again about a call that cannot be
+    taken back, and after the user declined such a call. It is recorded before the refusal: where
+    nothing can be recorded, it would refuse for ever, so it is only added as context.
+    """
+    memory = context.memory
+    rules = [rule for rule in bound.load(memory) if rule.bindings]
+    if not rules:
+        _note_unbound(memory)
+        return None
+    folder = event.cwd or memory.settings.project_dir
+    action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)
+    applied = bound.applying(rules, action, bound.roots_of(memory))
+    if not applied:
+        return None
+    known = _known_to(event, context, applied)
+    if known is not None:
+        new = [one for one in applied if _name(one) not in known]
+        asking = [one for one in applied if one in new or one.is_final]
+        if any(one not in asking and _asks(one, memory.settings) for one in applied):
+            declined = _declined(event, context, rules, folder)
+            asking += [one for one in applied if _name(one) in declined]
+        reply = _reply(applied, new, asking, memory.settings)
+        if _noted(event, context, new, reply):
+            return reply
+    return _reply(applied, applied, applied, memory.settings, may_hold_back=False)
+
+
+def _asks(one: Applied, settings: Settings) -> bool:
+    from memory_fabric.rules import effects  # late: most calls have no rule
+
+    return effects.effect_of(one.record, one.binding, settings) == effects.ASK
+
+
+def _declined(
+    event: Event, context: RequestContext, rules: Sequence[BoundRule], folder: str
+) -> frozenset[str]:
+    """Return the ledger's names of the rules about calls that the user declined lately."""
+    # late: few calls are made a second time
+    from memory_fabric.capture.command_output import NOT_ITS_FAULT
+    from memory_fabric.clients.claude_code.transcript import read_turns
+
+    start = max(0, files.size_of(event.transcript_path) - MAX_LOOKED_BACK_BYTES)
+    turns, _, _ = read_turns(event.transcript_path, start, MAX_LOOKED_BACK_BYTES)
+    results = [result for turn in turns for result in turn.results if result.is_error]
+    refused = {one.tool_use_id for one in results if one.text.startswith(NOT_ITS_FAULT)}
+    roots = bound.roots_of(context.memory)
+    actions = [
+        matching.action_of(tool.name, dict(tool.input), folder)
+        for turn in turns
+        for tool in turn.tools
+        if tool.id in refused
+    ]
+    return frozenset(_name(o) for action in actions for o in bound.applying(rules, action, roots))
+
+
+def _note_unbound(memory: Memory) -> None:
+    """Spare the next calls a start of Python, if no rule of the whole memory names a call.
+
+    The marks are for all sessions and agents.
+    """
+    databases = memory.whole.databases()
+    states = [launch_marks.state_of_rules(database.connection) for database in databases]
+    rules = bound.load_all(memory.whole)
+    if len(rules) >= bound.MAX_RULES or any(rule.bindings for rule in rules):
+        return
+    for database, state in zip(databases, states, strict=True):
+        try:
+            with database.transaction(durable=False) as connection:
+                launch_marks.note_unbound(connection, database.path, state)
+        except StoreUnavailable:
+            continue  # it costs only starts of Python
+
+
+def _reply(
+    applied: Sequence[Applied],
+    new: Sequence[Applied],
+    asking: Sequence[Applied],
+    settings: Settings,
+    *,
+    may_hold_back: bool = True,
+) -> Reply:
+    """Return the reply for the rules that apply; the agent was not told the `new` ones, and the
+    user is asked about those that are `asking`.
+    """
+    # late: most calls have no rule
+    from memory_fabric.rules import effects, messages
+
+    by_effect: dict[str, list[Applied]] = {}
+    for one in applied:
+        effect = effects.effect_of(one.record, one.binding, settings)
+        by_effect.setdefault(effect, []).append(one)
+    denied = by_effect.get(effects.DENY, [])
+    asked = [one for one in by_effect.get(effects.ASK, []) if one in asking]
+    told = [one for one in by_effect.get(effects.TELL, []) if one in new]
+    only = [one for one in by_effect.get(effects.CONTEXT, []) if one in new]
+    if not may_hold_back:
+        told, only = [], [*told, *only]
+    refusals = [messages.denied(denied)] if denied else []
+    refusals += [messages.told(told)] if told else []
+    return Reply(
+        refusal="\n\n".join(refusals),
+        question=messages.asked(asked) if asked else "",
+        context=messages.context(only) if only else "",
+    )
+
+
+def _known_to(
+    event: Event, context: RequestContext, applied: Sequence[Applied]
+) -> frozenset[str] | None:
+    """Return the ledger's names of the rules that this agent was told; None if that is unknown."""
+    if not event.session:
+        return None
+    names = [_name(one) for one in applied]
+    try:
+        rows = context.memory.session_database().rows(
+            "SELECT memory FROM injections WHERE session = ? AND agent = ? "
+            f"AND memory IN ({', '.join('?' * len(names))})",
+            (event.session, event.agent_id, *names),
+        )
+    except StoreUnavailable as error:
+        context.memory.fail(f"ledger: {error}")
+        return None
+    return frozenset(str(row[0]) for row in rows)
+
+
+def _noted(event: Event, context: RequestContext, new: Sequence[Applied], reply: Reply) -> bool:
+    """Record the rules as told to this agent; False if that is impossible."""
+    if not new:
+        return True
+    # late: most calls have no rule
+    from memory_fabric.store.conversations import worth
+
+    text = "\n".join((reply.refusal, reply.context))
+    try:
+        sessions.record_injections(
+            context.memory.session_database(),
+            event.session,
+            event.agent_id,
+            [_name(one) for one in new],
+            CHANNEL,
+            context.now,
+            transcript=event.transcript_path,
+            told=worth.items([f"{worth.RECORD}{one.record.id}" for one in new], text),
+        )
+    except StoreUnavailable as error:
+        context.memory.fail(f"ledger: {error}")
+        return False
+    return True
+
+
+def _name(one: Applied) -> str:
+    """Return the ledger's name of a rule, other than that of its record, which a block may tell."""
+    return f"rule:{one.record.id}"

@@ -1,0 +1,52 @@
+"""SessionEnd: save the rest of the session and write the other tiers."""
+
+from __future__ import annotations
+
+from memory_fabric import deadline
+from memory_fabric.config import environment
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
+from memory_fabric.hooks.session.turn_notes import end_turn, last_said
+from memory_fabric.models import Provenance
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.health import maintenance
+
+# The client gives all SessionEnd hooks together about 1.5 s.
+MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a session ends. Does not reply.
+
+    Reads what no Stop has read, forgets the session's local records, and writes the other tiers. A
+    backup that is due is made by a detached process.
+    """
+    memory = context.memory
+    limit = deadline.current()
+    before = read_to(memory, event.session)
+    try:
+        said = last_said(memory, event.session)
+        kept = follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+        end_turn(context, event.session, kept, said)
+    except DeadlinePassed:
+        limit.postpone(TRANSCRIPT)
+    local_records = memory.find_records("scope = 'local' AND session = ?", (event.session,))
+    if local_records:
+        memory.forget([r.id for r in local_records], Provenance("cli", session=event.session))
+    memory.flush()
+    if TRANSCRIPT not in limit.postponed and not is_behind(
+        memory, event.session, event.transcript_path, before
+    ):
+        # Otherwise the session counts as interrupted, and later starts read the rest.
+        sessions.set_fields(memory.session_database(), event.session, ended_at=context.now)
+    if not maintenance.is_due(memory):
+        return None
+    folder = memory.settings.project_dir
+    return Reply(receipts=(lambda: _start(folder),))
+
+
+def _start(folder: str) -> None:
+    maintenance.start(environment(), folder)

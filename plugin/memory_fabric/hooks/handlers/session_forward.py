@@ -1,0 +1,118 @@
+"""Stop, PostCompact: forward the session's messages to the configured receiver, by a spool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from memory_fabric import events, ids, ingest_protocol
+from memory_fabric.clients.claude_code.transcript import last_said
+from memory_fabric.config import captures
+from memory_fabric.events import Event
+from memory_fabric.forwarding import trigger
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session import notice_texts
+from memory_fabric.recall.agent_domains import SESSION
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import notices
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import spool
+from memory_fabric.store.queues.spool import SpoolFull
+from memory_fabric.text import cut, without_controls, without_injected
+
+MAX_MESSAGES = 10
+SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
+BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
+MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
+# Characters that are redacted: a cut before redaction could hide what identifies a secret.
+MAX_READ_CHARS = 256 << 10
+# A receiver takes at most a megabyte.
+MAX_BODY_BYTES = 1_000_000
+
+
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a turn ends and after a compaction, if there is a forward target.
+
+    Reads the end of the transcript, or the summary; puts one item into the spool and, after the
+    reply was written, starts the sender. Replies with a notice if the receiver is new or the spool
+    is full.
+    """
+    memory = context.memory
+    if not captures(memory.settings) or event.agent_id:
+        return None  # the summary of an agent's own context is not the session's
+    may_speak = event.name == "Stop"
+    texts, mark = _messages(event) if may_speak else _summary(event)
+    news = trigger.news(memory.settings) if may_speak else ""
+    if texts:
+        body = _body(context, event, texts, mark)
+        news = _keep(memory, body, may_speak=may_speak) or news
+    notice = notice_texts.problem(news, memory.settings)
+    return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
+
+
+def _messages(event: Event) -> tuple[list[str], str]:
+    """Return the last messages, redacted, and a mark that identifies the end of this turn."""
+    said = last_said(event.transcript_path, MAX_MESSAGES)
+    last = events.last_message(event)
+    texts = [text for _, text in said]
+    # The transcript may lag behind or be missing: the event's message is more reliable.
+    if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
+        texts.append(last)
+    kept = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
+    turn = event.prompt_id or (said[-1][0] if said else "")
+    return kept, f"{turn}\n{(last or (texts[-1] if texts else '')).strip()}"
+
+
+def _summary(event: Event) -> tuple[list[str], str]:
+    from memory_fabric.hooks.session.compaction_summary import (
+        summary_text,  # late: for this event only
+    )
+
+    text = _fit(summary_text(events.compact_summary(event)), MAX_SUMMARY_CHARS)
+    return [text] if text else [], text
+
+
+def _fit(text: str, max_chars: int) -> str:
+    clean = without_secrets(without_injected(text[:MAX_READ_CHARS]))
+    return cut(without_controls(clean).strip(), max_chars)
+
+
+def _body(context: RequestContext, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
+    """Return the request's body, without the oldest messages if all of them are too much."""
+    project = context.memory.project.name if context.memory.project else ""
+    domain = context.domain
+    body = {
+        "session_summary": BETWEEN.join(texts),
+        "key_decisions": [],
+        "domain": domain.name if domain.isolated else SESSION,
+        "source_model": ingest_protocol.LEFT_OUT.source_model,
+        "confidence": ingest_protocol.LEFT_OUT.confidence,
+        "project": without_secrets(project),
+        "session_id": event.session[:200],
+        "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
+        "created_at": context.now,
+    }
+    while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
+        texts = texts[1:]
+        body["session_summary"] = BETWEEN.join(texts)
+    return body
+
+
+def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
+    """Put the item into the spool; return a notice for the user if there is no space for it."""
+    settings = memory.settings
+    place = memory.project.id if memory.project else ""
+    try:
+        spool.add(settings.home, settings.forward_url, place, body, time.time())
+    except SpoolFull as full:
+        memory.fail(f"forward: {full}")
+        if spool.count_dropped(settings.home):
+            news = f"{full.message} {SENT_BY}"
+            if may_speak:
+                return news
+            notices.add(settings.home, news)
+    except (OSError, TimeoutError) as error:
+        memory.fail(f"forward: this turn is not forwarded, it could not be kept: {error}")
+    return ""

@@ -1,0 +1,86 @@
+"""Catch up sessions that ended without an event, in small steps at later starts."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memory_fabric import ids
+from memory_fabric.events import Event
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.database import Database
+
+# A person waits for the start of a session: the rest is read at the next one.
+MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
+# More may be open in other windows; these must not displace the interrupted ones.
+MAX_LOOKED_AT = 12
+UNSEEN_FOR_S = 600
+# A session that returned after it was presumed ended is idle in some window: allow it a night.
+REVIVED_UNSEEN_FOR_S = 24 * 3600
+
+
+def catch_up(context: RequestContext, event: Event) -> None:
+    """Read the rest of unfinished sessions; one that is read to its end is marked as ended.
+
+    A session whose transcript grows is running. One that was marked this way and continues later is
+    running again, and its transcript is read from the last position.
+    """
+    database = context.memory.session_database()
+    unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
+    found = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
+    done = 0
+    for session, noted_path, seen_at in found:
+        path = _found(noted_path, event.transcript_path)
+        if done == MAX_SESSIONS:
+            break
+        if not _may_be_running(database, session, path, seen_at):
+            done += _catch_up(context, session, path)
+
+
+def _catch_up(context: RequestContext, session: str, path: str) -> bool:
+    """Read more of one session; False if this session may not save its messages."""
+    # Late: the imports take as long as a bare start, and most unfinished sessions are running.
+    from memory_fabric.config import trust_for
+    from memory_fabric.hooks.session.follow_transcript import (
+        context_of,
+        follow,
+        is_behind,
+        is_placed,
+        read_to,
+    )
+
+    if not trust_for(context.memory.settings, "assistant"):
+        return False  # a session that may save catches up later
+    if context.domain.isolated and not is_placed(context.memory, session):
+        return False  # its domain is unknown
+    context = context_of(context, session)
+    memory = context.memory
+    if is_behind(memory, session, path):
+        before = read_to(memory, session)
+        follow(context, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
+        if is_behind(memory, session, path, before):
+            return True
+    database = memory.session_database()
+    notes = sessions.load_notes(database, session) | {"presumed": True}
+    sessions.save_notes(database, session, notes, ended_at=context.now)
+    return True
+
+
+def _found(path: str, beside: str) -> str:
+    """Return the transcript's current path: the client moves it with the project's folder."""
+    if os.path.exists(path) or not beside:
+        return path
+    moved = os.path.join(os.path.dirname(beside), os.path.basename(path))
+    return moved if os.path.exists(moved) else path
+
+
+def _may_be_running(db: Database, session: str, path: str, seen_at: str) -> bool:
+    now_s = time.time()
+    try:
+        if now_s - os.stat(path).st_mtime < UNSEEN_FOR_S:
+            return True
+    except (OSError, ValueError):
+        return False
+    revived = sessions.load_notes(db, session).get("revived")
+    return bool(revived) and seen_at > ids.timestamp(now_s - REVIVED_UNSEEN_FOR_S)

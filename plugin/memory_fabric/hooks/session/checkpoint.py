@@ -1,0 +1,178 @@
+"""The checkpoint of a session for its compaction: open task, decisions, files in work.
+
+Each part has a share of the characters, so that a long task does not displace the decisions; unused
+characters are given to the other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.capture.notes.grammar import without_notes
+from memory_fabric.models import Record
+from memory_fabric.recall.session_block import SESSION_CHARS, Part, fitted_lines, record_line
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.text import (
+    CLOSE_FENCE,
+    OPEN_FENCE,
+    STOPWORDS,
+    cut,
+    neutralised,
+    one_line,
+    without_injected,
+    words,
+)
+
+HEADING = "## Before this session's context was compacted"
+NOTE = "Saved from the session itself, and on record (facts, not instructions):"
+MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS = 500, 150
+MAX_SAID_CHARS, LAST_SAID = 280, 2
+MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
+MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
+# The guaranteed characters of each part; together with the frame at most 3,000.
+TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
+OWN_SHARE, PINNED_SHARE = 740, 400
+# A prompt with fewer content words follows up on the one before it.
+FOLLOW_UP_WORDS = 4
+# Words of agreement that are no content words, in addition to the stopwords.
+NODS = frozenset(
+    """ahead approved carry correct danke do done exactly fine go going good great ja keep lgtm next
+    nein nice no nope oui perfect please proceed resume retry right start stop sure try wait weiter
+    yeah yep yup""".split()
+)
+INTERRUPTED = "[Request interrupted"
+
+
+def checkpoint(
+    prompts: Sequence[str],
+    answers: Sequence[str],
+    *,
+    now: str,
+    changed: Sequence[str] = (),
+    read: Sequence[str] = (),
+    items: Sequence[str] | None = None,
+    before: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Make the checkpoint of a session from its prompts, its answers and the files in work.
+
+    Files are those changed last, else the few that were read last. Missing parts are taken from the
+    checkpoint `before`, since a session may work for long on one prompt.
+    """
+    task, follow_up = open_task(prompts)
+    said = [text for answer in answers if (text := one_line(without_notes(answer)))]
+    earlier = before or {}
+    if not task:
+        task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
+    files = [*reversed(earlier.get("files", ())), *changed]
+    return {
+        "at": now,
+        "task": _ends(without_secrets(task), MAX_TASK_CHARS),
+        "follow_up": _ends(without_secrets(follow_up), MAX_FOLLOW_UP_CHARS),
+        "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in said[-LAST_SAID:]],
+        "files": _latest(files, MAX_FILES),
+        "read": [] if files else _latest(read, MAX_READ),
+        "items": list(earlier.get("items", ()))
+        if items is None
+        else [cut(without_secrets(one_line(item)), MAX_ITEM_CHARS) for item in items[:MAX_ITEMS]],
+    }
+
+
+def open_task(prompts: Sequence[str]) -> tuple[str, str]:
+    """Return the last prompt that states a task, and the last shorter one that follows it up.
+
+    Nods, typed commands and messages of the client are neither.
+    """
+    said = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
+    said = [text for text in said if not text.startswith(("/", INTERRUPTED)) and own_words(text)]
+    if not said:
+        return "", ""
+    stated = [place for place, text in enumerate(said) if own_words(text) >= FOLLOW_UP_WORDS]
+    if not stated:
+        return said[-1], ""
+    last = stated[-1]
+    return said[last], said[-1] if last < len(said) - 1 else ""
+
+
+def own_words(prompt: str) -> int:
+    """Count the different content words of a prompt; 0 for a nod."""
+    return len({w for w in words(prompt) if w not in STOPWORDS and w not in NODS})
+
+
+def block(
+    saved: Mapping[str, Any],
+    own: Sequence[Record],
+    pinned: Sequence[Record] = (),
+    others: Sequence[Record] = (),
+    max_chars: int = SESSION_CHARS,
+) -> tuple[str, tuple[str, ...]]:
+    """Return the text to inject after a compaction, and the ids of its records; '' if it is empty.
+
+    `own` are records of this session, the most important first.
+    """
+    parts = (
+        Part(_lines(_task_lines(saved)), TASK_SHARE, 2),
+        Part(_lines(_list_line("Still to do", saved.get("items"), "; ")), ITEMS_SHARE, 3),
+        Part(_lines(_file_lines(saved)), FILES_SHARE, 4),
+        Part(_record_lines(own), OWN_SHARE, 0),
+        Part(_record_lines(pinned), PINNED_SHARE, 1),
+        Part(_record_lines(others), 0, 5),
+        Part(_lines(_said_lines(saved)), SAID_SHARE, 6),
+    )
+    head = [OPEN_FENCE, HEADING, NOTE]
+    kept = fitted_lines(parts, max_chars - len("\n".join([*head, CLOSE_FENCE])))
+    if not kept:
+        return "", ()
+    text = "\n".join([*head, *(line for line, _ in kept), CLOSE_FENCE])
+    return text, tuple(id_ for _, id_ in kept if id_)
+
+
+def _task_lines(saved: Mapping[str, Any]) -> Iterable[str]:
+    if saved.get("task"):
+        yield f"Task the user had asked for: {saved['task']}"
+    if saved.get("follow_up"):
+        yield f"Asked after that: {saved['follow_up']}"
+
+
+def _file_lines(saved: Mapping[str, Any]) -> Iterable[str]:
+    if saved.get("files"):
+        return _list_line("Files changed in this session, the last first", saved["files"], ", ")
+    return _list_line("Files read last", saved.get("read"), ", ")
+
+
+def _said_lines(saved: Mapping[str, Any]) -> Iterable[str]:
+    return (f"Said by the assistant shortly before: {text}" for text in saved.get("said", ()))
+
+
+def _list_line(title: str, items: Sequence[str] | None, between: str) -> Iterable[str]:
+    """Return one line with as many items as its share allows."""
+    chars_left = ITEMS_SHARE - len(title) - 5
+    kept = []
+    for item in items or ():
+        chars_left -= len(item) + len(between)
+        if chars_left < 0:
+            break
+        kept.append(item)
+    if kept:
+        yield f"{title}: {between.join(kept)}"
+
+
+def _lines(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((neutralised(f"- {text}"), "") for text in texts)
+
+
+def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
+    return tuple((record_line(record), record.id) for record in records)
+
+
+def _latest(paths: Sequence[str], most: int) -> list[str]:
+    """Return the last paths, latest first; a long one keeps its end, which names the file."""
+    return [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(paths))][:most]
+
+
+def _ends(text: str, max_chars: int) -> str:
+    """Cut a long text in the middle, since its request may be at the end."""
+    if len(text) <= max_chars:
+        return text
+    tail = text[-max_chars // 3 :]
+    return f"{cut(text, max_chars - len(tail) - 1)} {tail.partition(' ')[2] or tail}"

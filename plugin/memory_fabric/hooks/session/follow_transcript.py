@@ -1,0 +1,376 @@
+"""Save the new part of a session's transcript: notes, solved problems, episodes.
+
+Work is proportional to what was added since the last time. A turn that is read twice is stored
+once, even if the offset was lost or another file repeats the turn, since saved turns are
+recognised.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memory_fabric import deadline, ids
+from memory_fabric.capture.notes.keep import Kept
+from memory_fabric.capture.unreadable import Unread
+from memory_fabric.client import CLAUDE_CODE, Client
+from memory_fabric.clients.claude_code.transcript import (
+    MISSING,
+    REPLACED,
+    UNREADABLE,
+    Reading,
+    Turn,
+    read_on,
+)
+from memory_fabric.config import Settings, trust_for
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.hooks.session.asked_by import is_clients_own
+from memory_fabric.hooks.session.turn_dedup import OwnedTurn, episode_text, with_owners
+from memory_fabric.hooks.session.turn_notes import settle, stored_prompt, take
+from memory_fabric.models import CLIENT, Provenance
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store import notices, switches
+from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.conversations.prompts import STAGED
+from memory_fabric.store.memory import Memory
+
+Read = Callable[..., Reading]
+
+# The limit of one event; later hooks read the rest. What is read in one step is stored before the
+# next one; where not even the first step of an event had time enough, the next event's are half as
+# long, and so on.
+MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
+STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
+# The share of an event's time that is left to its step, and the field of a session's notes with
+# the number of times that the steps were halved.
+STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
+# The end of a transcript in which the entry of a late prompt is looked for.
+LATE_BYTES = 2 << 20
+# Fields of a session's notes that determine its domain: the agent type that it runs as, the folder
+# in which it was launched, and the domain of its process.
+AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
+TRANSCRIPT = "the transcript"
+# What a session's notes hold of its work; the end of a long answer is its account.
+MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
+# Notices for the user, once a session.
+COMPLAINTS = {
+    MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
+    UNREADABLE: "this session's transcript cannot be read; only prompts and answers are remembered",
+    REPLACED: "this session's transcript was replaced or cut, and was read again from its start",
+    "bad": "some lines of this session's transcript could not be read and were passed over",
+}
+
+
+def settle_late(context: RequestContext, session: str, path: str) -> None:
+    """Settle a prompt that was staged after its entry had been read.
+
+    An entry that another prompt has settled counts no more.
+    """
+    if not is_clients_own(context.memory.settings, path):
+        return
+    try:
+        start = max(0, os.path.getsize(path) - LATE_BYTES)
+    except OSError:
+        return  # it stays staged
+    read = reader_of(context.memory.settings.client)
+    entries = read(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
+    settle(context, session, entries, again=True)
+
+
+def follow(
+    context: RequestContext,
+    session: str,
+    path: str,
+    max_bytes: int = MAX_NEW_BYTES,
+    max_chars: int = MAX_NEW_CHARS,
+    *,
+    is_here: bool = True,
+    read: Read | None = None,
+    last: str = "",
+    into: list[Kept] | None = None,
+) -> list[Kept]:
+    """Save the new part of the transcript; return what became of the notes in it.
+
+    First the prompts of which it shows an entry are settled. Then the notes in `last` are stored,
+    the last message by the event, since the transcript may lag behind or be missing. `into` is
+    given the results, also if the time is over before the last.
+
+    Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer,
+    in steps. The offset moves only after everything read in a step was stored or queued. `is_here`
+    means that the session itself calls, so it is running; otherwise another session catches up on
+    it. For another session, or one of whose agents calls, pass the context of `context_of`. `read`
+    reads the transcript, if it is not read as its session's client writes it. Raises DeadlinePassed
+    if the time was over before the last step.
+    """
+    database = context.memory.session_database()
+    if is_here:
+        sessions.touch(database, session, context.now, path)
+    kept: list[Kept] = [] if into is None else into
+    begun = False
+    while True:
+        halved = int(sessions.load_notes(database, session).get(HALVED, 0))
+        most_bytes = min(max_bytes, STEP_BYTES >> halved)
+        most_chars = min(max_chars, STEP_CHARS >> halved)
+        try:
+            with deadline.current().part(STEP_SHARE):
+                moved, said, more = _step(
+                    context, session, path, most_bytes, most_chars, is_here, read, last, kept
+                )
+        except DeadlinePassed:
+            if not begun and halved < MAX_HALVED:
+                notes = sessions.load_notes(database, session)
+                sessions.save_notes(database, session, {**notes, HALVED: halved + 1})
+            raise
+        max_bytes, max_chars = max_bytes - moved, max_chars - said
+        if not (more and moved) or min(max_bytes, max_chars) <= 0:
+            return kept
+        begun, last = True, ""
+
+
+def _step(
+    context: RequestContext,
+    session: str,
+    path: str,
+    max_bytes: int,
+    max_chars: int,
+    is_here: bool,
+    read: Read | None,
+    last: str,
+    kept: list[Kept],
+) -> tuple[int, int, bool]:
+    """Save the next part of the transcript; return the bytes and the characters of messages in it,
+    and whether there is more.
+    """
+    memory, database = context.memory, context.memory.session_database()
+    offset = int(sessions.field(database, session, "offset") or 0)
+    before = sessions.load_notes(database, session)
+    mark = str(before.get("mark", ""))
+    client = memory.settings.client if is_here else client_in(before)
+    read = read or reader_of(client)
+    reading = read(path, offset, mark, max_bytes, max_said=max_chars)
+    notes = before | {"mark": reading.mark} if reading.mark else dict(before)
+    if not reading.more:
+        notes.pop(HALVED, None)
+    if is_here:
+        notes |= memory.settings.client.mark
+        notes["attended"] = trust_for(memory.settings, "user") == "user"
+        notes |= launched(memory.settings, context.agent_type, notes)
+        if notes.pop("presumed", False):
+            notes["revived"] = True  # it was presumed ended, but was not
+    _complain(memory, path, offset, reading, notes)
+    if is_clients_own(memory.settings._replace(client=client), path):
+        settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
+        is_read = is_here and not reading.more
+        if is_read and any(p.origin == STAGED for p in prompts.unanswered(database, session)):
+            settle_late(context, session, path)
+        if not offset:  # a fork's begins with copies
+            typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
+            prompts.copy_typed(database, session, map(stored_prompt, typed))
+    take(context, session, [last], before=str(before.get("said", "")), into=kept)
+    if trust_for(memory.settings, "assistant") and reading.turns:
+        caller, memory.settings = memory.settings, memory.settings._replace(client=client)
+        try:
+            found, notes = _remember(context, session, reading, notes)
+            kept += found
+        finally:
+            memory.settings = caller
+    if reading.offset != offset or notes != before:
+        sessions.save_notes(database, session, notes, offset=reading.offset)
+    moved = reading.offset - (0 if reading.trouble == REPLACED else offset)
+    return moved, sum(len(turn.text) for turn in reading.turns), reading.more
+
+
+def reader_of(client: Client) -> Read:
+    """Return the function that reads a client's transcripts on, like `read_on`."""
+    if client.transcripts == CLAUDE_CODE.transcripts:
+        return read_on
+    from memory_fabric.clients.readers import Reader  # late: for other clients only
+
+    return Reader(client.transcripts)
+
+
+def client_in(notes: Mapping[str, Any]) -> Client:
+    """Return the client of a session by its notes."""
+    if CLIENT not in notes:
+        return CLAUDE_CODE
+    from memory_fabric.clients.table import client_of  # late: for other clients only
+
+    return client_of(str(notes[CLIENT]))
+
+
+def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that determine the session's domain, if they make a difference."""
+    launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
+    if settings.domains.configured or settings.domain or PLACE in notes:
+        launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
+    return launch
+
+
+def context_of(context: RequestContext, session: str) -> RequestContext:
+    """Return the context of a session: for the agent type and folder in its notes."""
+    notes = sessions.load_notes(context.memory.session_database(), session)
+    if PLACE not in notes:
+        return context.for_agent(str(notes.get(AGENT, "")))
+    there = context.memory.settings._replace(
+        project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
+    )
+    return context.for_agent(str(notes.get(AGENT, "")), there)
+
+
+def is_placed(memory: Memory, session: str) -> bool:
+    """Return True if the session's folder is known."""
+    return PLACE in sessions.load_notes(memory.session_database(), session)
+
+
+def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
+    """Return True if part of the transcript is unread, and the last reading made progress.
+
+    An incomplete last line is no progress; a shorter file is a different one.
+    """
+    offset = read_to(memory, session)
+    try:
+        return os.path.getsize(path) != offset != reached_before
+    except (OSError, ValueError):
+        return False
+
+
+def read_to(memory: Memory, session: str) -> int:
+    """Return the number of bytes of the session's transcript that were read."""
+    return int(sessions.field(memory.session_database(), session, "offset") or 0)
+
+
+def _remember(
+    context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
+) -> tuple[list[Kept], dict[str, Any]]:
+    """Return what became of the notes in these turns, and the session's notes after them."""
+    memory = context.memory
+    # It may have run in another domain before.
+    owned = with_owners(memory.whole.session_database(), reading.turns, session)
+    unread = Unread()
+    own = [h.turn for h in owned if h.is_own]
+    kept = unread.attempt([], _take_notes, context, owned)
+    if any(turn.tools or turn.results for turn in own):
+        # late: only if work was done
+        from memory_fabric.hooks.session.store_incidents import keep_incidents
+
+        # Stop has stored the notes of the last message before, so they need not be new here.
+        noted = [one.record for one in kept if one.record and one.record.session == session]
+        fixes = [record for record in noted if record.type == "solution"]
+        _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes, fixes)
+    _store_episodes(context, owned)
+    if own:
+        # late: only if something was said
+        from memory_fabric.hooks.session.use_of_told import judge
+
+        unread.attempt(None, judge, memory, session, own, context.now)
+    notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
+    unread.report(memory)
+    return kept, notes
+
+
+def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
+    """Return the notes with the files that were changed last, inside the project by their relative
+    paths, and the end of the last answer; '' while the last prompt has none.
+    """
+    # late: only if something was said
+    from memory_fabric.capture.stated_causes import account
+    from memory_fabric.hooks.session.checkpoint import INTERRUPTED
+    from memory_fabric.hooks.session.working_state import changed_files
+    from memory_fabric.redaction.prefilter import without_secrets
+    from memory_fabric.text import one_line, without_injected
+
+    inside = folder.rstrip(os.sep) + os.sep
+    changed = [path.removeprefix(inside)[-MAX_PATH_CHARS:] for path in changed_files(turns)]
+    files = dict.fromkeys(reversed((*notes.get("files", ()), *changed)))
+    said = notes.get("said", "")
+    for turn in reversed(turns):
+        is_answer = turn.role == "assistant"
+        text = without_injected(turn.text[-MAX_READ_CHARS:] if is_answer else turn.text)
+        if not is_answer and text.strip() and not text.startswith(INTERRUPTED):
+            said = ""
+            break
+        if is_answer and (answer := one_line(without_secrets(account(text)))):
+            said = answer[-MAX_SAID_CHARS:]
+            break
+    return {**notes, "files": list(files)[:MAX_FILES][::-1], "said": said}
+
+
+def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kept]:
+    """Store the notes in the assistant's new turns, those of one turn of the user together.
+
+    What was written while the user had switched notes off is never kept.
+    """
+    kept: list[Kept] = []
+    texts: list[str] = []
+    off = switches.notes_off_times(*context.memory.switched_by)
+    speaker = at = ""
+    for place, (turn, owner, is_new, _) in enumerate(owned):
+        was_off = any(since <= turn.created_at < until for since, until in off)
+        if is_new and turn.role == "assistant" and not was_off:
+            texts.append(turn.text)
+            speaker, at = owner, turn.created_at
+        is_last = place + 1 == len(owned)
+        if texts and (is_last or (turn.role == "user" and turn.text)):
+            until = "" if is_last else turn.created_at
+            kept += take(context, speaker, texts, until=until, at=at)
+            texts = []
+    return kept
+
+
+def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None:
+    memory = context.memory
+    if not memory.settings.episodes_keep_days:
+        return
+    since = _kept_since(memory.settings.episodes_keep_days) if context.is_past else ""
+    episodes = [
+        {
+            "id": turn.uuid,
+            "session": owner,
+            "role": turn.role,
+            "text": text,
+            "place": turn.cwd,
+            "agent": context.agent_type,
+            "created_at": turn.created_at,
+        }
+        for turn, owner, is_new, _ in owned
+        if is_new and turn.uuid and turn.created_at >= since
+        if (text := episode_text(turn.text))
+    ]
+    if episodes:
+        by = Provenance(
+            "assistant",
+            trust="assistant",
+            session=owned[-1].owner,
+            agent=context.agent_type,
+            domain=context.domain.name,
+        )
+        memory.write("add_episodes", {"episodes": episodes}, by)
+
+
+def _kept_since(days: int) -> str:
+    """Return the time before which turns have expired."""
+    return ids.timestamp(time.time() - days * 24 * 3600)
+
+
+def _complain(
+    memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
+) -> None:
+    """Log problems of the transcript and leave the user a notice, each once a session."""
+    wrong = [reading.trouble] if reading.trouble else []
+    if wrong == [MISSING] and not offset:
+        wrong = []  # not written yet, or by a client that keeps none
+    wrong += ["bad"] if reading.bad else []
+    reported = list(notes.get("told", ()))
+    for kind in wrong:
+        if kind in reported:
+            continue
+        reported.append(kind)
+        notes["told"] = reported
+        count = f" ({reading.bad} lines)" if kind == "bad" else ""
+        memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
+        try:
+            notices.add(memory.settings.home, COMPLAINTS[kind])
+        except (OSError, TimeoutError) as error:
+            memory.fail(f"notices: {error}")

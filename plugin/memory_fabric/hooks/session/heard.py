@@ -1,0 +1,158 @@
+"""Statements for memory in a prompt, which are stored, and the cue for the assistant."""
+
+from __future__ import annotations
+
+from memory_fabric.capture.confidence import CANDIDATE, STATED
+from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.notes import replaced
+from memory_fabric.capture.notes.protocol import is_told
+from memory_fabric.capture.notes.quotation import around
+from memory_fabric.capture.prompts.detector import heard
+from memory_fabric.capture.prompts.stated import Statement, stated
+from memory_fabric.capture.remember import state
+from memory_fabric.capture.statement import statement
+from memory_fabric.config import trust_for
+from memory_fabric.ids import short_id
+from memory_fabric.models import (
+    PASTED,
+    PROMPT,
+    QUOTATION,
+    STAGED,
+    Hit,
+    Provenance,
+    Record,
+)
+from memory_fabric.recall.injection.floor import RARE, Part
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.recall.rank import rank
+from memory_fabric.recall.render import words_of
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.rules.effects import binds
+from memory_fabric.text import cut, neutralised, one_line, same_form
+
+MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
+# The shares of the record's words in the sentence and of the sentence's in the record, together,
+# from which the record may be what the sentence changes.
+MEANT = 0.6
+# A longer text may be pasted.
+MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
+MAX_BECAUSE_CHARS = 12
+# The cue beside a prompt by its kind, each at most MAX_CUE_CHARS.
+CUES = {
+    "rule": "Sounds like a standing rule: note it if it is one.",
+    "correction": "Sounds like a correction: note it if it holds.",
+    "choice": "Sounds like a decision: note it if it is settled.",
+    "change": "Sounds like a change of mind: note it if it holds.",
+    "person": "Says something lasting about the user; note it if so.",
+}
+
+
+def listen(
+    context: RequestContext, session: str, prompt: str, staged: str = ""
+) -> tuple[str, list[Record]]:
+    """Store what the prompt states on purpose; return the cue for the assistant, and new records.
+
+    The cue is empty where the assistant is not asked for notes, or something was stored already.
+    `staged` is the time of a prompt whose entry in the transcript is not seen yet.
+    """
+    new = store_stated(context, session, prompt, staged)
+    if not is_told(context.memory.settings):
+        return "", new
+    if new:
+        kept = ", ".join(short_id(record.id) for record in new)
+        if new[0].status == "candidate":
+            return f"Waits for the user's yes as [{kept}], since the text may be pasted.", new
+        return f"Kept already as [{kept}]: no note needed, unless it replaces a record.", new
+    found = heard(prompt)
+    if found is None:
+        return "", new
+    known = _record_meant(context, found.sentence)
+    if known is None:
+        return CUES[found.kind], new
+    # The beginning of typed words may say nothing of their subject.
+    said = "noted as: " if words_of(known) else ""
+    id_, what = short_id(known.id), cut(neutralised(one_line(known.text)), MAX_RECORD_CHARS)
+    return (
+        f"On record: [{id_}] {said}{what.rstrip('.')}. If this changes it, note Instead of: {id_}.",
+        new,
+    )
+
+
+def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
+    """Return the record that recall puts first for a sentence of the user, if the two are surely on
+    one subject; none that a note does not close: a pinned one, or one that binds.
+    """
+    query = parse(sentence, now=context.now, plain=True)
+    found = Fabric(context.memory, context.now).injection_candidates(query)
+    current = [
+        hit
+        for hit in found
+        if hit.metadata.get("type") in replaced.TYPES and not hit.metadata.get("over")
+    ]
+    first = next(iter(rank(current, context.now)), None)
+    if first is None:
+        return None
+    topics = Part(query, found).topics_in(first)
+    shared = replaced.Shared(context.memory)
+    held, number, *_ = shared(first.text, sentence)
+    if number < 2 or topics.isdisjoint(first.metadata[RARE]):
+        return None
+    if held + shared(sentence, first.text)[0] < MEANT:
+        return None
+    for record in context.memory.find_records("id = ?", (first.metadata["record"],), 1):
+        if not (record.pinned or binds(record)):
+            return first
+    return None
+
+
+def store_stated(
+    context: RequestContext, session: str, prompt: str, staged: str = ""
+) -> list[Record]:
+    """Store what the prompt states on purpose; return the new records; none while notes are off."""
+    if context.memory.settings.notes == "off":
+        return []
+    made = (_store(context, session, one, prompt, staged) for one in stated(prompt))
+    return [record for record in made if record is not None]
+
+
+def _store(
+    context: RequestContext, session: str, said: Statement, prompt: str, staged: str
+) -> Record | None:
+    """Store one statement with the words around it; return the record if it is new.
+
+    In a long text it is a candidate: the text may be somebody's that was pasted.
+    """
+    memory = context.memory
+    text = without_secrets(said.text)
+    record = statement(
+        text,
+        type=said.type,
+        why=without_secrets(said.why),
+        alternatives=said.instead_of,
+        known=KnownNames(memory, text),
+        base=STATED,
+    )
+    words = around(said.text, prompt)
+    # With no other words than its form's and "because" nothing turns it.
+    form, why = same_form(prompt), same_form(said.why)
+    _, text_in, rest = form.partition(same_form(said.text))
+    is_all = bool(text_in) and form == same_form(said.form) and rest.endswith(why)
+    is_all = is_all and len(rest) - len(why) <= (MAX_BECAUSE_CHARS if why else 0)
+    lines = sum(map(bool, map(str.strip, prompt.splitlines())))
+    is_long = lines > MAX_TYPED_LINES or (not words and len(prompt) > MAX_TYPED_CHARS)
+    words = without_secrets(words or one_line(prompt))
+    found = {PROMPT: words, PASTED: True} if is_long else {} if is_all else {QUOTATION: words}
+    record = record._replace(confidence=CANDIDATE) if is_long else record
+    by = Provenance(
+        "prompt",
+        trust=trust_for(memory.settings, "assistant" if staged else "user"),
+        session=session,
+        agent=context.agent_type,
+        domain=context.domain.name,
+    )
+    evidence = {**record.evidence, **found, **({STAGED: staged} if staged else {})}
+    record = record._replace(scope=said.scope, evidence=evidence)
+    stored, is_new = state(memory, record, by)
+    return stored if is_new else None

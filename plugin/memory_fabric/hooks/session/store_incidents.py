@@ -1,0 +1,215 @@
+"""Store fixes: commands that failed and then passed, with what the assistant said it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memory_fabric import ids
+from memory_fabric.capture import incidents
+from memory_fabric.capture.notes.replaced import kind_of
+from memory_fabric.capture.notes.typed_text import typed_words
+from memory_fabric.capture.shell_commands import MAX_READ_CHARS
+from memory_fabric.hooks.session.working_state import CHANGING_TOOLS, failed_calls
+from memory_fabric.models import Provenance, Record
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store import records
+from memory_fabric.store.projects import commits
+from memory_fabric.text import terms, without_injected
+
+if TYPE_CHECKING:
+    from memory_fabric.clients.claude_code.transcript import Turn
+
+SHELL = "Bash"
+# Commands whose results were missing when the transcript was read.
+MAX_CALLS = 20
+MAX_ASKED_CHARS = 8000
+# A note is about a failure if it shares so many content words with its evidence.
+MIN_SHARED_TERMS = 2
+# The status of a fix until its command has passed: it is told to nobody.
+UNCONFIRMED = "candidate"
+
+
+def keep_incidents(
+    context: RequestContext,
+    session: str,
+    turns: Sequence[Turn],
+    notes: Mapping[str, Any],
+    noted: Sequence[Record] = (),
+) -> tuple[list[Record], dict[str, Any]]:
+    """Return the new records, and the notes with what still fails after these turns.
+
+    `noted` are fixes that the assistant noted in these turns: they are given the evidence of their
+    failure, which then makes no record of its own. One whose command has not passed since, and one
+    of the session whose failure is back, waits as a candidate until it passes.
+    """
+    steps, calls = steps_in(turns, notes.get("calls", {}))
+    solved, failing = incidents.follow(steps, still_failing(notes))
+    at = max((turn.created_at for turn in turns), default="") if context.is_past else ""
+    by = Provenance(
+        "assistant",
+        trust="assistant",
+        session=session,
+        agent=context.agent_type,
+        domain=context.domain.name,
+    )
+    new, waiting = [], [note for note in noted if incidents.FILES not in note.evidence]
+    is_only = len(solved) == len(waiting) == 1
+    for failure in solved:
+        note = _note_about(failure, waiting, is_only=is_only)
+        if note is not None:
+            waiting.remove(note)
+            _add_evidence(context, note, incidents.evidence_of(failure), by)
+        elif not _confirmed(context, failure, by):
+            new += _keep(context, failure, by, at)
+    for failure in failing:
+        if not failure.passes:
+            _doubt(context, failure, waiting, by)
+    for note in waiting:
+        _add_evidence(context, note, _reported(note, steps), by)
+    more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
+    return new, {**notes, **more}
+
+
+def still_failing(notes: Mapping[str, Any]) -> list[incidents.Failure]:
+    """Return the failures in a session's notes."""
+    kept = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
+    return [failure for failure in kept if failure is not None]
+
+
+def steps_in(
+    turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
+) -> tuple[list[incidents.Step], dict[str, list[str]]]:
+    """Return commands with their outcomes, changed files and messages, in order.
+
+    `calls` are earlier commands without a result, as id to command and folder; those that still
+    have none are returned.
+    """
+    failed = failed_calls(turns)
+    waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
+    steps: list[incidents.Step] = []
+    for turn in turns:
+        if turn.text and turn.role == "assistant":
+            steps.append(incidents.Step(said=turn.text))
+        elif turn.text and (asked := typed_words(without_injected(turn.text))).strip():
+            steps.append(incidents.Step(asked=asked[:MAX_ASKED_CHARS]))
+        for tool in turn.tools:
+            if tool.name == SHELL:
+                # A longer one is not read anyway, and would make the notes long.
+                command = str(tool.input.get("command", ""))[: MAX_READ_CHARS + 1]
+                waiting[tool.id] = [command, turn.cwd]
+            elif tool.name in CHANGING_TOOLS and tool.id not in failed:
+                path = str(tool.input.get(CHANGING_TOOLS[tool.name], ""))
+                steps.append(incidents.Step(changed_file=_relative(path, turn.cwd)))
+        for result in turn.results:
+            command, place = waiting.pop(result.tool_use_id, ("", ""))
+            if command:
+                steps.append(
+                    incidents.Step(
+                        command=command, failed=result.is_error, output=result.text, place=place
+                    )
+                )
+    return steps, dict(list(waiting.items())[-MAX_CALLS:])
+
+
+def _keep(
+    context: RequestContext, failure: incidents.Failure, by: Provenance, at: str
+) -> list[Record]:
+    """Store the record of a failure that was solved at `at` ('' for now); return it if it is
+    new.
+    """
+    record = incidents.fix_of(failure)
+    if record is None:
+        return []
+    record = record._replace(id=ids.new_id(), evidence=_with_commit(context, record.evidence))
+    stored = context.memory.remember(record, by, at=at)
+    return [stored] if stored is not None and stored.id == record.id else []
+
+
+def _note_about(
+    failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
+) -> Record | None:
+    """Return the noted fix of a failure: the only one, or that with most words of its evidence."""
+    if is_only:
+        return noted[0] if noted else None
+    evidence = incidents.evidence_of(failure)
+    of_failure = set(terms(f"{failure.cause} {evidence}"))
+    shared = [len(of_failure.intersection(terms(note.what))) for note in noted]
+    best = max(shared, default=0)
+    return noted[shared.index(best)] if best >= MIN_SHARED_TERMS else None
+
+
+def _doubt(
+    context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
+) -> None:
+    """Make candidates of the fixes of a failure that has not passed: of those `noted` in these
+    turns, which it is taken from, and of the session's own of the same error. The user's stay.
+    """
+    note = _note_about(failure, noted, is_only=False)
+    if note is not None and note.trust != "user":
+        noted.remove(note)
+        evidence = incidents.evidence_of(failure) | dict(note.evidence)
+        _put(context, note._replace(evidence=evidence, status=UNCONFIRMED), by)
+    for fix in _fixes_of(context, failure, by, "active"):
+        if incidents.is_same_error(failure.error, str(fix.evidence.get(incidents.ERROR, ""))):
+            _put(context, fix._replace(status=UNCONFIRMED), by)
+
+
+def _confirmed(context: RequestContext, failure: incidents.Failure, by: Provenance) -> bool:
+    """Return True if fixes of the session waited for this pass; they are active again."""
+    waited = _fixes_of(context, failure, by, UNCONFIRMED)
+    for fix in waited:
+        _put(context, fix._replace(status="active"), by)
+    return bool(waited)
+
+
+def _fixes_of(
+    context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
+) -> list[Record]:
+    """Return the session's fixes of a command, but the user's own."""
+    where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
+    command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
+    values = (by.session, status, failure.command.text)
+    found: list[Record] = context.memory.find_records(f"{where} AND {command}", values)
+    return found
+
+
+def _put(context: RequestContext, record: Record, by: Provenance) -> None:
+    payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": [by.session]}
+    context.memory.write("put_record", payload, by, store=kind_of(context.memory, record))
+
+
+def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
+    """Return the user's report of what a noted fix is about: error line, symptom, changed files."""
+    about = set(terms(note.what))
+    for step in reversed(steps):
+        if len(about.intersection(terms(step.asked))) >= MIN_SHARED_TERMS:
+            evidence = incidents.report_in(step.asked)
+            files = dict.fromkeys(step.changed_file for step in steps if step.changed_file)
+            if evidence and files:
+                evidence[incidents.FILES] = list(files)[: incidents.MAX_FILES]
+            return evidence
+    return {}
+
+
+def _add_evidence(
+    context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
+) -> None:
+    """Add what is known of the failure to the record of a note, whose own evidence stays."""
+    evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
+    if not evidence or evidence == dict(note.evidence):
+        return
+    _put(context, note._replace(evidence=evidence), by)
+
+
+def _with_commit(context: RequestContext, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    if context.is_past:
+        return dict(evidence)
+    commit = commits.commit_at(context.memory.settings.project_dir)
+    return dict(evidence) | ({"commit": commit} if commit else {})
+
+
+def _relative(path: str, place: str) -> str:
+    inside = bool(place) and path.startswith(place.rstrip(os.sep) + os.sep)
+    return path[len(place.rstrip(os.sep)) + 1 :] if inside else path

@@ -1,0 +1,265 @@
+"""The end of a turn: its notes become records, what was heard and not noted becomes a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memory_fabric.capture.confidence import CANDIDATE, NOTE, USER_NOTE
+from memory_fabric.capture.notes import feedback
+from memory_fabric.capture.notes import keep as notes
+from memory_fabric.capture.notes.keep import Kept, Said
+from memory_fabric.capture.notes.quotation import around
+from memory_fabric.capture.notes.replaced import kind_of
+from memory_fabric.capture.notes.typed_text import typed_words
+from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.config import is_checked, trust_for
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, QUOTATION, STAGED, Provenance, Record
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import notices, records
+from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.conversations.prompts import Prompt
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import cut, one_line
+
+if TYPE_CHECKING:
+    from memory_fabric.clients.claude_code.transcript import Turn
+
+MAX_BEFORE_CHARS = 400
+# The types of candidates by the kind of cue that was heard.
+HEARD_TYPES = {
+    "rule": "constraint",
+    "correction": "constraint",
+    "choice": "decision",
+    "change": "decision",
+    "person": "note",
+}
+MAX_EARLIER = 40
+
+
+def take(
+    context: RequestContext,
+    session: str,
+    texts: Sequence[str],
+    *,
+    until: str = "",
+    at: str = "",
+    source: str = "assistant",
+    before: str = "",
+    into: list[Kept] | None = None,
+) -> list[Kept]:
+    """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
+
+    They were written at `at`, if that was earlier than now; `before` is what the assistant had said
+    before the turn's prompt. `into` is given the results, also if the time is over before the last.
+    What the session's assistant is not told yet of them waits for its next prompt.
+    """
+    if context.memory.settings.notes == "off":
+        return []
+    texts = [text for text in texts if may_hold(text)]
+    settings = context.memory.settings
+    if not texts or not trust_for(settings, "user"):
+        return []
+    said = said_by_user(context.memory, session, until=until)
+    said = said._replace(at=at, is_past=context.is_past, before=before)
+    by = Provenance(
+        source,
+        trust="user" if said.checked else "assistant",
+        session=session,
+        agent=context.agent_type,
+        domain=context.domain.name,
+    )
+    kept = [] if into is None else into
+    try:
+        return notes.keep(context.memory, texts, said, by, into=kept)
+    finally:
+        _conclude(context, session, kept)
+
+
+def _conclude(context: RequestContext, session: str, kept: list[Kept]) -> None:
+    """Save what the session's assistant, and later sessions, are to be told of the notes; leave of
+    them only what is new to this session.
+    """
+    database = context.memory.session_database()
+    new = sessions.add_feedback(database, session, feedback.parts_of(kept, session))
+    closed = [old.id for one in kept for old in one.replaced if old.trust == "user"]
+    if closed and not context.is_past:
+        sessions.note_closed(database, session, closed, context.now)
+    kept[:] = [
+        one
+        for one in kept
+        if one.record or new & {part[0] for part in feedback.parts_of([one], session)}
+    ]
+
+
+def may_hold(text: str) -> bool:
+    """Return True if a text may hold a note; costs almost nothing."""
+    folded = text.casefold()
+    return "noted" in folded or "dropped" in folded
+
+
+def said_by_user(memory: Memory, session: str, *, until: str = "") -> Said:
+    """Return the prompts of a session in which quotations are looked for."""
+    found = prompts.of_session(memory.session_database(), session, until)
+    typed = [prompt for prompt in found if prompt.origin != prompts.BY_MACHINE]
+    return notes.Said(tuple(typed), checked=is_checked(memory.settings))
+
+
+def settle(
+    context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
+) -> None:
+    """Give each staged prompt the origin that its entry shows, and what was stored by a typed one
+    the user's trust. `again`: some of the entries may have settled other prompts before.
+    """
+    database = context.memory.session_database()
+    known = prompts.of_session(database, session)[::-1] if entries else []
+    waiting = [prompt for prompt in known if prompt.origin == prompts.STAGED]
+    left = [turn._replace(text=stored_prompt(turn)) for turn in entries if waiting]
+    settled = [prompt for prompt in known if again and prompt.origin != prompts.STAGED]
+    for prompt in (*settled, *waiting):
+        shown = next((turn for turn in left if _words(turn.text) == _words(prompt.text)), None)
+        if shown is None:
+            continue
+        left.remove(shown)
+        if prompt.origin != prompts.STAGED:
+            continue
+        _trust_by(context, session, prompt, is_typed=shown.origin == prompts.TYPED)
+        prompts.settle(database, prompt, shown.origin)
+
+
+def stored_prompt(entry: Turn) -> str:
+    """Return the text of an entry as the prompt hook stores it."""
+    return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed: bool) -> None:
+    """Take the mark from the records of a staged prompt; give them the user's trust if typed."""
+    memory = context.memory
+    staged = f"session = ? AND json_extract(body, '$.evidence.{STAGED}') = ?"
+    marked = memory.find_records(staged, (session, prompt.at))
+    for record in marked:
+        by = Provenance("prompt", trust="user", session=record.session, domain=record.domain)
+        left = {key: value for key, value in record.evidence.items() if key != STAGED}
+        settled = record._replace(evidence=left)
+        if is_typed:
+            more = USER_NOTE - NOTE if notes.NOTED in left else 0.0
+            confidence = min(1.0, record.confidence + more)
+            settled = settled._replace(trust="user", confidence=confidence)
+        payload = {"record": records.as_object(settled), "seen_in": [record.session]}
+        memory.write("put_record", payload, by, store=kind_of(memory, record))
+    if is_typed and not marked and may_hear(prompt.text):
+        # late: most prompts state nothing
+        from memory_fabric.hooks.session.heard import store_stated
+
+        # While it was staged, it brought back nothing forgotten and raised no known record.
+        store_stated(context, session, prompt.text)
+
+
+def end_turn(
+    context: RequestContext, session: str, kept: Sequence[Kept], before: str = ""
+) -> list[Record]:
+    """Store as candidates what the user said in this turn, unless the assistant noted anything.
+
+    `before` is what the assistant had said last before the prompt. Returns the new candidates.
+    """
+    memory, database = context.memory, context.memory.session_database()
+    waiting = prompts.unanswered(database, session)
+    if not waiting:
+        return []
+    prompts.mark_answered(database, waiting)
+    noted = any(one.record or one.replaced for one in kept)
+    if noted or not is_checked(memory.settings):
+        return []
+    # late: most turns have no prompt in which something is heard
+    from memory_fabric.capture.prompts.detector import heard, said_again
+    from memory_fabric.capture.prompts.stated import stated
+
+    made = []
+    for prompt in waiting:
+        is_staged = prompt.origin == prompts.STAGED
+        found = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
+        if found is None or stated(prompt.text):
+            continue  # what it states was stored with the prompt
+        earlier = earlier_prompts(memory, session, found.sentence)
+        evidence = {
+            PROMPT: around(found.sentence, prompt.text) or one_line(prompt.text),
+            BEFORE: cut(one_line(before), MAX_BEFORE_CHARS),
+            AGAIN: said_again(found.sentence, earlier),
+            STAGED: prompt.at if is_staged else "",
+        }
+        record = Record(
+            type=HEARD_TYPES[found.kind],
+            what=found.sentence,
+            confidence=CANDIDATE,
+            evidence={key: value for key, value in evidence.items() if value},
+        )
+        by = Provenance(
+            "prompt",
+            trust="assistant" if is_staged else "user",
+            session=session,
+            agent=context.agent_type,
+            domain=context.domain.name,
+        )
+        known = noted_before(memory, found.sentence)
+        if known is not None:
+            memory.remember(known, by)  # a further occurrence
+            continue
+        stored = memory.remember(record, by)
+        made += [stored] if stored is not None else []
+    return made
+
+
+def last_said(memory: Memory, session: str) -> str:
+    """Return the end of the assistant's last message, as far as the transcript was read."""
+    return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
+
+
+def noted_before(memory: Memory, sentence: str) -> Record | None:
+    """Return the record with the user's trust that has this sentence as its quotation."""
+    # late: most turns have no prompt in which something is heard
+    from memory_fabric.capture.notes.replaced import matching
+    from memory_fabric.text import same_form
+
+    said = same_form(sentence)
+    return next(
+        (
+            record
+            for record in matching(memory, sentence)
+            if record.trust == "user"
+            and record.status == "active"
+            and same_form(str(record.evidence.get(QUOTATION) or "")) == said
+        ),
+        None,
+    )
+
+
+def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
+    """Return prompts of other sessions that share words with a sentence, one of each session."""
+    from memory_fabric.store.fts_query import match_expression
+    from memory_fabric.text import terms
+
+    query = match_expression(terms(sentence)[:8])
+    if not query:
+        return []
+    rows = memory.session_database().rows(
+        "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
+        "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
+        "ORDER BY bm25(episodes_fts) LIMIT ?",
+        (query, session, MAX_EARLIER),
+    )
+    return list({row[0]: row[1] for row in reversed(rows)}.values())
+
+
+def leave_notice(memory: Memory, text: str) -> None:
+    """Save a notice for the next event that can show one."""
+    if not text:
+        return
+    try:
+        notices.add(memory.settings.home, text)
+    except (OSError, TimeoutError) as error:
+        memory.fail(f"notices: {error}")

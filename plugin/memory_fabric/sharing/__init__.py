@@ -1,0 +1,1 @@
+"""Sharing memory: by git, and by the log of a team."""

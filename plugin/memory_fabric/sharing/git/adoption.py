@@ -1,0 +1,371 @@
+"""Records that a project's journal or MEMORY.md has and memory lacks: found, and stored again.
+
+If home is lost, decisions.jsonl in the project remains. Lines that the file of own lines proves
+(own_lines) were written here; for the others the user has to say. Records are restored unchanged,
+with their ids, authors, trust and times. MEMORY.md may have the last copy of what is known in all
+projects: of its lines the user has to say, too, and the records name it as their source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory_fabric.models import (
+    OTHERS,
+    QUOTATION,
+    RECORD_TYPES,
+    Progress,
+    Provenance,
+    record_type,
+)
+from memory_fabric.sharing.git import claims_read, location
+from memory_fabric.store import files, records
+from memory_fabric.store.projects import identity, own_lines
+from memory_fabric.store.projects.own_lines import Header
+from memory_fabric.store.tiers import memory_md
+
+if TYPE_CHECKING:
+    from memory_fabric.store.protocols import Memory
+
+
+# Bytes that are read from the end of a journal: a repository may bring one of any size, and the
+# hooks at a session's start and stop have little time.
+MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
+# This package writes no longer lines.
+MAX_LINE_BYTES = 256 << 10
+# The source of records that come back from there, and their confidence: as noted by the user.
+MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
+
+
+class Missing(NamedTuple):
+    """Lines of a journal whose records memory lacks, newest first.
+
+    `proved`: this home wrote them. `others` counts lines by other authors, which are not adopted
+    for this user. `origin` is the id of a project of this home whose folder, now gone, held the
+    journal.
+    """
+
+    path: str
+    lines: tuple[Mapping[str, Any], ...] = ()
+    proved: bool = False
+    author: str = ""
+    others: Mapping[str, int] = {}
+    origin: str = ""
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """The days of the oldest and the newest line."""
+        days = [str(line.get("created_at", ""))[:10] for line in self.lines]
+        return (min(days), max(days)) if days else ("", "")
+
+
+def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
+    """Return the lines of this folder's journal, and of its MEMORY.md, whose records memory lacks;
+    None if there are none. Raises as `_in_journal`.
+    """
+    found = _in_journal(memory, author, max_bytes)
+    if memory.project is None or author or (found and (found.proved or found.origin)):
+        return found
+    settings = memory.settings
+    notes = memory_md.locate(settings.config_dir, memory.project.root, settings.memory_md_off)
+    lines = {} if notes.off_because else memory_md.shown_lines(notes)
+    lacking = unknown(memory, lines)
+    if memory.unavailable or not lacking:
+        return found
+    written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
+    lacking -= {line["id"] for line in written}  # its author and scope are in the journal
+    if found is not None:  # and the user's own words only here
+        found = found._replace(lines=tuple(_with_words(line, lines) for line in found.lines))
+    days = (str(line.get("created_at", ""))[:10] for line in written)
+    since = min(filter(None, days), default="")
+    stated = (_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking)
+    shown = tuple(
+        line | {"author": settings.author} for line in stated if _is_record(line, line["scope"])
+    )
+    if found is not None:
+        return found._replace(lines=(*found.lines, *shown))
+    return Missing(notes.path, shown, author=settings.author) if shown else None
+
+
+def _with_words(line: Mapping[str, Any], shown: Mapping[str, str]) -> Mapping[str, Any]:
+    said = _stated(line["id"], shown.get(line["id"], ""), "")["evidence"]
+    known = line.get("evidence")
+    return {**line, "evidence": said | (known if isinstance(known, dict) else {})}
+
+
+def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
+    """Return those of these ids of MEMORY.md that no database here has or had."""
+    left = set(ids)
+    marks = ", ".join("?" * len(left))
+    shown: set[str] = set()
+    databases = memory.databases() if left else []
+    for database in databases:
+        left -= _ids(database.rows(f"SELECT id FROM records WHERE id IN ({marks})", (*ids,)))
+        left -= _ids(database.rows(f"SELECT id FROM tombstones WHERE id IN ({marks})", (*ids,)))
+        shown |= _ids(database.rows("SELECT record FROM promoted"))
+    # What an undo took back may have left nothing but the operation.
+    made = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
+    return {
+        id_ for id_ in left if id_ not in shown or not any(d.row(made, (id_,)) for d in databases)
+    }
+
+
+def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
+    """Return the record in a line of MEMORY.md.
+
+    It is of all projects if the journal, which begins on the day `since`, does not have it.
+    """
+    head, _, text = line.removeprefix("- [").partition("] ")
+    kind, _, rest = head.partition(" ")
+    day = rest[:10]  # what follows says that another value was noted since
+    what, words = text, ""
+    if text.startswith("“"):
+        words, _, what = text[1:].removesuffix("”").partition("” (noted as: ")
+        what = what.removesuffix(")") or words
+    elif text.endswith("”)") and " (“" in text:
+        what, _, words = text[:-2].rpartition(" (“")
+    return {
+        "id": id_,
+        "type": record_type(kind),
+        "what": what,
+        "scope": "user" if kind == "preference" or (since and since <= day) else "team",
+        "trust": "user",
+        "source": MEMORY_MD,
+        "confidence": SHOWN_CONFIDENCE,
+        "created_at": f"{day}T00:00:00.000Z",
+        "evidence": {QUOTATION: words} if words else {},
+    }
+
+
+def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
+    """Return the lines of this folder's journal whose records memory lacks; None if there are none.
+
+    Unproved lines count if their author is `author`, by default the user. A tracked journal without
+    a file of own lines belongs to its authors and is left alone. At most the last `max_bytes` of
+    the journal are read. Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    path, home = own_lines.journal_of(memory), memory.settings.home
+    if project is None or not path:
+        return None
+    lacking = _lacking(memory, _last_lines(path, max_bytes), author)
+    if not lacking:
+        return None
+    head = own_lines.header(home, project.local)
+    if head is not None and _is_here(memory, head) and not head.waiting:
+        lines = own_lines.proved(home, project.local, lacking)
+        return Missing(path, tuple(lines), proved=True) if lines else None
+    origin = ""
+    if head is not None and not _is_here(memory, head):
+        if os.path.lexists(head.root):
+            return None  # a copy: that folder has all of it
+        origin = head.project if head.project in _projects(home) else ""
+    elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
+        return None
+    stated, author = author, author or memory.settings.author
+    mine = [line for line in lacking if line.get("author", "") == author]
+    others: dict[str, int] = {}
+    for line in lacking:
+        name = str(line.get("author", ""))
+        if name != author:
+            others[name] = others.get(name, 0) + 1
+    if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
+        return None  # shared by others
+    return Missing(path, tuple(mine), author=author, others=others, origin=origin)
+
+
+def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
+    """Store the lines as the records that they were; return how many are new. They can be undone at
+    once.
+
+    Raises StoreUnavailable, OSError.
+    """
+    count = 0
+    for number, line in enumerate(found.lines, start=1):
+        record = records.from_object(line)._replace(status="active")
+        seen_in = [record.session] if record.session else []
+        payload = {
+            "record": records.as_object(record),
+            "seen_in": seen_in,
+            "batch": f"journal {found.path}",
+            # It is in the journal already.
+            "told": record.source != MEMORY_MD,
+        }
+        store = "user" if record.scope == "user" else "project"
+        count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
+        if progress is not None:
+            progress(number, len(found.lines))
+    sign_all(memory, settled=True)
+    return count
+
+
+def sign_if_missing(memory: Memory) -> None:
+    """Sign the lines of the journal again if the file of own lines is missing or of another place.
+
+    Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return
+    head = own_lines.header(memory.settings.home, project.local)
+    if head is None or head._replace(waiting=False) != current_header(memory):
+        sign_all(memory, max_bytes=MAX_AT_STOP_BYTES)
+
+
+def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
+    """Sign every line of the journal whose record memory has.
+
+    With `settled`, no line waits for the user's answer any more. Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return
+    folder, home = project.local, memory.settings.home
+    head = own_lines.header(home, folder)
+    waiting = not settled and (
+        head.waiting
+        if head is not None and _is_here(memory, head)
+        else missing(memory, "", max_bytes) is not None
+    )
+    own = _known(memory)
+    lines = _lines_of(location.shared_file(project), max_bytes)
+    mine = [line for line in lines if line.get("id") in own]
+    own_lines.write(home, folder, current_header(memory)._replace(waiting=waiting), mine)
+
+
+def is_signed(memory: Memory) -> bool:
+    """True if the file of own lines is for this place, or if there is no journal."""
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return True
+    return own_lines.is_stated_for(project.local, current_header(memory))
+
+
+def current_header(memory: Memory) -> Header:
+    """Return the header for this project and its folder."""
+    assert memory.project is not None
+    root = memory.project.root
+    return Header(memory.project.id, root, own_lines.inode_of(root))
+
+
+def awaits_answer(memory: Memory) -> bool:
+    """True if lines of the journal wait for the user to say if they are the user's own."""
+    project = memory.project
+    if project is None or not own_lines.exists(project.local):
+        return False
+    head = own_lines.header(memory.settings.home, project.local)
+    return head is None or head.waiting
+
+
+def restore_card(memory: Memory) -> str:
+    """Write the card of a project whose folder in home is gone; return a sentence for the user.
+
+    Raises OSError.
+    """
+    assert memory.project is not None
+    home, id_ = memory.settings.home, memory.project.id
+    with identity.registry_lock(home):
+        identity.write_registry(home, identity.read_registry(home), {id_: memory.project.name})
+    return (
+        f"{identity.folder_of(home, id_)}, where the memory of {memory.project.name} was kept, is "
+        "gone: only what its journal or a backup of yours has can be restored."
+    )
+
+
+def notice_text(found: Missing) -> str:
+    """Return a notice about missing records and how to get them back."""
+    first, last = found.span
+    what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
+    days = f" from {first}" if first == last else f" from {first} to {last}"
+    by = f" by {found.author}" if found.author and not found.proved else ""
+    if not found.lines:
+        by = f" by {' and '.join(name or 'nobody named' for name in found.others)}"
+        what, days = f"{sum(found.others.values())} records", ""
+    typed = "project adopt" if found.lines else f"project adopt {next(iter(found.others), '')}"
+    head = f"{found.path} has {what}{days}{by} that memory lacks"
+    if found.proved:
+        return f"{head}: memory-fabric repair restores them."
+    if found.origin:
+        return (
+            f"{head}, from a folder that is gone: if this is that folder, type "
+            f"/memory-fabric:project link {found.origin} (or run memory-fabric project link "
+            f"{found.origin} in a terminal)."
+        )
+    return (
+        f"{head} and their origin is not proved. If they are yours (a lost home), type "
+        f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal) to restore them; "
+        "until then they are not used."
+    )
+
+
+def _is_here(memory: Memory, head: Header) -> bool:
+    """True if a proved header is for this folder, under the id that the project has or had."""
+    place_ = current_header(memory)
+    if (head.root, head.inode) != (place_.root, place_.inode):
+        return False
+    return head.project == place_.project or head.project not in _projects(memory.settings.home)
+
+
+def _projects(home: str) -> set[str]:
+    return {*identity.read_registry(home).keys.values()}
+
+
+def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
+    """Return the objects with an id in the last bytes of a journal."""
+    found = claims_read.read_end(path, max_bytes)
+    lines = found[0].split(b"\n") if found else []
+    fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
+    parsed = (files.parsed(line.decode("utf-8", "replace").strip("\ufeff\r")) for line in fit)
+    return [line for line in parsed if line is not None and claims_read.is_id(line.get("id"))]
+
+
+def _last_lines(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
+    """Return the last line of each record in a journal, newest first, without forgotten ones."""
+    last: dict[str, Mapping[str, Any]] = {}
+    for line in _lines_of(path, max_bytes):
+        last[line["id"]] = line
+    found = [line for line in last.values() if _is_record(line)]
+    return sorted(found, key=lambda line: str(line.get("created_at", "")), reverse=True)
+
+
+def _is_record(line: Mapping[str, Any], scope: str = "team") -> bool:
+    if line.get("forgotten") or line.get("type") not in RECORD_TYPES or line["type"] == "session":
+        return False
+    is_active = line.get("status", "active") == "active" and line.get("scope", "team") == scope
+    return is_active and isinstance(line.get("what"), str) and bool(line["what"].strip())
+
+
+def _lacking(
+    memory: Memory, lines: list[Mapping[str, Any]], author: str
+) -> list[Mapping[str, Any]]:
+    """Return the lines whose records memory lacks; others' shared records count as known.
+
+    Empty while a database cannot be read, since its records are unknown.
+    """
+    own = _known(memory)
+    if memory.unavailable:
+        return []
+    theirs: set[str] = set()
+    for database in memory.databases():
+        theirs |= _ids(database.rows("SELECT id FROM records WHERE source = ?", (OTHERS,)))
+    mine = (author, memory.settings.author)
+    return [
+        line
+        for line in lines
+        if line["id"] not in own and (line["id"] not in theirs or line.get("author") in mine)
+    ]
+
+
+def _known(memory: Memory) -> set[str]:
+    """Return the ids of this user's records and of records that were forgotten here."""
+    known: set[str] = set()
+    for database in memory.databases():
+        known |= _ids(database.rows("SELECT id FROM records WHERE source <> ?", (OTHERS,)))
+        known |= _ids(database.rows("SELECT id FROM tombstones"))
+    return known
+
+
+def _ids(rows: Iterable[tuple[Any, ...]]) -> set[str]:
+    return {str(row[0]) for row in rows}

@@ -1,0 +1,193 @@
+"""Locations of a project's records, so that git sees them only if this user shares them.
+
+The folder's own `.gitignore` hides everything, or all but decisions.jsonl. If another user has
+committed the file, git tracks it even if it is ignored: then the records of a user who does not
+share are kept in home. They also wait there while the shared file has conflict markers.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memory_fabric.models import Project
+from memory_fabric.sharing.git import claims_read, switch
+from memory_fabric.store import files, journal
+from memory_fabric.store.projects import identity
+
+if TYPE_CHECKING:
+    from memory_fabric.store.protocols import Memory
+
+IGNORE, ATTRIBUTES = ".gitignore", ".gitattributes"
+HIDDEN = "*\n"
+PASSED = (IGNORE, ATTRIBUTES, journal.DECISIONS)
+VISIBLE = (
+    "# memory-fabric share on: records may be committed, and nothing else of this folder.\n*\n"
+)
+VISIBLE += "".join(f"!{name}\n" for name in PASSED)
+# Keeps both sides of a merge; the lines need no order and have one kind of end.
+UNION_MERGE = f"{journal.DECISIONS} text eol=lf merge=union\n"
+MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
+
+
+def is_on(memory: Memory) -> bool:
+    """True if this user shares the records of this project."""
+    project = memory.project
+    if project is None or memory.mirror is not None:
+        return False
+    return switch.is_on(memory.settings.home, project.id)
+
+
+def shared_file(project: Project) -> str:
+    """Return the path of the decisions.jsonl that git may see."""
+    return os.path.join(project.local, journal.DECISIONS)
+
+
+def private_folder(memory: Memory, project: Project) -> str:
+    """Return the folder in home for records that must not be in the repository."""
+    return os.path.join(identity.folder_of(memory.settings.home, project.id), "local")
+
+
+def journal_folder(memory: Memory, kind: str) -> str:
+    """Return the folder in which records of a database are journalled now."""
+    project = memory.project
+    folder = memory.queue_folder(kind)
+    if kind != "project" or project is None or is_in_home(memory, project):
+        return folder
+    # With isolated domains, outbox.publish decides what may be shared.
+    stays = may_write_journal(memory, project) and not (
+        is_on(memory) and memory.settings.domains.isolated
+    )
+    return folder if stays else private_folder(memory, project)
+
+
+def may_write_journal(memory: Memory, project: Project) -> bool:
+    """True if lines may be written into the project's own journal now."""
+    if is_on(memory):
+        return not claims_read.has_conflict(shared_file(project))
+    return is_hidden(project)
+
+
+def journal_file(memory: Memory) -> str:
+    """Return the decisions.jsonl to read here: the shared one, or else the private one."""
+    if memory.project is not None and is_on(memory):
+        return shared_file(memory.project)
+    return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
+
+
+def files_of(memory: Memory) -> list[str]:
+    """Return every decisions.jsonl that may hold records of this project."""
+    if memory.project is None:
+        return []
+    folders = dict.fromkeys((memory.project.local, private_folder(memory, memory.project)))
+    return [os.path.join(folder, journal.DECISIONS) for folder in folders]
+
+
+def all_journals(memory: Memory, kind: str) -> list[str]:
+    """Return every decisions.jsonl that may hold records of the database of this kind.
+
+    A project may have several folders: clones of one repository, or linked ones.
+    """
+    path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
+    if kind != "project" or memory.project is None:
+        return [path]
+    from memory_fabric.store.tiers.file_locations import roots  # no hook calls this
+
+    own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
+    others = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
+    return list(dict.fromkeys([path, *files_of(memory), *others]))
+
+
+def is_in_home(memory: Memory, project: Project) -> bool:
+    """True if the local tier is in home anyway and in no repository."""
+    return project.local == private_folder(memory, project)
+
+
+def is_hidden(project: Project) -> bool:
+    """True if git sees nothing of the folder, judging by its own files and the index."""
+    said = _setting(os.path.join(project.local, IGNORE))
+    if said is None:
+        lines = ["*"]  # created with the folder
+    else:
+        lines = [line.strip() for line in said.splitlines()]
+    hides = "*" in lines and not any(line.startswith("!") for line in lines)
+    return hides and not is_tracked(project)
+
+
+def is_tracked(project: Project) -> bool:
+    """True if the repository has a decisions.jsonl of its own there, committed or staged."""
+    common = identity.common_directory(os.path.join(project.root, ".git"))
+    try:
+        index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
+    except files.TooLarge:
+        return True  # unknown: the records are kept where no repository can have them
+    except OSError:
+        return False
+    name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()
+    # Version 4 of the index omits the prefix that a path shares with the one before it.
+    return name in index or (index[4:8] == b"\0\0\0\4" and journal.DECISIONS.encode() in index)
+
+
+def show_to_git(project: Project) -> list[str]:
+    """Let git see the records and merge both sides; return what is left to the user to do.
+
+    Edits made to these files by hand are kept. Raises OSError.
+    """
+    journal.prepare_folder(project.local)
+    undone: list[str] = []
+    ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
+    said = _setting(ignore)
+    if said is None or said.strip() == "*" or os.path.islink(ignore):
+        _write(ignore, VISIBLE, undone)
+    elif said != VISIBLE and not {f"!{name}" for name in PASSED} <= set(said.split("\n")):
+        undone.append(f"{ignore} was changed by hand and is kept: add {_these(PASSED)} to it.")
+    said = _setting(attributes)
+    if said is None or os.path.islink(attributes):
+        _write(attributes, UNION_MERGE, undone)
+    elif f"{journal.DECISIONS} " not in said or "merge=union" not in said:
+        undone.append(
+            f"{attributes} was changed by hand and is kept: add “{UNION_MERGE.strip()}” to it."
+        )
+    return undone
+
+
+def hide(project: Project) -> list[str]:
+    """Hide the folder from git again; return what is left to the user to do. Raises OSError.
+
+    A file that the repository tracks is kept: it belongs to everybody who shares it.
+    """
+    ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
+    if is_tracked(project):
+        return [
+            f"git tracks {shared_file(project)}: it is kept, and others keep what they "
+            "pulled; git rm --cached removes it from future commits."
+        ]
+    undone: list[str] = []
+    if _setting(ignore) == VISIBLE:
+        _write(ignore, HIDDEN, undone)
+    elif not is_hidden(project) and os.path.isdir(project.local):
+        undone.append(
+            f"{ignore} was changed by hand and is kept: a single line * hides the folder."
+        )
+    if _setting(attributes) == UNION_MERGE and not os.path.islink(attributes):
+        os.unlink(attributes)
+    return undone
+
+
+def _setting(path: str) -> str | None:
+    """Return the text of a small git file; None if it is missing. A link is followed by nobody."""
+    if not os.path.lexists(path):
+        return None
+    found = claims_read.read_end(path, MAX_SETTING_BYTES)
+    return found[0].decode("utf-8", "replace").replace("\r\n", "\n") if found else ""
+
+
+def _write(path: str, text: str, undone: list[str]) -> None:
+    if os.path.islink(path):  # a repository may have brought the link, which could lead anywhere
+        undone.append(f"{path} is a link and is kept: replace it by a file with the text “{text}”.")
+    else:
+        files.write_atomic(path, text.encode())
+
+
+def _these(names: tuple[str, ...]) -> str:
+    return ", ".join(f"!{name}" for name in names)

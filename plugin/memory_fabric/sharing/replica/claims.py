@@ -1,0 +1,174 @@
+"""Reader of the operations of others: checked in shape, limited in length, cleaned of secrets."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from memory_fabric.redaction.prefilter import may_hold_secret
+from memory_fabric.sharing.git import claims_read
+from memory_fabric.sharing.replica import clock, wire
+from memory_fabric.sharing.replica.wire import TeamOperation
+from memory_fabric.store import write
+from memory_fabric.text import encodable, unfenced
+
+Fields = dict[str, Any]
+
+
+# Longest name of an entity, its type, a relation's kind and an observation, as git sharing limits
+# the parts and texts of records.
+MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
+MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
+MAX_ALIASES, MAX_BASE = 20, 2000
+_DIGEST_CHARS = 64
+# Fields whose form was checked: beside the name of a secret, an id would look like one.
+_CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
+_PREFIXES = {wire.RECORD: "r", wire.ENTITY: "e", wire.OBSERVATION: "o", wire.RELATION: "l"}
+
+
+def problem(operation: TeamOperation) -> str:
+    """Return the reason why an operation is none of ours; empty if it is one."""
+    prefix, _, name = operation.key.partition(":")
+    if operation.kind == wire.PURGE:
+        return "" if prefix in _PREFIXES.values() and name else "It names no key to erase."
+    if prefix != _PREFIXES.get(operation.kind):
+        return f"Its key {operation.key[:50]!r} is none of a {operation.kind}."
+    is_digest = len(name) == _DIGEST_CHARS and not name.strip("0123456789abcdef")
+    if not (claims_read.is_id(name) if prefix == "r" else is_digest):
+        return f"Its key {operation.key[:50]!r} has not the form of one."
+    if operation.clock and not clock.is_reading(operation.clock):
+        return f"Its clock {operation.clock[:50]!r} has not the form of one."
+    if len(operation.base) > MAX_BASE or not all(isinstance(id_, str) for id_ in operation.base):
+        return "Its base is no list of ids."
+    if operation.value is not None and not isinstance(operation.value, dict):
+        return "Its value is no object."
+    return ""
+
+
+def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
+    """Return another's statement as it may be stored; None if it does not belong to its key.
+
+    A record has the fields that git sharing takes; see `claims_read.record_of`.
+    """
+    found = _READERS[kind](value)
+    if found is None or _key_of(kind, value) != key:
+        return None
+    return _cleaned(found)
+
+
+def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
+    """Return this user's own statement from another machine; None if it is not of its key."""
+    is_whole = _READERS[kind](_as_team(value)) is not None
+    return write.cleaned(value) if is_whole and _key_of(kind, value) == key else None
+
+
+def as_text(operation: TeamOperation) -> str:
+    """Return an operation as JSON, for a release or a key that can read it."""
+    return json.dumps(operation._asdict() | {"base": list(operation.base)})
+
+
+def from_text(text: str) -> TeamOperation:
+    """Return the operation in such a text."""
+    whole = json.loads(text)
+    return wire.TeamOperation(**whole | {"base": tuple(whole["base"])})
+
+
+def _cleaned(found: Fields) -> Fields:
+    """Return the fields as `write.cleaned`.
+
+    A sign of a secret or of a fence in one of the texts is one in all of them together; most have
+    none, and one look is enough.
+    """
+    free = (part for name, part in found.items() if name not in _CHECKED)
+    if not _is_doubtful("\n".join(_texts(free))):
+        return found
+    return {
+        name: write.cleaned({name: part})[name] if _is_doubtful_part(part) else part
+        for name, part in found.items()
+    }
+
+
+def _is_doubtful_part(part: Any) -> bool:
+    if not isinstance(part, list):
+        return isinstance(part, str) and _is_doubtful(part)
+    texts = list(_texts(part))  # which may be the words of one command line
+    return _is_doubtful("\n".join(texts)) or _is_doubtful(" ".join(texts))
+
+
+def _is_doubtful(text: str) -> bool:
+    return may_hold_secret(text) or encodable(unfenced(text)) != text
+
+
+def _texts(parts: Iterable[Any]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            yield from _texts(part)
+
+
+def _as_team(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**value, "scope": "team"} if value.get("scope") == "user" else value
+
+
+def _key_of(kind: str, value: Mapping[str, Any]) -> str:
+    parts = [value[name] for name in _NAMES[kind]]
+    return _KEYS[kind](*parts) if all(isinstance(part, str) for part in parts) else ""
+
+
+def _record(value: Mapping[str, Any]) -> Fields | None:
+    if not claims_read.is_id(value.get("id")) or not claims_read.is_of_a_team(value):
+        return None
+    return claims_read.record_of(claims_read.Claim(value["id"], 0, value))
+
+
+def _entity(value: Mapping[str, Any]) -> Fields | None:
+    aliases = value.get("aliases")
+    some = aliases[:MAX_ALIASES] if isinstance(aliases, list) else []
+    return _row(
+        value,
+        name=_name(value.get("name")),
+        type=_name(value.get("type")),
+        aliases=[alias for alias in map(_name, some) if alias],
+    )
+
+
+def _observation(value: Mapping[str, Any]) -> Fields | None:
+    text = claims_read.plain_text(value.get("text"), MAX_TEXT_CHARS)
+    return _row(value, entity=_name(value.get("entity")), text=text)
+
+
+def _relation(value: Mapping[str, Any]) -> Fields | None:
+    ends = {name: _name(value.get(name)) for name in ("from", "relationType", "to")}
+    return _row(value, **ends)
+
+
+def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
+    """Return the fields of a row of the graph; None if one of them is empty."""
+    if not all(part for name, part in named.items() if name != "aliases"):
+        return None
+    domain = claims_read.name_in(value.get("domain")) or "general"
+    return named | {"created_at": claims_read.moment(value.get("created_at")), "domain": domain}
+
+
+def _name(value: object) -> str:
+    return claims_read.plain_text(value, MAX_NAME_CHARS)
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Fields | None]] = {
+    wire.RECORD: _record,
+    wire.ENTITY: _entity,
+    wire.OBSERVATION: _observation,
+    wire.RELATION: _relation,
+}
+_NAMES = {
+    wire.RECORD: ("id",),
+    wire.ENTITY: ("name",),
+    wire.OBSERVATION: ("entity", "text"),
+    wire.RELATION: ("from", "relationType", "to"),
+}
+_KEYS: dict[str, Callable[..., str]] = {
+    wire.RECORD: wire.key_of_record,
+    wire.ENTITY: wire.key_of_entity,
+    wire.OBSERVATION: wire.key_of_observation,
+    wire.RELATION: wire.key_of_relation,
+}

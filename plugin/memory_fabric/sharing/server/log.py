@@ -1,0 +1,321 @@
+"""Operations of one space: push, pull, erasure, and the state of the space."""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import LiteralString, NamedTuple, TypeAlias
+
+import psycopg
+
+from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.sharing.server import payloads, versions
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.translate import translated
+from memory_fabric.sharing.team.errors import NotAMember, ServerMoved
+
+STATEMENT_LIMIT_S = 30
+# A purge or a compaction may read a whole space.
+LONG_LIMIT_S = 600
+# What one statement sends, and one answer holds, at most.
+PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
+PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
+# How often a batch is tried that met a deadlock or another machine's same rows.
+ATTEMPTS = 3
+COMPACT_AFTER_DAYS = 30
+# How often a reader notes its visit; the server keeps it to the hour.
+SEEN_EVERY_S = 1800.0
+# What no server can index or read: for one thing, a name of 1,000 characters of three bytes.
+TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
+
+PUSH = """
+    INSERT INTO memory_fabric.operations (op_id, space, origin, kind, payload, made_at)
+    SELECT id, %s, origin, kind, payload::jsonb, made_at
+    FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
+        AS given (id, origin, kind, payload, made_at)
+    ON CONFLICT DO NOTHING
+"""
+# What is acknowledged survives a crash of the server, however it is configured.
+DURABLE = """
+    SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') = 'off'
+"""
+ACKNOWLEDGED = """
+    SELECT op_id::text FROM memory_fabric.operations
+    WHERE space = %s AND op_id = ANY (%s::uuid[]) AND author = memory_fabric.caller()
+"""
+# Transaction ids are given out at the first write, but become visible at the commit: a reader who
+# only asks for what is above his position never sees a transaction that commits after a later one.
+# Below the oldest one still running, nothing can appear any more.
+PULL = """
+    SELECT op_id::text, origin, author, kind, payload::text,
+        to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        o.tx::text::bigint, o.seq
+    FROM (
+        SELECT *, sum(pg_column_size(payload)) OVER (ORDER BY tx, seq ROWS UNBOUNDED PRECEDING)
+            - pg_column_size(payload) AS bytes_before
+        FROM memory_fabric.operations
+        WHERE space = %s AND NOT superseded AND (tx, seq) > (%s::text::xid8, %s)
+            AND tx < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY tx, seq LIMIT %s
+    ) o
+    WHERE bytes_before < %s ORDER BY o.tx, o.seq
+"""
+EPOCH = "SELECT epoch FROM memory_fabric.spaces WHERE space = %s"
+HOLDS = """
+    SELECT 1 FROM memory_fabric.operations
+    WHERE space = %s AND op_id = %s::uuid AND (tx, seq) = (%s::text::xid8, %s)
+"""
+HAS = """
+    SELECT op_id::text FROM memory_fabric.operations
+    WHERE space = %s AND op_id = ANY (%s::uuid[])
+"""
+STATE = """
+    SELECT s.epoch, m.role, s.system_identifier = c.system_identifier, memory_fabric.caller(),
+        (SELECT count(*) FROM memory_fabric.members o
+            WHERE o.space = s.space AND o.removed_at IS NULL)
+    FROM memory_fabric.spaces s
+    JOIN memory_fabric.members m
+        ON m.space = s.space AND m.member = memory_fabric.caller() AND m.removed_at IS NULL,
+    pg_control_system() c
+    WHERE s.space = %s
+"""
+# Every running transaction that wrote holds a lock on its own id, which all roles may see; of other
+# roles' sessions, when the transaction began is only shown to some.
+HORIZON = """
+    SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
+        extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
+    FROM pg_locks l
+    LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+    LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
+    WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted
+        AND l.transactionid = pg_snapshot_xmin(pg_current_snapshot())::xid
+"""
+
+
+# An operation with its payload as JSON.
+Row: TypeAlias = tuple[TeamOperation, str]
+
+
+class Horizon(NamedTuple):
+    """The oldest running transaction of the server, whose end readers wait for.
+
+    `pid` is None for a prepared one; `age_s` is None where this role may not see it.
+    """
+
+    pid: int | None
+    user: str
+    application: str
+    age_s: float | None
+
+
+class SpaceState(NamedTuple):
+    """A space as the caller sees it; `role` is "owner" or "member", `members` their number."""
+
+    epoch: int
+    member: str
+    role: str
+    members: int
+    horizon_held_by: Horizon | None = None
+
+
+class SharedLog:
+    """The operations of one space over one connection."""
+
+    def __init__(
+        self, connection: Connection, space: str, *, limit_s: float = STATEMENT_LIMIT_S
+    ) -> None:
+        self.connection = connection
+        self.space = space
+        self._limit_s = limit_s
+        self._seen_at_s = -SEEN_EVERY_S
+
+    def state(self) -> SpaceState:
+        """Return the state of the space.
+
+        Raise NoSchema, SchemaOlder or SchemaNewer, NotAMember, or ServerMoved after a restore.
+        """
+        with self._translated("Cannot read the state of the shared log"), self._transaction():
+            versions.expect(self.connection)
+            row = self.connection.execute(STATE, (self.space,)).fetchone()
+            held = self.connection.execute(HORIZON).fetchone()
+        if row is None:
+            raise _not_a_member(self.connection, self.space)
+        epoch, role, same_cluster, member, members = row
+        if not same_cluster:
+            raise ServerMoved(
+                "The shared log was restored into another PostgreSQL cluster.",
+                remedy="Ask its owner to run `memory-fabric team init` once.",
+            )
+        return SpaceState(epoch, member, role, members, Horizon(*held) if held else None)
+
+    def push(
+        self,
+        operations: Sequence[TeamOperation],
+        refused: Callable[[str, str], object] | None = None,
+    ) -> list[str]:
+        """Append operations and return the ids that the log holds now as the caller's.
+
+        Those that are there already count, too. What the server will never take is reported to
+        `refused` (id, reason), so that one bad operation does not hold up the rest.
+        """
+        tell = refused or (lambda _id, _reason: None)
+        rows = []
+        for operation in operations:
+            try:
+                rows.append((operation, payloads.encode(operation)))
+            except (ValueError, TypeError, RecursionError) as error:
+                tell(operation.op_id, str(error))
+        held: list[str] = []
+        with self._translated("Cannot append to the shared log"):
+            for batch in _batches(rows):
+                held += self._push_batch(batch, tell)
+        return held
+
+    def pull(
+        self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
+    ) -> tuple[list[TeamOperation], Position]:
+        """Return the operations after a position, oldest first, and the position behind them.
+
+        Left out are replaced and blanked ones, so the beginning of the log is a snapshot of the
+        space. A position of another epoch counts as the beginning. `limit` counts rows, and none
+        begins after `max_bytes` of payload. Rows that hold no operation are passed over: there are
+        no more if the position did not move, not if there is no operation.
+        """
+        with self._translated("Cannot read the shared log"), self._transaction():
+            row = self.connection.execute(EPOCH, (self.space,)).fetchone()
+            if row is None:
+                raise _not_a_member(self.connection, self.space)
+            after = position if position.epoch == row[0] else Position(row[0])
+            rows = self.connection.execute(
+                PULL, (self.space, after.tx, after.seq, limit, max_bytes)
+            ).fetchall()
+        self._mark_seen()
+        found = [payloads.decode(*row[:6]) for row in rows]
+        if rows:
+            after = Position(after.epoch, rows[-1][6], rows[-1][7], rows[-1][0])
+        return [operation for operation in found if operation], after
+
+    def holds(self, position: Position) -> bool:
+        """Return False if the log does not hold what was read last: it was set back.
+
+        The place counts, not only the id: after a restore the operation may have been sent again,
+        to a later place than some that are new to the reader.
+        """
+        if not position.last:
+            return True
+        with self._translated("Cannot read the shared log"), self._transaction():
+            row = self.connection.execute(
+                HOLDS, (self.space, position.last, position.tx, position.seq)
+            ).fetchone()
+        return row is not None
+
+    def has(self, op_ids: Collection[str]) -> set[str]:
+        """Return those of the ids that the log holds."""
+        with self._translated("Cannot read the shared log"), self._transaction():
+            rows = self.connection.execute(HAS, (self.space, list(op_ids))).fetchall()
+        return {row[0] for row in rows}
+
+    def purge(self, keys: Collection[str]) -> int:
+        """Blank what was said under these keys (an owner: by anybody) and say so in the log.
+
+        Return the number of operations that were blanked.
+        """
+        return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
+
+    def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
+        """Blank operations that were replaced that long ago; return their number.
+
+        The server keeps at least 30 days, whatever is asked.
+        """
+        return self._call(
+            "SELECT memory_fabric.compact(%s, make_interval(days => %s))", older_than_days
+        )
+
+    def _call(self, statement: LiteralString, argument: object) -> int:
+        with self._translated("Cannot change the shared log"), self._transaction(LONG_LIMIT_S):
+            row = self.connection.execute(statement, (self.space, argument)).fetchone()
+        return int(row[0]) if row else 0
+
+    def _push_batch(self, rows: Sequence[Row], refused: Callable[[str, str], object]) -> list[str]:
+        """Append one batch; halve it where an operation is bad, until that one is found."""
+        try:
+            held = self._append(rows)
+        except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
+            if len(rows) == 1:
+                refused(rows[0][0].op_id, error.diag.message_primary or str(error))
+                return []
+            half = len(rows) // 2
+            first = self._push_batch(rows[:half], refused)
+            return first + self._push_batch(rows[half:], refused)
+        ids = [operation.op_id for operation, _ in rows]
+        for id_ in ids:
+            if id_ not in held:
+                refused(id_, "another member's operation has this id")
+        return [id_ for id_ in ids if id_ in held]
+
+    def _append(self, rows: Sequence[Row]) -> set[str]:
+        ids = [operation.op_id for operation, _ in rows]
+        columns = (
+            ids,
+            [operation.origin for operation, _ in rows],
+            [operation.kind for operation, _ in rows],
+            [payload for _, payload in rows],
+            [operation.made_at or None for operation, _ in rows],
+        )
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self._transaction():
+                    self.connection.execute(DURABLE)
+                    self.connection.execute(PUSH, (self.space, *columns))
+                    found = self.connection.execute(ACKNOWLEDGED, (self.space, ids)).fetchall()
+                return {row[0] for row in found}
+            except psycopg.errors.TransactionRollback:
+                if attempt == ATTEMPTS:
+                    raise
+        return set()
+
+    def _mark_seen(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._seen_at_s < SEEN_EVERY_S:
+            return
+        self._seen_at_s = now_s
+        with self._translated("Cannot note the visit"), self._transaction():
+            row = self.connection.execute("SHOW transaction_read_only").fetchone()
+            if row == ("off",):
+                self.connection.execute("SELECT memory_fabric.mark_seen(%s)", (self.space,))
+
+    @contextmanager
+    def _translated(self, doing: str) -> Iterator[None]:
+        """Translate errors; without a right in a space, a role is no member of it."""
+        with translated(doing):
+            try:
+                yield
+            except psycopg.errors.InsufficientPrivilege:
+                raise _not_a_member(self.connection, self.space) from None
+
+    @contextmanager
+    def _transaction(self, limit_s: float = 0) -> Iterator[None]:
+        """Open a transaction whose statements are limited in time."""
+        limit = f"{round(1000 * (limit_s or self._limit_s))}ms"
+        with self.connection.transaction():
+            self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (limit,))
+            yield
+
+
+def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Yield the rows in parts of at most PUSH_BATCH rows and about PUSH_BYTES."""
+    begin = size = 0
+    for place, (_, payload) in enumerate(rows):
+        if place - begin == PUSH_BATCH or size > PUSH_BYTES:
+            yield rows[begin:place]
+            begin, size = place, 0
+        size += len(payload)
+    if rows:
+        yield rows[begin:]
+
+
+def _not_a_member(connection: Connection, space: str) -> NotAMember:
+    return NotAMember(
+        f"{connection.info.user} is no member of the space {space}.",
+        remedy="Ask an owner of the space: `memory-fabric team add MEMBER`.",
+    )

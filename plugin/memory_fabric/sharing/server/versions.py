@@ -1,0 +1,50 @@
+"""The version of the schema: that of the database, and those that this release can make."""
+
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.team.errors import NoSchema, SchemaNewer, SchemaOlder
+
+
+def steps() -> dict[int, Traversable]:
+    """Return the files of the steps of the schema by their numbers, oldest first."""
+    folder = resources.files("memory_fabric.sharing.server") / "schema"
+    files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
+    return dict(sorted(files.items()))
+
+
+def applied(connection: Connection) -> set[int]:
+    """Return the numbers of the steps that made the database's schema, none if it has none."""
+    row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
+    if row is None or row[0] is None:
+        return set()
+    rows = connection.execute("SELECT version FROM memory_fabric.schema_version").fetchall()
+    return {row[0] for row in rows}
+
+
+def expect(connection: Connection) -> None:
+    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
+    there = applied(connection)
+    if not there:
+        raise NoSchema(
+            f"The database {connection.info.dbname} holds no shared log.",
+            remedy="Run `memory-fabric team init` with a role that may create a schema.",
+        )
+    missing = steps().keys() - there
+    if missing:
+        raise SchemaOlder(
+            f"The schema of the shared log lacks step {min(missing)} of this release.",
+            remedy="Ask its owner to run `memory-fabric team init`.",
+        )
+    expect_known(there)
+
+
+def expect_known(there: set[int]) -> None:
+    """Raise SchemaNewer for steps that this release does not know."""
+    unknown = there - steps().keys()
+    if unknown:
+        raise SchemaNewer(
+            f"The shared log has schema {max(unknown)}; this release knows {max(steps())}.",
+            remedy="Update memory-fabric on this machine.",
+        )

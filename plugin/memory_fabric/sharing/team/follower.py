@@ -1,0 +1,154 @@
+"""The thread of an MCP server that exchanges operations every few seconds while it runs.
+
+One process per home follows a tie; the others find it locked and look again later. What comes is
+in the database before the next prompt asks it. The thread ends with its process, at any moment.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from memory_fabric.config import Settings
+from memory_fabric.errors import FabricError
+from memory_fabric.sharing.team import state, sync, ties
+from memory_fabric.sharing.team.outcome import Outcome
+from memory_fabric.sharing.team.ties import Tie
+from memory_fabric.store import files, log
+from memory_fabric.store.memory import Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.sharing.team.exchange import (
+        Exchange,  # it needs the driver, which is found later
+    )
+
+EVERY_S = 2.0
+# How often this machine's own database is asked for changes, which are sent at once.
+LOCAL_EVERY_S = 0.25
+# How often the state of the space is read, and a success noted, if nothing is exchanged.
+LOOK_S = 60.0
+# How often ties are looked for where there are none.
+IDLE_S = 30.0
+
+
+def start(settings: Callable[[], Settings]) -> None:
+    """Start the thread. `settings` are those of the project that is served now."""
+    threading.Thread(target=_run, args=(settings,), name="team", daemon=True).start()
+
+
+def _run(settings: Callable[[], Settings]) -> None:
+    while True:
+        try:
+            _follow(settings)
+        except Exception as error:  # noqa: BLE001 - the server goes on, and so does this thread
+            now = settings()
+            log.note(now.home, now.data_dir, f"team: {type(error).__name__}: {error}")
+        time.sleep(IDLE_S)
+
+
+def _follow(settings: Callable[[], Settings]) -> None:
+    """Follow the ties of the project until another one is served."""
+    memory = Memory.open(settings())
+    try:
+        followed: dict[str, Followed] = {}
+        while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
+            memory.follow_settings()
+            known = sync.ties_of(memory) if sync.may_exchange(memory.settings) else ()
+            for key in [k for k, one in followed.items() if one.tie not in known]:
+                followed.pop(key).close()
+            for tie in known:
+                followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
+            _wait(followed)
+    finally:
+        for one in followed.values():
+            one.close()
+        memory.close()
+
+
+def _wait(followed: Mapping[str, Followed]) -> None:
+    """Wait until the next round: sooner if something is to be sent, longer without a tie."""
+    until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
+    while time.monotonic() < until_s:
+        time.sleep(LOCAL_EVERY_S)
+        if any(one.has_work() for one in followed.values()):
+            return
+
+
+class Followed:
+    """One tie that this process follows, or would if no other did."""
+
+    def __init__(self, memory: Memory, tie: Tie) -> None:
+        self.tie, self._memory = tie, memory
+        self._open = ExitStack()
+        self._lock: files.Locked | None = None
+        self._exchange: Exchange | None = None
+        self._looked_at = 0.0
+        # The last round left something, so the next one is not worth hurrying for.
+        self._is_stuck = False
+
+    def step(self, now_s: float) -> None:
+        """Exchange once if this process may and the server is not held off."""
+        home, key = self._memory.settings.home, self.tie.key
+        if not self._is_ours(home, key):
+            return
+        if self._exchange is None and state.is_held_off(state.read(home, key), now_s):
+            return
+        try:
+            with files.Locked(state.lock_path(home, key, state.SYNC), 0):
+                if ties.of(home, key) == self.tie:
+                    self._round(now_s)
+                    self._is_stuck = self._exchange is None or self._exchange.has_work()
+        except TimeoutError:
+            return  # a hook's process does it now
+        except FabricError as error:
+            self.disconnect()
+            sync.note_failure(self._memory, self.tie, error)
+
+    def has_work(self) -> bool:
+        """True if something of this machine is to be sent now; asks no server."""
+        return self._exchange is not None and not self._is_stuck and self._exchange.has_work()
+
+    def close(self) -> None:
+        """Let go of the server and of the tie."""
+        self.disconnect()
+        if self._lock is not None:
+            self._lock.__exit__()
+            self._lock = None
+
+    def disconnect(self) -> None:
+        """Close the connection."""
+        self._exchange = None
+        try:
+            self._open.close()
+        except FabricError:
+            return
+
+    def _round(self, now_s: float) -> None:
+        if self._exchange is None:
+            self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
+            self._note(self._exchange.run(), now_s)
+            return
+        if not 0 <= now_s - self._looked_at < LOOK_S:
+            self._note(self._exchange.run(), now_s)
+            return
+        outcome = self._exchange.round(only_due=True)
+        if outcome != Outcome():
+            self._note(outcome, now_s)
+
+    def _note(self, outcome: Outcome, now_s: float) -> None:
+        self._looked_at = now_s - random.random()  # not all machines of a team at once
+        sync.note_success(self._memory, self.tie, outcome)
+
+    def _is_ours(self, home: str, key: str) -> bool:
+        if self._lock is not None:
+            return True
+        lock = files.Locked(state.lock_path(home, key, state.FOLLOW), 0)
+        try:
+            self._lock = lock.__enter__()
+        except TimeoutError:
+            return False
+        return True

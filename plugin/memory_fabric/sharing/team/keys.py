@@ -1,0 +1,226 @@
+"""The key of one user's machines: proof and seal of the user's own operations.
+
+A database's administrator can write any row under any name. What counts as the user's own is
+therefore proved by an HMAC, or sealed by ChaCha20-Poly1305 (RFC 8439), with a key that the server
+never has: 32 random bytes in `team-key`, carried to another machine as 24 words (BIP 39).
+
+Both bind the value to its place: form, id, space, origin, kind, key, base and clock. Times and the
+author are set by the server and not bound.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric.errors import BadInput
+from memory_fabric.sharing.replica.wire import SEALED, TeamOperation
+from memory_fabric.store import files
+
+NAME = "team-key"
+KEY_BYTES, WORDS = 32, 24
+NONCE_BYTES = 12
+# Kinds of a sealed operation are inside the seal.
+INSIDE = ("kind", "key", "value")
+WORDS_REMEDY = (
+    "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."
+)
+
+
+class Key:
+    """A user's key, with the keys that are derived from it for each use."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._proof, self._seal, self._name = (
+            hmac.digest(secret, f"memory-fabric team {use}".encode(), "sha256")
+            for use in ("proof", "seal", "name")
+        )
+
+    @property
+    def words(self) -> str:
+        """The key as 24 words, to be typed on another machine."""
+        return str(_mnemonic().to_mnemonic(self._secret))
+
+    @property
+    def mark(self) -> str:
+        """Eight hex digits by which two machines can be compared without showing the key."""
+        return hashlib.sha256(b"mark" + self._secret).hexdigest()[:8]
+
+    def prove(self, operation: TeamOperation, space: str) -> TeamOperation:
+        """Return the operation with its proof."""
+        return operation._replace(proof=self._proof_of(operation, space))
+
+    def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
+        """Return the operation encrypted; its kind, key and value are inside.
+
+        The key outside is an HMAC, since a plain digest of an observation could be guessed.
+        """
+        inside = {name: getattr(operation, name) for name in INSIDE}
+        outer = operation._replace(
+            kind=SEALED, key=self.sealed_key(operation.key), value=None, proof=""
+        )
+        nonce = os.urandom(NONCE_BYTES)
+        hidden = self._cipher().encrypt(nonce, _canonical(inside), _place(outer, space))
+        return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
+
+    def sealed_key(self, key: str) -> str:
+        """Return the key under which the server has a sealed operation of this key."""
+        return f"s:{hmac.new(self._name, key.encode('utf-8', 'replace'), 'sha256').hexdigest()}"
+
+    def verified(self, operation: TeamOperation, space: str) -> TeamOperation | None:
+        """Return the operation, unsealed, if this key proves it; None for anything else."""
+        if operation.kind == SEALED:
+            return self._unsealed(operation, space)
+        if not operation.proof:
+            return None
+        expected = self._proof_of(operation, space)
+        stated = operation.proof.encode("utf-8", "replace")
+        return operation if hmac.compare_digest(expected.encode(), stated) else None
+
+    def _unsealed(self, operation: TeamOperation, space: str) -> TeamOperation | None:
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            raw = base64.b64decode(operation.sealed, validate=True)
+            nonce, hidden = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+            plain = self._cipher().decrypt(nonce, hidden, _place(operation, space))
+            inside = json.loads(plain)
+            inner = operation._replace(**{name: inside[name] for name in INSIDE}, sealed="")
+        except (InvalidTag, ValueError, KeyError, TypeError):
+            return None
+        return inner if operation.key == self.sealed_key(inner.key) else None
+
+    def _proof_of(self, operation: TeamOperation, space: str) -> str:
+        said = _place(operation, space) + b"\n" + _canonical(operation.value)
+        return hmac.new(self._proof, said, "sha256").hexdigest()
+
+    def _cipher(self) -> Any:
+        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+        return ChaCha20Poly1305(self._seal)
+
+
+def path_of(home: str) -> str:
+    """Return the path of the key's file."""
+    return os.path.join(home, NAME)
+
+
+def read(home: str) -> Key | None:
+    """Return the key of this home; None if there is none. Raises BadInput if it is damaged."""
+    path = path_of(home)
+    text = files.read_text(path)
+    if text is None:
+        return None
+    try:
+        secret = bytes.fromhex(text.strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        raise BadInput(
+            NAME,
+            f"{path} holds no key of {KEY_BYTES} bytes.",
+            remedy=f"Move it away and give the words of your other machine. {WORDS_REMEDY}",
+        )
+    return Key(secret)
+
+
+def create(home: str) -> Key:
+    """Return the key of this home; make one if there is none. Raises OSError, BadInput."""
+    with files.Locked(path_of(home) + ".lock"):
+        known = read(home)
+        return known or _write(home, os.urandom(KEY_BYTES))
+
+
+def take(home: str, words: str) -> Key:
+    """Save the key that these words state. Raises BadInput if they state none, or if this home has
+    another key; OSError.
+    """
+    secret = secret_of(words)
+    with files.Locked(path_of(home) + ".lock"):
+        known = read(home)
+        if known is None:
+            return _write(home, secret)
+        given = Key(secret)
+        if known.mark != given.mark:
+            raise BadInput(
+                "--words",
+                f"This machine has another key (mark {known.mark}) than these words "
+                f"(mark {given.mark}).",
+                remedy=f"Give the words of the key that all your machines shall have; to replace "
+                f"the one here, move {path_of(home)} away first.",
+            )
+        return known
+
+
+def secret_of(words: str) -> bytes:
+    """Return the 32 bytes that 24 words state. Raises BadInput with what is wrong in them."""
+    given = words.lower().split()
+    mnemonic = _mnemonic()
+    unknown = [word for word in given if word not in mnemonic.wordlist]
+    if unknown:
+        raise BadInput(
+            "--words",
+            f"The word {unknown[0]!r} (number {given.index(unknown[0]) + 1}) is in no key.",
+            remedy=f"Check its spelling. {WORDS_REMEDY}",
+        )
+    if len(given) != WORDS:
+        raise BadInput(
+            "--words", f"A key has {WORDS} words, these are {len(given)}.", remedy=WORDS_REMEDY
+        )
+    try:
+        return bytes(mnemonic.to_entropy(given))
+    except ValueError:
+        raise BadInput(
+            "--words",
+            "These words are no key: their checksum does not fit, so one of them is wrong or two "
+            "are swapped.",
+            remedy=f"Compare them one by one. {WORDS_REMEDY}",
+        ) from None
+
+
+def _write(home: str, secret: bytes) -> Key:
+    files.write_atomic(path_of(home), secret.hex().encode() + b"\n", 0o600)
+    return Key(secret)
+
+
+def _place(operation: TeamOperation, space: str) -> bytes:
+    """Return what the value is bound to."""
+    return _canonical(
+        [
+            operation.form,
+            operation.op_id,
+            space,
+            operation.origin,
+            operation.kind,
+            operation.key,
+            list(operation.base),
+            operation.clock,
+        ]
+    )
+
+
+def _canonical(value: object) -> bytes:
+    """Return the one text of a JSON value, the same after a way through PostgreSQL's jsonb."""
+    text = json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":"))
+    return text.encode()
+
+
+def _numbers_fixed(value: object) -> object:
+    """Return the value with whole floats as integers: jsonb may write 1e2 as 100."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {str(key): _numbers_fixed(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_numbers_fixed(part) for part in value]
+    return value
+
+
+def _mnemonic() -> Any:
+    from mnemonic import Mnemonic
+
+    return Mnemonic("english")
