@@ -329,6 +329,34 @@ class TestFeedback:
             "",
         ]
 
+    def test_it_names_the_earlier_note_on_the_same_subject_that_may_be_dropped(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "The signup mails of the billing service are sent by the cron container"
+        client.note("fact", said, quotation="", session="earlier")
+        client.note("fact", "The billing service has four workers", quotation="", session="earlier")
+        old = id_of(client, "cron container")
+
+        client.note("fact", "Signup mails of the billing service wait for the queue", quotation="")
+
+        assert client.feedback() == (
+            f"Kept: {id_of(client, 'wait for')} fact. On this before (if it no longer holds, note "
+            f"Dropped: ID): {old} “{said}”."
+        )
+        stop(client, f"Dropped: {old}")
+        assert not is_open(client, "cron container")
+
+    def test_it_names_no_earlier_note_of_the_session_or_that_the_writer_may_not_close(
+        self, client: SimulatedClient
+    ) -> None:
+        rule = "Send the signup mails of the billing service in the morning only"
+        client.note("rule", rule, session="earlier")
+        client.note("fact", "Signup mails of the billing service have a footer", quotation="")
+
+        client.note("fact", "Signup mails of the billing service wait for the queue", quotation="")
+
+        assert "On this before" not in client.feedback()
+
     def test_a_turn_that_is_read_again_is_told_once(self, client: SimulatedClient) -> None:
         line = f"Noted fact: The staging host restarts every night.\nDropped: {'9' * 8}"
         client.prompt("Go on, please.")

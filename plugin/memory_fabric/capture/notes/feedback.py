@@ -15,10 +15,10 @@ from memory_fabric.text import cut, first_of, neutralised, one_line
 
 Part = list[str]
 
-MAX_CHARS, MAX_WORDS_CHARS = 300, 40
-KEPT, UNSAID, REPLACED, NOT_REPLACED, DROPPED, NOT_DROPPED, LOST = HEADINGS = (
+MAX_CHARS, MAX_WORDS_CHARS, MAX_EARLIER_CHARS = 300, 40, 100
+KEPT, UNSAID, REPLACED, NOT_REPLACED, DROPPED, NOT_DROPPED, LOST, EARLIER = HEADINGS = (
     "Kept", "Not the user's words", "Replaced", "Not replaced", "Dropped", "Not dropped",
-    "Not kept",
+    "Not kept", "On this before (if it no longer holds, note Dropped: ID)",
 )  # fmt: skip
 ONLY_HERE = "for this project only: no words of the user say everywhere"
 
@@ -40,6 +40,14 @@ def parts_of(kept: Iterable[Kept], session: str) -> list[Part]:
             found.append([id_, KEPT, named])
             if one.unsaid:
                 found.append([_quoted(one.unsaid), UNSAID, _quoted(one.unsaid)])
+            found += [
+                [
+                    _key(EARLIER, old),
+                    EARLIER,
+                    f"{short_id(old.id)} {_quoted(old.what, MAX_EARLIER_CHARS)}",
+                ]
+                for old in one.earlier
+            ]
         if dropped or one.is_new:
             gone, stays = (DROPPED, NOT_DROPPED) if dropped else (REPLACED, NOT_REPLACED)
             found += [[_key(gone, old), gone, short_id(old.id)] for old in one.replaced]
@@ -69,5 +77,5 @@ def _key(heading: str, record: Record) -> str:
     return f"{heading} {short_id(record.id)}"
 
 
-def _quoted(text: str) -> str:
-    return f"“{cut(one_line(text), MAX_WORDS_CHARS)}”"
+def _quoted(text: str, max_chars: int = MAX_WORDS_CHARS) -> str:
+    return f"“{cut(one_line(text), max_chars)}”"

@@ -109,7 +109,8 @@ class Kept(NamedTuple):
     `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
     `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
     that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
-    the user that it quotes. `only_here` means that `For: everywhere` was not granted.
+    the user that it quotes. `only_here` means that `For: everywhere` was not granted. `earlier` are
+    records of other sessions on the same subject, which the note leaves as they are.
     """
 
     record: Record | None = None
@@ -121,6 +122,7 @@ class Kept(NamedTuple):
     lost: str = ""
     quoted: str = ""
     only_here: bool = False
+    earlier: tuple[Record, ...] = ()
 
 
 def keep(
@@ -233,8 +235,16 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         refused.append((unknown, "no such memory"))
     ends = (tuple(closing), tuple(against), tuple(refused))
     only_here = note.everywhere and not everywhere
-    unsaid = without_secrets(unsaid)
-    return Kept(stored, is_new, *ends, unsaid, quoted=found.quoted, only_here=only_here)
+    earlier = replaced.earlier(memory, stored, [*named, *contrary], found.quoted) if is_new else ()
+    return Kept(
+        stored,
+        is_new,
+        *ends,
+        without_secrets(unsaid),
+        quoted=found.quoted,
+        only_here=only_here,
+        earlier=tuple(earlier),
+    )
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:

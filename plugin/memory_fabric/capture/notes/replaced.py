@@ -4,6 +4,7 @@ words that the user typed are about their subject.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import log
 
@@ -204,6 +205,25 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
         if not Shared(memory).is_about(said, old):
             return "the user's words are about something else"
     return "" if may_close(new, old) else f"of scope {old.scope}, domain {old.domain}"
+
+
+def earlier(memory: Memory, note: Record, compared: Sequence[Record], said: str) -> list[Record]:
+    """Return the record of another session, at most one, that is about a note's subject, that the
+    writer may close, and that is not among those that the note was `compared` with.
+    """
+    known = {note.id, *(old.id for old in compared)}
+    shared = Shared(memory)
+    others = [
+        old
+        for old in matching(memory, note.what)
+        if old.id not in known and old.status == "active" and old.session != note.session
+    ]
+    for old in others:
+        share, _, strong, *_ = shared(old.what, note.what)
+        is_near = strong > 1 and max(share, shared(note.what, old.what)[0]) >= HELD
+        if is_near and not refusal(memory, note, said, old):
+            return [old]
+    return []
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
