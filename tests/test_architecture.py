@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -122,6 +124,24 @@ def _reached(name: str, imports: Mapping[str, set[str]]) -> set[str]:
         reached.add(one)
         waiting |= imports[one] - reached
     return reached
+
+
+def test_growth_of_the_package_is_refused_with_the_size_of_each_room(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "graph.py").write_text("a = 1\nb = 2\n")
+    (tmp_path / "config.py").write_text("c = 3\n")
+    size = [sys.executable, str(TESTS.parent / "scripts" / "size"), str(tmp_path)]
+
+    within = subprocess.run([*size, "--max-lines", "3"], capture_output=True, text=True)
+    over = subprocess.run([*size, "--max-lines", "2"], capture_output=True, text=True)
+
+    assert [line.split() for line in within.stdout.splitlines()] == [
+        ["(top", "level)", "1", "lines", "1", "modules"],
+        ["store", "2", "lines", "1", "modules"],
+        ["sum", "3", "lines", "2", "modules"],
+    ]
+    assert (within.returncode, over.returncode) == (0, 1)
+    assert "more than 2 lines" in over.stderr
 
 
 # What only POSIX has, and the modules that may use it: another way for Windows is beside it.

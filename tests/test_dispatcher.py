@@ -15,7 +15,6 @@ import pytest
 from memory_fabric import deadline
 from memory_fabric.deadline import process_age_s
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.hook_streams import MAX_INPUT_BYTES
 from memory_fabric.hooks import dispatcher
 from memory_fabric.hooks.dispatcher import (
     EITHER,
@@ -27,7 +26,7 @@ from memory_fabric.hooks.dispatcher import (
     answer,
     run,
 )
-from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply
 from memory_fabric.store.log import late_events
 from memory_fabric.store.memory import Memory
 

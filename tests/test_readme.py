@@ -12,7 +12,7 @@ import pytest
 from memory_fabric.cli.commands import stale_prune
 from memory_fabric.cli.commands.setup import Client
 from memory_fabric.cli.registry import COMMANDS
-from memory_fabric.recall.staleness import DEFAULT_DAYS, STALE_AFTER_DAYS
+from memory_fabric.recall.marks import DEFAULT_DAYS, STALE_AFTER_DAYS
 from memory_fabric.setup import packages as installation
 
 ROOT = Path(__file__).parents[1]
@@ -113,7 +113,9 @@ def test_every_script_that_a_page_names_exists(page: Path) -> None:
         re.findall(r"`((?:scripts|bin|hooks|benchmarks)/[\w./-]+)", page.read_text("utf-8"))
     )
 
-    assert sorted(n for n in named if not (ROOT / n).exists()) == []
+    package = ROOT / "plugin/memory_fabric"
+    places = {name: (ROOT / name, package / name, package / f"{name}.py") for name in named}
+    assert sorted(n for n, paths in places.items() if not any(p.exists() for p in paths)) == []
 
 
 def test_every_figure_of_the_comparison_stands_in_the_benchmarks() -> None:

@@ -358,7 +358,7 @@ def _roots(
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
     if not any(environ.get(address) for address, _ in RECEIVERS):
         return "", ""
-    from memory_fabric.forward_target import read_address  # late: only if a target is set
+    from memory_fabric.ingest_protocol import read_address  # late: only if a target is set
 
     return read_address(environ, RECEIVERS, complaints)
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import time
 from _thread import _local
+from collections.abc import Callable
 
 from memory_fabric.errors import DeadlinePassed, EventRevoked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NEVER_S = float("inf")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 PATH = "/v1/memory/ingest"
@@ -25,3 +26,68 @@ class Ingest(NamedTuple):
 
 
 LEFT_OUT = Ingest("")
+
+
+def read_address(
+    environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
+) -> tuple[str, str]:
+    """Return the address to which sessions are forwarded and its key, or two empty texts.
+
+    `names` are the variables of an address and its key; the first address that is set counts. An
+    unusable one is reported in `complaints`.
+    """
+    for address, secret in names:
+        if not environ.get(address):
+            continue
+        url, wrong = ingest_address(environ[address].strip())
+        key = environ.get(secret, "").strip()
+        if wrong:
+            complaints.append(f"{address} {wrong}; nothing is forwarded")
+        elif any(not "!" <= c <= "~" for c in key):
+            complaints.append(
+                f"{secret} contains a character that is invalid in a key; nothing is forwarded"
+            )
+        else:
+            return url, key
+        return "", ""
+    return "", ""
+
+
+def ingest_address(text: str) -> tuple[str, str]:
+    """Return the full address of a request, and what is wrong with it.
+
+    An address without a path gets that of the ingest endpoint.
+    """
+    scheme, sign, rest = text.partition("://")
+    scheme = scheme.lower()
+    if not sign or scheme not in ("http", "https"):
+        return "", "must begin with http:// or https://"
+    if any(not "!" <= c <= "~" for c in text):
+        return "", "contains a character that is invalid in an address"
+    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    host, path = rest[:end], rest[end:]
+    if "@" in host:
+        return "", "must not contain a name or a password: put the key into its own variable"
+    if "#" in path:
+        return "", "must not contain a #"
+    if not _names_host(host):
+        return "", "has no host, or an invalid port"
+    query = path[path.find("?") :] if "?" in path else ""
+    if path.removesuffix(query) in ("", "/"):
+        path = PATH + query
+    return f"{scheme}://{host.lower()}{path}", ""
+
+
+def _names_host(text: str) -> bool:
+    """Return True for a host name or IP address, with or without a port."""
+    if text.startswith("["):
+        name, closed, port = text[1:].partition("]")
+        fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)
+        port = port if fits else "none"
+    else:
+        name, sign, port = text.partition(":")
+        port = sign + port
+        fits = bool(name) and all(c.isalnum() or c in "-._" for c in name)
+    if not fits or not port:
+        return fits
+    return port[:1] == ":" and port[1:].isdigit() and 0 < int(port[1:]) < 1 << 16

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.forward_target import ingest_address
 from memory_fabric.forwarding.sender import LOCK
+from memory_fabric.ingest_protocol import ingest_address
 from memory_fabric.store import files
 from memory_fabric.store.queues import spool
 from receiver import Receiver, Says

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric import detached
+from memory_fabric import processes
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import sender
 from memory_fabric.forwarding.http_client import Answer
@@ -342,6 +342,6 @@ def start(
         "DIE_AT": str(die_at),
         **variables,
     }
-    entry = detached.program("forwarding.sender")
+    entry = processes.program("forwarding.sender")
     entry = DYING + entry.replace("; ", "\n") if die_at else entry
     return subprocess.Popen([sys.executable, "-I", "-S", "-c", entry, str(PLUGIN)], env=environ)

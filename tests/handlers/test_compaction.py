@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
-from memory_fabric.hooks.session.working_state import changed_files, open_items, read_files
+from memory_fabric.hooks.session.checkpoint import changed_files, open_items, read_files
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 

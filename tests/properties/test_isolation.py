@@ -25,7 +25,7 @@ from memory_fabric.hooks.session.last_session import end_of_last
 from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
-from memory_fabric.recall import retention
+from memory_fabric.recall import review
 from memory_fabric.recall.injection.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
@@ -341,7 +341,7 @@ def lists(scoped: Memory, ids: list[str]) -> Iterable[Any]:
     yield list(KnownNames(scoped, "Use Redis with " + " ".join(NAMES)).values())
     yield (
         client_memory_files.candidates(scoped, Filters())[0],
-        retention.stale(scoped, "2030-01-01", limit=99),
+        review.stale(scoped, "2030-01-01", limit=99),
     )
     yield exchange.export_lines(scoped.databases())
     for database in scoped.databases():

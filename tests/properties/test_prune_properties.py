@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.recall import retention
+from memory_fabric.recall import review
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
@@ -49,12 +49,12 @@ def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
         fill(memory, steps)
         before = exchange.export_lines(memory.databases())
         rows = [seen(database) for database in memory.databases()]
-        report = retention.stale(memory, NOW, limit=limit, older_than=older_than)
+        report = review.stale(memory, NOW, limit=limit, older_than=older_than)
 
-        kept, retention.BATCH = retention.BATCH, batch
-        pruned = retention.prune(memory, report.shown, BY, NOW)
-        retention.BATCH = kept
-        left = retention.stale(memory, NOW, limit=100, older_than=older_than)
+        kept, review.BATCH = review.BATCH, batch
+        pruned = review.prune(memory, report.shown, BY, NOW)
+        review.BATCH = kept
+        left = review.stale(memory, NOW, limit=100, older_than=older_than)
         if pruned.undo:
             change = changes.by_id(memory, pruned.undo)
             undo.undo(memory, changes.together(memory, change), BY)
@@ -78,7 +78,7 @@ def test_nothing_pinned_and_nothing_younger_than_the_least_limit_is_stale(steps:
         memory = World(Path(folder)).memory()
         fill(memory, steps)
 
-        report = retention.stale(memory, NOW, limit=1000)
+        report = review.stale(memory, NOW, limit=1000)
 
         pinned = {
             (database.kind, row[0])

@@ -11,14 +11,13 @@ from drawn import built
 from memory_fabric.language.time_hints import days_between
 from memory_fabric.language.times import boundary, ranges
 from memory_fabric.models import Hit, Relation
-from memory_fabric.recall.boost import boost
 from memory_fabric.recall.dedupe import collapse, dedupe
 from memory_fabric.recall.injection.inject import above_floor, choose
+from memory_fabric.recall.marks import mark_stale
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
-from memory_fabric.recall.rank import rank
+from memory_fabric.recall.rank import boost, rank
 from memory_fabric.recall.render import render
-from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.recall.traverse import MAX_DEPTH, walk
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, same_form, words

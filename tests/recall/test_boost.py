@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memory_fabric.models import Relation
-from memory_fabric.recall.boost import MAX_RELATIONS, boost
+from memory_fabric.recall.rank import MAX_RELATIONS, boost
 from recall.given import a_hit
 
 USES = Relation("cursor-pagination", "uses", "PostgreSQL")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory_fabric.recall.domain_mentions import MAX_CHARS, named
+from memory_fabric.recall.agent_domains import MAX_CHARS, named
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, open_memory, remember

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.recall.negations import MAX_LEFT_OUT, left_out
-from memory_fabric.recall.parse import parse
+from memory_fabric.recall.parse import MAX_LEFT_OUT, left_out, parse
 from memory_fabric.recall.pipeline import Fabric
 from recall.given import NOW, open_memory, remember
 

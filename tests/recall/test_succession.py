@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from memory_fabric.models import Record
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
-from memory_fabric.recall.relevance import measure
-from memory_fabric.recall.succession import MAX_STEPS
+from memory_fabric.recall.relevance import MAX_STEPS, measure
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, a_candidate, open_memory
 

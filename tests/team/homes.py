@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line import Done, run_here, run_process
-from memory_fabric import detached
+from memory_fabric import processes
 from memory_fabric.setup import packages
 from memory_fabric.sharing.team import state, ties
 from memory_fabric.sharing.team.ties import Tie
@@ -73,7 +73,7 @@ class Home:
     def worker(self, **variables: str) -> subprocess.Popen[bytes]:
         """The detached process of the hooks, started as they start it."""
         plugin = os.path.join(self.hooks.root, "plugin")
-        program = detached.program("sharing.team.worker")
+        program = processes.program("sharing.team.worker")
         return subprocess.Popen(
             [packages.base_interpreter(), "-I", "-S", "-c", program, plugin],
             env={**self.hooks.environ, **variables},

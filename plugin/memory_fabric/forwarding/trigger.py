@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from memory_fabric import detached, ids
+from memory_fabric import ids, processes
 from memory_fabric.config import Settings, captures, environment
 from memory_fabric.store import notices
 from memory_fabric.store.queues import spool
@@ -28,9 +28,9 @@ def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
 def start(settings: Settings) -> int:
     """Start the sender detached and return its process id; it outlives the session.
 
-    The key is passed in the environment (detached.start).
+    The key is passed in the environment (processes.start).
     """
-    return detached.start(
+    return processes.start(
         "forwarding.sender",
         {
             **environment(),

@@ -17,17 +17,20 @@ from memory_fabric.config import TIES, Settings, answering, home_path, in_shell_
 from memory_fabric.deadline import NEVER_S, Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, EventRevoked, StoreUnavailable
 from memory_fabric.events import Event, parse_event, prompt, tool_name
-from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.hooks.hook_log import count_late, log_for, named
-from memory_fabric.hooks.reply import Reply, encode, merge
+from memory_fabric.hooks.reply import (
+    MAX_INPUT_BYTES,
+    Reply,
+    encode,
+    merge,
+    read_input,
+    write_output,
+)
 from memory_fabric.ids import timestamp
+from memory_fabric.live_client import Event as Left
 from memory_fabric.recall.request_context import RequestContext, visible_to
 from memory_fabric.store.files import take_refused_files
 from memory_fabric.store.memory import Memory
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.live_client import Event as Left
 
 Handle = Callable[[Event, RequestContext], Reply | None]
 

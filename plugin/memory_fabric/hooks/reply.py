@@ -7,6 +7,7 @@ client drops silently what breaks a rule, so the rules are applied here.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -115,3 +116,27 @@ def fitted(text: str) -> str:
     if head.count(OPEN_FENCE) > head.count(CLOSE_FENCE):
         return head + ending
     return head + CUT_NOTE
+
+
+MAX_INPUT_BYTES = 8 << 20
+# Input above the limit is read and dropped, so that the client's pipe does not break.
+MAX_DRAINED_BYTES = 64 << 20
+STDIN, STDOUT = 0, 1
+
+
+def read_input() -> bytes:
+    """Read stdin up to one byte more than the limit; the rest is read and dropped."""
+    chunks: list[bytes] = []
+    kept = drained = 0
+    while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
+        drained += len(chunk)
+        if kept <= MAX_INPUT_BYTES:
+            kept += len(chunk)
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def write_output(output: bytes) -> None:
+    """Write the reply; nothing that a handler prints by mistake joins it. Raises OSError."""
+    while output:
+        output = output[os.write(STDOUT, output) :]

@@ -14,7 +14,7 @@ from memory_fabric.capture.notes.grammar import Note, parse
 from memory_fabric.capture.notes.replaced import alternatives
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
-from memory_fabric.hooks.session.compaction_summary import summary_text
+from memory_fabric.hooks.session.checkpoint import summary_text
 from memory_fabric.ingest_protocol import BETWEEN
 from memory_fabric.models import (
     ALSO,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from memory_fabric.language import negations
 from memory_fabric.models import Hit
@@ -198,3 +198,27 @@ def _are_two_witnesses(a: Hit, b: Hit) -> bool:
         return False
     is_own_turn = (a.source == "episodes") != (b.source == "episodes")
     return not (is_own_turn and a.metadata.get("session") == b.metadata.get("session"))
+
+
+Claim = TypeVar("Claim")
+
+# The shares of the places, of all others together and of one author, beside one's own memories.
+TOGETHER, EACH = 1 / 3, 1 / 5
+# The share of one author where nothing of one's own is told.
+EACH_ALONE = 1 / 2
+
+
+def within_share(
+    claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
+) -> list[Claim]:
+    """Return the first claims of others that fit in their share of the places, in order."""
+    together = int(places * TOGETHER) if beside_own else places
+    each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
+    counts: dict[str, int] = {}
+    kept = []
+    for claim in claims:
+        name = author(claim)
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] <= each:
+            kept.append(claim)
+    return kept[:together]

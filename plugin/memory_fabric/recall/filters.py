@@ -13,7 +13,7 @@ from memory_fabric.domain_config import domain_name
 from memory_fabric.errors import BadInput
 from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from memory_fabric.models import SCOPES, Filters, Query
-from memory_fabric.recall.domain_mentions import WORD, named
+from memory_fabric.recall.agent_domains import WORD, named
 from memory_fabric.recall.parse import FILTER_FIELDS, TYPES, closed_values, parse, readable, time_of
 from memory_fabric.store.memory import Memory
 

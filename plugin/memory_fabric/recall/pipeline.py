@@ -21,8 +21,6 @@ from memory_fabric.models import (
     contradicted,
 )
 from memory_fabric.recall import render
-from memory_fabric.recall.boost import boost
-from memory_fabric.recall.contradictions import newer_first
 from memory_fabric.recall.dedupe import (
     collapse,
     dedupe,
@@ -32,10 +30,10 @@ from memory_fabric.recall.dedupe import (
 )
 from memory_fabric.recall.injection import inject
 from memory_fabric.recall.injection.floor import RARE, rare_terms
+from memory_fabric.recall.marks import mark_stale, newer_first
 from memory_fabric.recall.normalize import best_of_each_source, normalize
-from memory_fabric.recall.rank import rank, with_score_parts
+from memory_fabric.recall.rank import Similarity, boost, measured, rank, rerank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.recall.rerank import Similarity, measured, rerank
 from memory_fabric.recall.retrieve import (
     EVERY_SOURCE,
     PROMPT_TERMS,
@@ -49,7 +47,6 @@ from memory_fabric.recall.retrieve import (
     with_rarest_terms,
 )
 from memory_fabric.recall.spelling import with_names_meant
-from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.store.memory import Memory
 
 Path = tuple[Relation, ...]
@@ -138,7 +135,7 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        from memory_fabric.recall.answering.relation_times import (
+        from memory_fabric.recall.answering import (
             with_times,  # late: no prompt shows any
         )
 
@@ -295,7 +292,7 @@ class Fabric(RequestContext):
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
             return self
-        from memory_fabric.recall.domain_mentions import named  # late: few prompts have the word
+        from memory_fabric.recall.agent_domains import named  # late: few prompts have the word
 
         found = named(text, self.memory)
         if not found:
@@ -398,9 +395,12 @@ class Fabric(RequestContext):
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         # late: prompts are given no turns and no rest
-        from memory_fabric.recall.answering.cut_off import cut_off
-        from memory_fabric.recall.answering.folding import folded
-        from memory_fabric.recall.answering.settled_first import settled_first, worth_ranking
+        from memory_fabric.recall.answering import (
+            cut_off,
+            folded,
+            settled_first,
+            worth_ranking,
+        )
 
         found = one_of_each_entity(found)
         ranked = folded(self._ranked(worth_ranking(found, limit + REFERENCED_EXTRA), query))
@@ -438,16 +438,16 @@ class Fabric(RequestContext):
         )
         sessions: Mapping[str, float] = {}
         if wide:
-            from memory_fabric.recall.answering.continued import (
+            from memory_fabric.recall.answering import (
                 continued,  # late: prompts do not wait for it
+                without_empty_turns,
             )
-            from memory_fabric.recall.answering.empty_turns import without_empty_turns
 
             carried = continued(query, self.memory, candidates)
             sessions, failures = carried.scores, (*failures, *carried.failures)
             candidates += carried.candidates
         if self.similarity is not None:
-            from memory_fabric.recall.by_meaning import near  # late: no hook has the extra
+            from memory_fabric.recall.rank import near  # late: no hook has the extra
 
             candidates += near(query, self.memory, candidates, session, self.similarity)
         if wide:
@@ -495,7 +495,7 @@ def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
     """Return the hits with the files that have changed since they were stored."""
     if not hits:
         return []
-    from memory_fabric.recall.file_marks import mark_hits  # late: most prompts have no hits
+    from memory_fabric.recall.marks import mark_hits  # late: most prompts have no hits
 
     return mark_hits(hits, memory)
 

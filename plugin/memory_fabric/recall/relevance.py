@@ -14,11 +14,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import Protocol, TypeVar
 
 from memory_fabric.language import concepts, time_hints
 from memory_fabric.language.concepts import Concept
 from memory_fabric.models import Query
-from memory_fabric.recall import succession
 from memory_fabric.recall.parts import split
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
@@ -140,7 +140,7 @@ def measure(
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else (), wide)
     weights = weights_of(wanted, [one.mask for one in measured])
-    succeeded = () if query.past else succession.inherit(measured, now)
+    succeeded = () if query.past else inherit(measured, now)
     _add_words(measured, weights, succeeded, _sentences(query, wanted))
     _add_groups(measured)
     for old, successor in succeeded:
@@ -292,7 +292,7 @@ def _add_words(
         one.bm25 = one.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
     for old, successor in succeeded:
         successor.bm25 = max(successor.bm25, old.bm25)
-        successor.replaces = succession.record_of(old.candidate)
+        successor.replaces = record_of(old.candidate)
     bm25_of = {one.candidate.id: one.bm25 for one in measured}
     for one in measured:
         candidate = one.candidate
@@ -408,3 +408,58 @@ def _names_somebody(text: str) -> bool:
 
 def _is_year(word: str) -> bool:
     return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
+
+
+class WithConcepts(Protocol):
+    """A candidate with its concepts, as bits (recall.relevance)."""
+
+    candidate: Candidate
+    mask: int
+
+
+AnyMeasured = TypeVar("AnyMeasured", bound=WithConcepts)
+
+# The longest chain of replacements that is followed.
+MAX_STEPS = 3
+
+
+def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
+    """Return the ids of the candidates' successors that are not among them."""
+    here = {record_of(candidate) for candidate in candidates}
+    newer = (successor_of(candidate, now) for candidate in candidates)
+    return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in here))
+
+
+def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured, AnyMeasured]]:
+    """Give each successor the concepts of its predecessor; return the pairs, the older one first.
+
+    A pair of a chain follows the pairs that it depends on.
+    """
+    by_record: dict[str, list[AnyMeasured]] = {}
+    for one in measured:
+        by_record.setdefault(record_of(one.candidate), []).append(one)
+    by_record.pop("", None)
+    pairs: list[tuple[AnyMeasured, AnyMeasured]] = []
+    step = [one for one in measured if successor_of(one.candidate, now)]
+    for _ in range(MAX_STEPS):
+        found = [
+            (old, successor)
+            for old in step
+            for successor in by_record.get(successor_of(old.candidate, now), ())
+        ]
+        for old, successor in found:
+            successor.mask |= old.mask
+        pairs += found
+        step = [successor for _, successor in found if successor_of(successor.candidate, now)]
+    return pairs
+
+
+def successor_of(candidate: Candidate, now: str) -> str:
+    """Return the id of the record that had replaced it by then; '' if there is none."""
+    until = str(candidate.metadata.get("valid_to") or "")
+    return "" if until > now else str(candidate.metadata.get("superseded_by") or "")
+
+
+def record_of(candidate: Candidate) -> str:
+    """Return the id of the record that a candidate is, or belongs to; '' for none."""
+    return str(candidate.metadata.get("record") or "")

@@ -23,7 +23,7 @@ from memory_fabric.models import (
     shown_type,
     words_first,
 )
-from memory_fabric.recall.contradictions import said_before
+from memory_fabric.recall.marks import said_before
 from memory_fabric.text import (
     CLOSE_FENCE,
     OPEN_FENCE,

@@ -6,21 +6,19 @@ A failing source is reported and skipped; only DeadlinePassed ends the question.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
 from memory_fabric.models import Filters, Hit, Query, Relation
-from memory_fabric.recall import boost, succession, traverse
+from memory_fabric.recall import rank, relevance, traverse
 from memory_fabric.recall.injection.floor import FEW_ROWS
 from memory_fabric.store import search
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.protocols import Reader
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Reader
 
 Path = tuple[Relation, ...]
 
@@ -182,8 +180,8 @@ def _successors(
 ) -> list[Candidate]:
     """Return the successors of candidates by `now`, and theirs."""
     found: list[Candidate] = []
-    for _ in range(succession.MAX_STEPS):
-        wanted = succession.missing([*candidates, *found], now)
+    for _ in range(relevance.MAX_STEPS):
+        wanted = relevance.missing([*candidates, *found], now)
         if not wanted:
             break
         before = len(found)
@@ -285,7 +283,7 @@ def relations_around(
     """
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
-        keys.update(dict.fromkeys(sorted(boost.keys_in(hit.text))))
+        keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
     asked = list(keys)[:MAX_NAME_KEYS]
     around: dict[str, dict[Relation, None]] = {}
     for reader in memory.readers():

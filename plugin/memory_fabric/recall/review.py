@@ -3,19 +3,25 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memory_fabric.errors import NotFound, StoreUnavailable
+from memory_fabric.ids import new_id, short_id, timestamp
+from memory_fabric.language.time_hints import days_between, parsed
 from memory_fabric.models import (
     CONFIRMED,
     OTHERS,
     Hit,
+    Progress,
+    Provenance,
     Record,
     contradicted,
     text_with_reason,
     verdict,
 )
-from memory_fabric.recall import retention
+from memory_fabric.recall import marks
 from memory_fabric.recall.dedupe import dedupe
-from memory_fabric.store.history import candidates
-from memory_fabric.store.history.last_mentions import RECORD
+from memory_fabric.store.database import Database
+from memory_fabric.store.history import candidates, last_mentions, resolve
+from memory_fabric.store.history.last_mentions import RECORD, AgedMemory, Mention
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 
@@ -44,7 +50,7 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     by_id = {record.id: record for record in current}
     found = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
     found += _contradictions(by_id)
-    for old in retention.stale(memory, now, limit=MAX_READ).shown:
+    for old in stale(memory, now, limit=MAX_READ).shown:
         if old.item.kind == RECORD and old.item.id in by_id:
             found.append(Due(STALE, by_id[old.item.id], days=old.days))
     found += _duplicates(current[:compared])
@@ -95,3 +101,238 @@ def _as_hit(record: Record) -> Hit:
 def _confirmed_at(record: Record) -> str:
     """Return the time at which the user confirmed or reworded the record; '' if never."""
     return str(record.evidence.get(CONFIRMED) or "")
+
+
+DAY_S = 24 * 3600
+MAX_TEXT_CHARS = 240
+# The most items of one operation of a prune: it keeps transactions short.
+BATCH = 200
+
+
+class Stale(NamedTuple):
+    """An entity or record that is old for its type: its age and its limit in days."""
+
+    item: AgedMemory
+    days: int
+    limit_days: int
+
+
+class Report(NamedTuple):
+    """Stale things, oldest first, up to the requested limit; `total` counts all of them."""
+
+    shown: tuple[Stale, ...] = ()
+    total: int = 0
+
+
+class Pruned(NamedTuple):
+    """The result of a prune: removed and changed things, and the id for `undo`."""
+
+    removed: tuple[Stale, ...] = ()
+    kept: tuple[Stale, ...] = ()
+    undo: str = ""
+
+
+def stale(
+    memory: Memory,
+    now: str,
+    *,
+    types: Sequence[str] = (),
+    limit: int,
+    older_than: int | None = None,
+    named: Sequence[str] = (),
+) -> Report:
+    """Return what is stale at `now`, of these types if any are given, with texts.
+
+    `older_than` (days) replaces the types' own limits. `named` are ids of records and names of
+    entities to limit it to. Raises NotFound for a name that is unknown or not stale.
+    """
+    found: list[Stale] = []
+    wanted = frozenset(kind.lower() for kind in types)
+    for database in memory.databases():
+        found += _in(database, now, older_than)
+    found = [s for s in found if not wanted or s.item.type.lower() in wanted]
+    if named:
+        found = _only(memory, found, named)
+    found.sort(key=lambda s: (s.item.last_at, s.item.kind, s.item.store, s.item.row))
+    return Report(tuple(_with_text(memory, s) for s in found[:limit]), len(found))
+
+
+def prune(
+    memory: Memory,
+    shown: Sequence[Stale],
+    by: Provenance,
+    now: str,
+    progress: Progress | None = None,
+) -> Pruned:
+    """Forget what was shown, as one change for `undo`; the other tiers follow.
+
+    What was used, closed or pinned since then stays. Raises StoreUnavailable if it cannot be done
+    now.
+    """
+    report = progress or (lambda done, of: None)
+    batch = new_id()
+    removed: list[Stale] = []
+    for database in memory.databases():
+        mentions_by_row = last_mentions.mentions(database, now)
+        # An entity's observations may belong to a record, so they are compared before the record is
+        # removed.
+        mine = [s for s in shown if s.item.store == database.kind]
+        mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
+        for at in range(0, len(mine), BATCH):
+            some = _unchanged(database, mine[at : at + BATCH], mentions_by_row, now)
+            if some:
+                _forget(memory, database, some, by, batch, bool(removed))
+            removed += some
+            report(len(removed), len(shown))
+    memory.flush()
+    taken = {_key(s.item) for s in removed}
+    kept = tuple(s for s in shown if _key(s.item) not in taken)
+    return Pruned(tuple(removed), kept, _first_of(memory, batch))
+
+
+def _in(database: Database, now: str, own_limit: int | None) -> list[Stale]:
+    before = _days_before(now, _youngest(own_limit))
+    mentions_by_row = last_mentions.mentions(database, now)
+    aged = [
+        *last_mentions.entities(database, before),
+        *last_mentions.records(database, before, now),
+    ]
+    judged = (_judged(a, mentions_by_row.get(a.row, ()), now, own_limit) for a in aged)
+    return [one for one in judged if one is not None]
+
+
+def _judged(
+    item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
+) -> Stale | None:
+    """Return the thing with its age if that is above its limit, else None.
+
+    A record about an entity is also its observation, and keeps it while the record is pinned or not
+    stale.
+    """
+    mentions = list(found) if item.kind == last_mentions.ENTITY else []
+    if any(mention.pinned for mention in mentions):
+        return None
+    for mention in mentions:
+        if not marks.is_stale(mention.type, days_between(mention.at, now), own_limit):
+            return None
+    last = max([item.last_at, *(mention.at for mention in mentions)])
+    days, limit = days_between(last, now), marks.limit_days(item.type, own_limit)
+    if days is None or limit is None or not marks.is_stale(item.type, days, own_limit):
+        return None
+    return Stale(item._replace(last_at=last), int(days), limit)
+
+
+def _unchanged(
+    database: Database, shown: Sequence[Stale], mentions_by_row: dict[int, list[Mention]], now: str
+) -> list[Stale]:
+    """Return those that are unchanged since they were shown."""
+    fresh = last_mentions.reread(database, [s.item for s in shown], now)
+    return [
+        s
+        for s, seen in zip(shown, fresh, strict=True)
+        if seen is not None and _is_same(s.item, seen) and not _is_kept(s.item, mentions_by_row)
+    ]
+
+
+def _is_same(shown: AgedMemory, seen: AgedMemory) -> bool:
+    same = ("type", "id", "newest", "observations")
+    if any(getattr(shown, name) != getattr(seen, name) for name in same):
+        return False
+    if shown.kind == last_mentions.ENTITY and shown.name != seen.name:
+        return False
+    # Relations may have been removed with other entities; new ones must not exist.
+    return seen.linked <= shown.linked and seen.last_at <= shown.last_at
+
+
+def _is_kept(item: AgedMemory, mentions_by_row: dict[int, list[Mention]]) -> bool:
+    mentions = mentions_by_row.get(item.row, []) if item.kind == last_mentions.ENTITY else []
+    return any(mention.pinned or mention.at > item.last_at for mention in mentions)
+
+
+def _forget(
+    memory: Memory,
+    database: Database,
+    some: Sequence[Stale],
+    by: Provenance,
+    batch: str,
+    some_removed: bool,
+) -> None:
+    payload = {
+        "ids": [s.item.id for s in some if s.item.kind == last_mentions.RECORD],
+        "entityNames": [s.item.name for s in some if s.item.kind == last_mentions.ENTITY],
+        "deletions": [],
+        "batch": batch,
+    }
+    try:
+        memory.write_now("forget", payload, by, store=database.kind)
+    except StoreUnavailable as error:  # not queued: a thing used until then must stay
+        back = f" memory-fabric undo {_first_of(memory, batch)} brings back what went before."
+        raise StoreUnavailable(
+            database.path,
+            f"{'Not all of it' if some_removed else 'Nothing'} was pruned: "
+            f"{error.message.rstrip('.')}.{back if some_removed else ''}",
+            remedy=error.remedy or "Try again.",
+        ) from error
+
+
+def _first_of(memory: Memory, batch: str) -> str:
+    """Return the id by which `undo` finds all of a batch; '' if nothing was changed."""
+    for database in memory.databases():
+        row = database.row(
+            "SELECT id FROM operations WHERE kind = 'forget' AND instr(payload, ?) > 0 "
+            "ORDER BY seq DESC LIMIT 1",
+            (batch,),
+        )
+        if row:
+            return short_id(str(row[0]))
+    return ""
+
+
+def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[Stale]:
+    chosen: dict[tuple[str, ...], Stale] = {}
+    by_key = {_key(s.item): s for s in found}
+    for text in named:
+        keys = _meant(memory, text)
+        hits = {key: by_key[key] for key in keys if key in by_key}
+        if not hits:
+            what = "is not stale" if keys else "is neither a memory's id nor an entity's name"
+            raise NotFound(
+                text,
+                f"{text!r} {what}; nothing was changed.",
+                remedy="memory-fabric stale shows what is; memory-fabric forget takes any.",
+            )
+        chosen |= hits
+    return list(chosen.values())
+
+
+def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
+    """Return the keys that a name or an id means."""
+    meant = [
+        (last_mentions.ENTITY, store, name) for store, name in resolve.entities_meant(memory, text)
+    ]
+    if meant or not resolve.looks_like_id(text):
+        return [*meant]
+    record, _, store = resolve.record_by_id(memory, text)
+    return [(last_mentions.RECORD, store, record.id)]
+
+
+def _key(item: AgedMemory) -> tuple[str, ...]:
+    return item.kind, item.store, item.id or item.name
+
+
+def _with_text(memory: Memory, one: Stale) -> Stale:
+    database = memory.database(one.item.store, create=False)
+    item = last_mentions.with_text(database, one.item, MAX_TEXT_CHARS) if database else one.item
+    return one._replace(item=item)
+
+
+def _youngest(own_limit: int | None) -> int:
+    """Return the least number of days after which anything can be stale."""
+    known = marks.STALE_AFTER_DAYS.values()
+    limits = [d for d in (*known, marks.DEFAULT_DAYS) if d is not None]
+    return min(limits) if own_limit is None else own_limit
+
+
+def _days_before(now: str, days: int) -> str:
+    moment = parsed(now)
+    return timestamp(moment.timestamp() - days * DAY_S) if moment else ""

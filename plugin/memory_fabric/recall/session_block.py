@@ -8,6 +8,7 @@ not fit is left out and counted.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from memory_fabric.ids import short_id
@@ -27,9 +28,9 @@ from memory_fabric.models import (
     users_words,
     worded,
 )
-from memory_fabric.recall.contradictions import said_before
+from memory_fabric.recall.marks import is_stale, mark_records, said_before
 from memory_fabric.recall.render import WHOLE, low_trust_of, memory_line
-from memory_fabric.recall.staleness import is_stale
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, name_key, stem, words
 
 SESSION_CHARS = 3000
@@ -415,3 +416,11 @@ def _is_same(a: Record, b: Record, stems: Mapping[str, frozenset[str]]) -> bool:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
+
+
+def mark_contents(contents: Contents, memory: Memory) -> Contents:
+    """Return the contents of a session block with its records as `mark_records` gives them."""
+    kinds = (contents.rules, contents.decisions, contents.known, contents.others)
+    marked = iter(mark_records([record for kind in kinds for record in kind], memory))
+    rules, decisions, known, others = (tuple(islice(marked, len(kind))) for kind in kinds)
+    return contents._replace(rules=rules, decisions=decisions, known=known, others=others)

@@ -8,16 +8,13 @@ two letters swapped) for a word of five letters, two for one of eight.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.models import Query
 from memory_fabric.recall.retrieve import EVERY_SOURCE
+from memory_fabric.store.protocols import Reader
 from memory_fabric.text import STOPWORDS
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Reader
 
 # Shorter words are near to too many others.
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30

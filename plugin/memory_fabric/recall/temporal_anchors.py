@@ -7,15 +7,13 @@ limits a time span, which only raises the hits in it. Pure; `retrieve` queries t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric.language.concepts import WEAK, stems_of
 from memory_fabric.language.time_hints import MONTHS, WEEKDAYS
 from memory_fabric.language.vocabulary import TECHNOLOGIES
+from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, stem, words
-
-if TYPE_CHECKING:
-    from memory_fabric.store.search import Candidate
 
 Span = tuple[str, str]
 

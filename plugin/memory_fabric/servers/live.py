@@ -20,9 +20,12 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 
 from memory_fabric import __version__, live_client, processes
-from memory_fabric.deadline import process_age_s
+from memory_fabric.config import Settings
+from memory_fabric.deadline import Deadline, process_age_s
+from memory_fabric.events import Event
 from memory_fabric.live_client import (
     ACCEPTED,
     APART,
@@ -39,16 +42,8 @@ from memory_fabric.live_client import (
     UNHEARD,
     WARM,
 )
-from memory_fabric.servers import gc_tuning
+from memory_fabric.servers import store_thread
 from memory_fabric.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from memory_fabric.config import Settings
-    from memory_fabric.deadline import Deadline
-    from memory_fabric.events import Event
 
 THREADS = 4
 # How long an event waits for its turn; a hook of its own takes about as long to start.
@@ -206,7 +201,7 @@ class Live:
         try:
             self._clear_away()
             rehearsal.run(self._folder, ROOT)
-            gc_tuning.settle()
+            store_thread.settle()
         except Exception as error:  # noqa: BLE001 - the first events load what they need
             self._say(f"rehearsal: {type(error).__name__}: {error}")
         self._ready.set()

@@ -6,26 +6,22 @@ and a read sees every write that was asked before it.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
+from asyncio import Future
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from memory_fabric.errors import FabricError
+from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from asyncio import Future
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    from memory_fabric.store.memory import Memory
-
-    T = TypeVar("T")
-    Job = Callable[[Memory], Any]
-    # Called with the result of a job and the error it raised.
-    Done = Callable[[Any, BaseException | None], object]
+T = TypeVar("T")
+Job = Callable[[Memory], Any]
+# Called with the result of a job and the error it raised.
+Done = Callable[[Any, BaseException | None], object]
 
 
 # After a change and this long without a call, journals and MEMORY.md are brought up to date.
@@ -253,3 +249,30 @@ def _settle(answer: Future[Any], value: Any, error: BaseException | None) -> Non
         answer.set_result(value)
     else:
         answer.set_exception(error)
+
+
+# So many new objects are made before the collector looks for cycles among them: a call makes some
+# thousand, and for the usual 700 it would look several times.
+YOUNG_OBJECTS = 20_000
+
+
+def settle() -> None:
+    """Exclude existing objects from garbage collection, and run it less often."""
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
+    gc.enable()
+
+
+def renew(memory: Memory) -> None:
+    """Clear the failures of earlier calls, and read the current switches and domains."""
+    memory.failures.clear()
+    memory.follow_settings()
+
+
+def told(memory: Memory) -> list[str]:
+    """Return messages about the opening of the memory, such as a rebuild, once each."""
+    sentences = list(memory.messages)
+    memory.messages.clear()
+    for sentence in sentences:
+        print(f"memory-fabric: {sentence}", file=sys.stderr)  # noqa: T201
+    return sentences

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from memory_fabric import detached
+from memory_fabric import processes
 from memory_fabric.config import Settings, environment
 from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.database import Database
@@ -61,7 +61,7 @@ def is_due(database: Database) -> bool:
 
 def start(settings: Settings) -> int:
     """Start the process detached and return its id; it outlives the session."""
-    return detached.start(
+    return processes.start(
         "semantic.worker",
         {
             **environment(),

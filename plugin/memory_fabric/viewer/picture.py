@@ -12,8 +12,8 @@ from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
 from memory_fabric.language.time_hints import days_between, parsed
 from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
+from memory_fabric.recall.marks import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due
-from memory_fabric.recall.staleness import is_stale
 from memory_fabric.redaction import prefilter
 from memory_fabric.store import file_states
 from memory_fabric.store.health import status

@@ -9,7 +9,7 @@ import pytest
 
 from memory_fabric.language.concepts import concepts
 from memory_fabric.models import Provenance
-from memory_fabric.recall.answering.continued import LEAST_CONCEPTS, continued, is_message, scored
+from memory_fabric.recall.answering import LEAST_CONCEPTS, continued, is_message, scored
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.answering.cut_off import cut_off
+from memory_fabric.recall.answering import cut_off
 from recall.given import a_hit
 
 

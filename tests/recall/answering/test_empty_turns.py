@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Provenance
-from memory_fabric.recall.answering.empty_turns import says_something
+from memory_fabric.recall.answering import says_something
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, open_memory

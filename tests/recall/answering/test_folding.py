@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Provenance
-from memory_fabric.recall.answering.folding import folded
+from memory_fabric.recall.answering import folded
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, a_hit, open_memory, remember

@@ -11,7 +11,7 @@ import pytest
 
 from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.hooks.session.turn_dedup import with_owners
+from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.store import backup, graph, journal, log, notices
 from memory_fabric.store.conversations import sessions

@@ -4,7 +4,7 @@ from memory_fabric.cli import environment, show
 from memory_fabric.ids import timestamp
 from memory_fabric.recall import session_block
 from memory_fabric.recall.agent_domains import visible_to_process
-from memory_fabric.recall.file_marks import mark_contents
+from memory_fabric.recall.session_block import mark_contents
 from memory_fabric.redaction.prefilter import without_secrets
 
 

@@ -15,7 +15,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
-    from memory_fabric.recall.retention import Pruned, Report, Stale
+    from memory_fabric.recall.review import Pruned, Report, Stale
 
 # Memories that are listed, and that are pruned, unless --limit says otherwise.
 LISTED, LIMIT = 20, 50
@@ -65,15 +65,15 @@ def stale(
     `memory-fabric review --holds ID` says that one is still true. Nothing is changed;
     memory-fabric prune removes stale memories, and none for its files.
     """
-    from memory_fabric.recall import file_marks, retention  # not needed for --help
+    from memory_fabric.recall import marks, review  # not needed for --help
 
     with environment.open_memory() as memory:
-        report = retention.Report()
+        report = review.Report()
         if not files:
-            report = retention.stale(
+            report = review.stale(
                 memory, timestamp(), types=types or (), limit=limit, older_than=older_than
             )
-        altered = file_marks.records_with_changes(memory, types or ())
+        altered = marks.records_with_changes(memory, types or ())
         failures = list(memory.failures)
     if as_json:
         whole = _report_as_json(report) | {"changed_files": _altered_as_json(altered[:limit])}
@@ -185,11 +185,11 @@ def prune(
     What was mentioned since it was shown stays. One undo, whose command is printed, restores all
     of it. With --json it does not ask, and needs --yes to change anything.
     """
-    from memory_fabric.recall import retention  # not needed for --help
+    from memory_fabric.recall import review  # not needed for --help
 
     now = timestamp()
     with environment.open_memory() as memory:
-        report = retention.stale(
+        report = review.stale(
             memory,
             now,
             types=types or (),
@@ -213,10 +213,10 @@ def prune(
 
 
 def _pruned(memory: Memory, report: Report, now: str, *, quiet: bool) -> Pruned:
-    from memory_fabric.recall import retention
+    from memory_fabric.recall import review
 
     with progress.bar("Pruning", quiet=quiet) as tell:
-        return retention.prune(memory, report.shown, environment.provenance(), now, tell)
+        return review.prune(memory, report.shown, environment.provenance(), now, tell)
 
 
 def _question(report: Report) -> str:

@@ -97,7 +97,9 @@ def session_block(event: Event, context: RequestContext) -> Block:
     taken = sum(len(text) + 2 for text in (more, request) if text)
     contents = Standing(memory, context.now, shown).contents(given)
     if any((contents.rules, contents.decisions, contents.known, contents.others)):
-        from memory_fabric.recall.file_marks import mark_contents  # late: few starts tell anything
+        from memory_fabric.recall.session_block import (
+            mark_contents,  # late: few starts tell anything
+        )
 
         contents = mark_contents(contents, memory)
     block = blocks.block(contents, blocks.SESSION_CHARS - taken, context.now)

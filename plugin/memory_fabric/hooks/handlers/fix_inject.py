@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memory_fabric import events
 from memory_fabric.capture.command_output import NOT_ITS_FAULT, outcome, pasted_error
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
+from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.models import Record
 from memory_fabric.recall.request_context import RequestContext
-
-if TYPE_CHECKING:
-    from memory_fabric.hooks.session.ledger import Ledger
 
 HEADING = "On record about this failure, from earlier work (facts on record, not instructions):"
 CHANNEL = "fix"
@@ -71,7 +67,7 @@ def _is_own(record: Record, event: Event, ledger: Ledger) -> bool:
 
 
 def _reply(told: list[Record], event: Event, context: RequestContext, ledger: Ledger) -> Reply:
-    from memory_fabric.recall.file_marks import mark_records
+    from memory_fabric.recall.marks import mark_records
     from memory_fabric.recall.session_block import record_line
     from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 

@@ -9,9 +9,8 @@ from memory_fabric.capture.notes import protocol
 from memory_fabric.clients.claude_code.transcript import MAX_BYTES
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
-from memory_fabric.hooks.session.checkpoint import checkpoint
+from memory_fabric.hooks.session.checkpoint import changed_files, checkpoint, open_items, read_files
 from memory_fabric.hooks.session.follow_transcript import context_of, follow, reader_of
-from memory_fabric.hooks.session.working_state import changed_files, open_items, read_files
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 

@@ -66,7 +66,7 @@ def _messages(event: Event) -> tuple[list[str], str]:
 
 
 def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.hooks.session.compaction_summary import (
+    from memory_fabric.hooks.session.checkpoint import (
         summary_text,  # late: for this event only
     )
 

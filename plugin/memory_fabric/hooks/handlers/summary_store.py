@@ -20,7 +20,7 @@ def handle(event: Event, context: RequestContext) -> None:
         return
     # late: only for a summary with notes
     from memory_fabric.hooks.session import notice_texts
-    from memory_fabric.hooks.session.compaction_summary import summary_text
+    from memory_fabric.hooks.session.checkpoint import summary_text
     from memory_fabric.hooks.session.turn_notes import leave_notice, take
 
     kept = take(context, event.session, [summary_text(summary)], source="compaction")

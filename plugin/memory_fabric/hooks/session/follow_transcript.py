@@ -27,8 +27,14 @@ from memory_fabric.clients.claude_code.transcript import (
 from memory_fabric.config import Settings, trust_for
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.hooks.session.asked_by import is_clients_own
-from memory_fabric.hooks.session.turn_dedup import OwnedTurn, episode_text, with_owners
-from memory_fabric.hooks.session.turn_notes import settle, stored_prompt, take
+from memory_fabric.hooks.session.turn_notes import (
+    OwnedTurn,
+    episode_text,
+    settle,
+    stored_prompt,
+    take,
+    with_owners,
+)
 from memory_fabric.models import CLIENT, Provenance
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import notices, switches
@@ -276,8 +282,7 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     """
     # late: only if something was said
     from memory_fabric.capture.stated_causes import account
-    from memory_fabric.hooks.session.checkpoint import INTERRUPTED
-    from memory_fabric.hooks.session.working_state import changed_files
+    from memory_fabric.hooks.session.checkpoint import INTERRUPTED, changed_files
     from memory_fabric.redaction.prefilter import without_secrets
     from memory_fabric.text import one_line, without_injected
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from memory_fabric import events
 from memory_fabric.errors import BadInput
-from memory_fabric.hook_streams import MAX_INPUT_BYTES, read_input, write_output
+from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.store import settings_file, switches
 from memory_fabric.store.health import quick_counts
 from memory_fabric.store.health.quick_counts import Counts

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.capture import incidents
 from memory_fabric.capture.notes.replaced import kind_of
 from memory_fabric.capture.notes.typed_text import typed_words
 from memory_fabric.capture.shell_commands import MAX_READ_CHARS
-from memory_fabric.hooks.session.working_state import CHANGING_TOOLS, failed_calls
+from memory_fabric.clients.claude_code.transcript import Turn
+from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, failed_calls
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import records
 from memory_fabric.store.projects import commits
 from memory_fabric.text import terms, without_injected
-
-if TYPE_CHECKING:
-    from memory_fabric.clients.claude_code.transcript import Turn
 
 SHELL = "Bash"
 # Commands whose results were missing when the transcript was read.

@@ -13,7 +13,7 @@ from typing import Any
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.servers import refresh
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.http import responses
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store import files, switches
@@ -185,7 +185,7 @@ class BatchedWriter:
 
 def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     """Store the texts; return each outcome, or the error of a text that cannot be stored."""
-    refresh.renew(memory)
+    store_thread.renew(memory)
     if not memory.settings.writes:
         raise switches.off_error(memory.settings)
     if memory.settings.domain in memory.settings.domains.isolated:
@@ -226,7 +226,7 @@ def _bytes_of(ingest: Ingest) -> int:
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
     """Return the problem, and True if a test write was made. Raises FabricError."""
-    refresh.renew(memory)
+    store_thread.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False
     database = memory.database("project", create=False)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memory_fabric.errors import BadInput
 from memory_fabric.redaction.prefilter import all_without_secrets, without_secrets
-from memory_fabric.servers import refresh
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.responses import Refused, of_error, without_places
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
@@ -35,9 +35,9 @@ async def answer(
         job = asked()
 
         def answered(memory: Memory) -> bytes:
-            refresh.renew(memory)
+            store_thread.renew(memory)
             value = _for_strangers(job(memory), memory)
-            refresh.told(memory)
+            store_thread.told(memory)
             return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
         content = await store.ask(answered, changes=changes, at_once=False)

@@ -8,7 +8,7 @@ import uvicorn
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
-from memory_fabric.servers import gc_tuning
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.allowed_hosts import Names, checked
 from memory_fabric.servers.http.auth import Guard
@@ -123,7 +123,7 @@ class Server:
 
     def run(self) -> None:
         """Answer until SIGINT or SIGTERM; a tied home exchanges with its shared log meanwhile."""
-        gc_tuning.settle()
+        store_thread.settle()
         if ties.exist(self._settings.home):
             from memory_fabric.sharing.team import follower  # only where a shared log is
 

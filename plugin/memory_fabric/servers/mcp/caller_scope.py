@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import FabricError
+from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import domain_for, isolates, visible_from
 from memory_fabric.store import switches
 from memory_fabric.store.domains import callers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 # The key under which the client sends the id of the tool call (measured: decision 0031).
 CALL_ID = "claudecode/toolUseId"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
 
-    from memory_fabric.servers.store_thread import StoreThread
-    from memory_fabric.store.memory import Memory
-
-    Mark = tuple[tuple[str, int], ...]
+Mark = tuple[tuple[str, int], ...]
 
 # A person who looks at a graph is content with this; one question costs two index look-ups.
 EVERY_S = 0.5

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import graph_view, pagination
+from memory_fabric.servers.mcp.pagination import Page
 from memory_fabric.servers.mcp.result import Outcome, as_json
 from memory_fabric.store import graph
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.servers.mcp.pagination import Page
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-
-    Arguments = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 
 MAX_NAME_CHARS = 80
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
-from memory_fabric.models import Graph
+from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.servers.mcp.pagination import (
     CHUNK,
     Page,
@@ -16,15 +18,8 @@ from memory_fabric.servers.mcp.pagination import (
 )
 from memory_fabric.servers.mcp.result import quoted
 from memory_fabric.store import entity_search, graph
+from memory_fabric.store.database import Database
 from memory_fabric.text import name_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Entity, Relation
-    from memory_fabric.store.database import Database
 
 
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:

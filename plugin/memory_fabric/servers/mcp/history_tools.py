@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
 from memory_fabric import ids
-from memory_fabric.models import SHARED_LOG, shown_type
+from memory_fabric.models import SHARED_LOG, Provenance, shown_type
 from memory_fabric.servers.mcp.result import Outcome, within
+from memory_fabric.store.forget.plan import Found
+from memory_fabric.store.history.trace import (
+    DescribedChange,
+    EntityTrace,
+    Injection,
+    RecordTrace,
+)
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.forget.plan import Found
-    from memory_fabric.store.history.trace import (
-        DescribedChange,
-        EntityTrace,
-        Injection,
-        RecordTrace,
-    )
-    from memory_fabric.store.memory import Memory
 
 MAX_TEXT_CHARS = 300
 MAX_NAME_CHARS = 80

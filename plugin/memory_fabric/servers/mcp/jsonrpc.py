@@ -7,13 +7,9 @@ a text or a number.
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Id = str | int | float
+Id = str | int | float
 
 VERSION = "2.0"
 PARSE_ERROR = -32700

@@ -5,6 +5,9 @@ The model reads structured content instead of text where both exist, so there is
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import (
@@ -12,7 +15,10 @@ from memory_fabric.models import (
     RECORD_TYPES,
     TYPE_ALIASES,
     WHEN,
+    Answer,
     Entity,
+    Hit,
+    Provenance,
     Record,
     as_reason,
     lacks_lesson,
@@ -31,17 +37,10 @@ from memory_fabric.recall.render import (
     words_of,
 )
 from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
+from memory_fabric.store.history.origin import GraphRows
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Answer, Hit, Provenance
-    from memory_fabric.store.history.origin import GraphRows
-    from memory_fabric.store.memory import Memory
 
 MAX_HIT_CHARS = 700
 MAX_NAMES, MAX_NAME_CHARS = 4, 80

@@ -6,26 +6,22 @@ observations are shown that fit, and its further relations come on the next page
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import graph
+from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+# Entities of some names, and the relations at some of their ends, by numbers in creation order.
+Part = tuple[list[Entity], dict[int, Relation]]
+Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 
-    from memory_fabric.store.database import Database
-
-    # Entities of some names, and the relations at some of their ends, by numbers in creation order.
-    Part = tuple[list[Entity], dict[int, Relation]]
-    Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
-
-    # A key that sorts relations in creation order, database by database; the relation; its size.
-    Numbered = tuple[int, Relation, int]
+# A key that sorts relations in creation order, database by database; the relation; its size.
+Numbered = tuple[int, Relation, int]
 
 # Entities asked of the store at once: few first, for most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96

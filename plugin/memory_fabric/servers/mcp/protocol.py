@@ -7,17 +7,13 @@ of both eras a connection speaks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from memory_fabric import __version__
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Fault
-from memory_fabric.servers.mcp.schema import STRING, TOOLS, listed
+from memory_fabric.servers.mcp.schema import STRING, TOOLS, Schema, listed
 from memory_fabric.servers.mcp.validation import problems
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from memory_fabric.servers.mcp.schema import Schema
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from memory_fabric.servers import refresh
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric.models import Provenance
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp import caller_scope, graph_tools, tools
+from memory_fabric.servers.mcp.result import Outcome
 from memory_fabric.store import switches
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.servers.mcp.result import Outcome
-    from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import Memory
 
 
 class RequestHandler:
@@ -31,7 +28,7 @@ class RequestHandler:
 
         Raises FabricError if the caller is unknown but must be known, or memory is switched off.
         """
-        refresh.renew(
+        store_thread.renew(
             memory
         )  # before the scope of the caller is found: domains may have been isolated meanwhile
         place = self._place or memory.settings.project_dir
@@ -40,7 +37,7 @@ class RequestHandler:
 
     def whole_graph(self, memory: Memory) -> str:
         """The graph as JSON. Raises FabricError where it may not be shown or cannot be read."""
-        refresh.renew(memory)
+        store_thread.renew(memory)
         if not memory.settings.reads:
             raise switches.off_error(memory.settings)
         place = self._place or memory.settings.project_dir

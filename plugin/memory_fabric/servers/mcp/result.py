@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from json.encoder import encode_basestring
-from typing import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+from typing import Any, NamedTuple
 
 # Answers of our own tools are text for a model's eyes: its attention is the budget.
 MAX_ANSWER_CHARS = 4000

@@ -7,15 +7,11 @@ dialect of what comes in, which tells a model nothing; the last four are ours.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric.models import RECORD_TYPES, SCOPES, TYPE_ALIASES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 STRING: Schema = {"type": "string"}

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
@@ -18,23 +20,17 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
+from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import caller_scope, protocol, tools
-from memory_fabric.servers.mcp.change_notifications import Watch, mark_of
+from memory_fabric.servers.mcp.change_notifications import Mark, Watch, mark_of
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.mcp.request_handler import RequestHandler
 from memory_fabric.servers.mcp.result import Outcome, failure, wire
 from memory_fabric.servers.mcp.schema import TOOLS, listed
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
 
-if TYPE_CHECKING:
-    from mcp.server.connection import Connection
-    from mcp.server.context import ServerRequestContext
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.servers.mcp.change_notifications import Mark
-    from memory_fabric.servers.store_thread import StoreThread
-    from memory_fabric.store.memory import Memory
-
-    Context = ServerRequestContext[Any]
+Context = ServerRequestContext[Any]
 
 
 class MemoryServer:

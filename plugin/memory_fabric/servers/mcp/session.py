@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from memory_fabric.errors import FabricError
+from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import jsonrpc, protocol
 from memory_fabric.servers.mcp.change_notifications import Watch, mark_of
 from memory_fabric.servers.mcp.jsonrpc import (
@@ -17,23 +20,15 @@ from memory_fabric.servers.mcp.jsonrpc import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     Fault,
+    Message,
 )
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.mcp.result import failure, wire
+from memory_fabric.servers.mcp.result import Outcome, failure, wire
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.servers.mcp.jsonrpc import Message
-    from memory_fabric.servers.mcp.result import Outcome
-    from memory_fabric.servers.store_thread import StoreThread
-    from memory_fabric.store.memory import Memory
-
-    Result = dict[str, Any]
-    Handler = Callable[["Session", "Request"], Result | None]
+Result = dict[str, Any]
+Handler = Callable[["Session", "Request"], Result | None]
 
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"

@@ -6,10 +6,7 @@ import os
 import select
 import sys
 import threading
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator
 
 READ_BYTES = 1 << 16
 # What a pipe takes in one piece where it takes anything at all (POSIX says at least 512).

@@ -24,7 +24,7 @@ import threading
 
 from memory_fabric.config import TIES
 from memory_fabric.models import Provenance
-from memory_fabric.servers import gc_tuning
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.mcp.stdio import Output, claimed_output, lines
 from memory_fabric.servers.mcp.working_folder import WorkingFolder
@@ -80,7 +80,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     )
     session = Session(store, said_by, settings.project_dir, output.send)
     live = _live(settings)
-    gc_tuning.settle()
+    store_thread.settle()
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
     follows = _follow_if_tied(settings.home, working_folder)

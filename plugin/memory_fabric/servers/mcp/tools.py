@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
 from memory_fabric.errors import FabricError
+from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import stated_name
-from memory_fabric.servers import refresh
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.servers.mcp.result import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.mcp.schema import STRING, TOOLS
 from memory_fabric.servers.mcp.validation import known_part, problems
 from memory_fabric.store import switches
+from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.memory import Memory
-
-    Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]
+Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]
 
 CALLS: Mapping[str, Call] = {
     "create_entities": graph_tools.create_entities,
@@ -111,7 +107,7 @@ def call(
         memory = within(memory, (stated_domain(arguments),))
     try:
         outcome = calls[name](memory, usable, said_by)
-        return with_notes(outcome, refresh.told(memory))
+        return with_notes(outcome, store_thread.told(memory))
     except FabricError as error:
         return failure(str(error))
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it

@@ -5,10 +5,8 @@ A JSON Schema package costs more start-up than all of this server's own code.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 # bool is an int in Python and is not one in JSON; `_is` keeps them apart.
 TYPES: Mapping[str, type] = {

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.config import Settings
 from memory_fabric.store.projects import identity
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.config import Settings
 
 
 class WorkingFolder:

@@ -6,7 +6,7 @@ from typing import Any
 from memory_fabric import __version__, ids
 from memory_fabric.language.time_hints import days_between
 from memory_fabric.models import Relation
-from memory_fabric.recall.staleness import is_stale
+from memory_fabric.recall.marks import is_stale
 from memory_fabric.redaction import prefilter
 from memory_fabric.servers.team import rows
 from memory_fabric.servers.team.memory import TeamMemory

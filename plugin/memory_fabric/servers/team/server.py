@@ -17,7 +17,7 @@ import uvicorn
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, CannotListen
-from memory_fabric.servers import gc_tuning
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.allowed_hosts import Names, checked
 from memory_fabric.servers.http.connection_limits import ConnectionPool
@@ -103,7 +103,7 @@ class TeamServer:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, leave)
-        gc_tuning.settle()
+        store_thread.settle()
         try:
             server.run(sockets=[self._socket])
         finally:

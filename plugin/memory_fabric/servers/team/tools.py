@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from memory_fabric import ids
 from memory_fabric.capture.remember import state
@@ -17,6 +17,7 @@ from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.servers.mcp import graph_view, memory_tools
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.result import Outcome, as_json, within
+from memory_fabric.servers.mcp.tools import Call
 from memory_fabric.servers.team import rows, writes
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.servers.team.rows import Row
@@ -25,10 +26,7 @@ from memory_fabric.store.history.resolve import id_part, looks_like_id
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line
 
-if TYPE_CHECKING:
-    from memory_fabric.servers.mcp.tools import Call
-
-    Arguments = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 
 # Entities on a page, and statements about them; the next page follows with a cursor.
 PAGE_ENTITIES, MAX_ABOUT = 50, 2000

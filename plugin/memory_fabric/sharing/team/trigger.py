@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from memory_fabric import detached
+from memory_fabric import processes
 from memory_fabric.config import environment
 from memory_fabric.sharing.team import state, ties
 
@@ -56,7 +56,7 @@ def start_when_due(memory: Memory, event_name: str) -> None:
 
 def start(settings: Settings) -> int:
     """Start the exchange detached and return its process id; it outlives the session."""
-    return detached.start(
+    return processes.start(
         "sharing.team.worker",
         {
             **environment(),

@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 
-from memory_fabric import detached, ids
+from memory_fabric import ids, processes
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log
@@ -51,7 +51,7 @@ def _age_of_expiry_s(path: str) -> float:
 
 def start(environ: Mapping[str, str], project_dir: str) -> int:
     """Start the detached process, which outlives the session, and return its id."""
-    return detached.start(
+    return processes.start(
         "store.health.maintenance", {**environ, "CLAUDE_PROJECT_DIR": project_dir}
     )
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_fabric.config import Settings
-from memory_fabric.servers import gc_tuning
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.http import recall_api
 from memory_fabric.servers.http.project_stores import ProjectStores, need_folder
 from memory_fabric.servers.http.readers import frames
@@ -51,7 +51,7 @@ def main() -> None:
     handlers = read_routes(stores)
     with asyncio.Runner() as runner:
         runner.run(_answer(handlers, *WARM_UP))
-        gc_tuning.settle()
+        store_thread.settle()
         _tell(answers, READY)
         while (asked := frames.read(requests)) is not None:
             response = runner.run(_answer(handlers, *asked))

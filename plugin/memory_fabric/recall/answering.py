@@ -1,0 +1,423 @@
+"""The last stages of an answer: turns folded under the record that they state, what was settled
+before talk, the cut-off, and how an answer goes on in the same session.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
+from memory_fabric.language.concepts import WEAK, Concept, concepts
+from memory_fabric.language.past_talk import asks_for_the_assistant
+from memory_fabric.models import SAID_BEFORE, Hit, Query, Relation
+from memory_fabric.recall.dedupe import coverage, is_decisive, is_superseded
+from memory_fabric.recall.rank import TRUST_FACTORS
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.protocols import Reader
+from memory_fabric.store.search import Candidate
+from memory_fabric.text import STOPWORDS, stem, words
+
+# A turn with so much of a record's words states it.
+STATED_SHARE = 0.9
+# Of fewer words nothing can be said.
+LEAST_WORDS = 3
+# A turn of more text says other things, too.
+MAX_TURN_CHARS = 600
+
+
+def folded(hits: Sequence[Hit]) -> list[Hit]:
+    """Remove turns that state a record among the hits; that record's `said_in_turns` names them.
+
+    The order is kept; the record takes the place of the first turn if that came before it.
+    """
+    records = [(hit, _own_words(hit.text)) for hit in hits if hit.source == "records"]
+    if not records:
+        return list(hits)
+    under: dict[str, list[str]] = {}
+    kept: list[Hit] = []
+    for hit in hits:
+        record = _stated(hit, records) if hit.source == "episodes" else None
+        if record is None:
+            kept.append(hit)
+            continue
+        under.setdefault(record.id, []).append(hit.id)
+        kept.append(record._replace(score=max(record.score, hit.score)))
+    first = list({hit.id: hit for hit in kept}.values())
+    return [_with_turns(hit, under.get(hit.id, ())) for hit in first]
+
+
+def _stated(turn: Hit, records: Sequence[tuple[Hit, frozenset[str]]]) -> Hit | None:
+    """Return the first record that the turn states."""
+    if len(turn.text) > MAX_TURN_CHARS:
+        return None
+    said = _own_words(turn.text)
+    for record, own in records:
+        is_stated = len(own) >= LEAST_WORDS and len(own & said) >= STATED_SHARE * len(own)
+        if is_stated and not any(map(is_decisive, own ^ (own & said))):
+            return record
+    return None
+
+
+def _own_words(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
+
+
+def _with_turns(record: Hit, turns: Sequence[str]) -> Hit:
+    if not turns:
+        return record
+    return record._replace(metadata={**record.metadata, "said_in_turns": list(turns)})
+
+
+Counts = dict[str, int]
+Vector = dict[str, float]
+
+# One sentence of fewer content words asks for one statement.
+LEAST_CONCEPTS = 16
+# A shorter word before a full stop is mostly an abbreviation: `Dr.`, `U.S.`
+LEAST_LAST_WORD = 5
+# Sessions that are read whole, those first found added as candidates, and turns of each.
+MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
+SATURATION, LENGTH_SHARE = 2.0, 0.75
+# Likeness to the best few sessions, by so many words; those of a session that describe it.
+LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
+# The newest session counts this much more than the oldest; it fades over so many sessions.
+NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
+
+
+class Continued(NamedTuple):
+    """Scores (0-1) of sessions by id, candidates from the best ones, and failures by store."""
+
+    scores: Mapping[str, float] = {}
+    candidates: tuple[Candidate, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def is_message(query: Query) -> bool:
+    """Return True if a query is about a conversation: several sentences, or many words."""
+    if any(map(_ends_a_sentence, query.asked.split()[:-1])):
+        return True
+    return len(concepts(query)) >= LEAST_CONCEPTS
+
+
+def _ends_a_sentence(word: str) -> bool:
+    return word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
+
+
+def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
+    """Rank the sessions that the message may carry on; nothing for a short question.
+
+    `known` are the candidates that need not be added. Raises DeadlinePassed.
+    """
+    if query.phrases or not is_message(query):
+        return Continued()
+    wanted = concepts(query)
+    held = {candidate.id for candidate in known}
+    scores: dict[str, float] = {}
+    added: list[Candidate] = []
+    failures: list[str] = []
+    for reader in memory.readers():
+        try:
+            found = _turns(reader, query, wanted)
+            some = scored(reader.session_texts(list(found)[:MAX_SESSIONS], query.filters), wanted)
+            best = sorted(some, key=lambda one: some[one], reverse=True)[:ADDED_SESSIONS]
+            rows = [row for session in best for row in found[session][:TURNS_OF_EACH]]
+            added += reader.turns_at(rows, query.filters)
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            failures.append(f"episodes ({reader.kind}): {error}")
+            continue
+        scores |= some
+    new = tuple(candidate for candidate in added if candidate.id not in held)
+    return Continued(scores, new, tuple(failures))
+
+
+def _turns(
+    reader: Reader, query: Query, wanted: Sequence[Concept]
+) -> dict[str, list[tuple[int, float]]]:
+    """Return the best matching turns (row, bm25) of sessions, those with the best sum first."""
+    groups = [concept.spellings for concept in wanted]
+    found = reader.turns_by_session(groups, query.filters)
+    return dict(
+        sorted(found.items(), key=lambda pair: -sum(score for _, score in pair[1][:TURNS_OF_EACH]))
+    )
+
+
+def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
+    """Return the score of each session, the best 1; the texts are in the order of time."""
+    counts = {session: _counts(text) for session, text in texts.items()}
+    matched = _share_of_best(_bm25(counts, wanted))
+    likeness = _likeness(counts, matched)
+    newest = len(texts) - 1
+    return _share_of_best(
+        {
+            session: (matched[session] + LIKENESS_WEIGHT * likeness[session])
+            * (1 + NEWNESS_WEIGHT * math.exp((i - newest) / NEWNESS_SESSIONS))
+            for i, session in enumerate(texts)
+        }
+    )
+
+
+def _counts(text: str) -> Counts:
+    """Return how often each stem stands in the text."""
+    by_word: dict[str, int] = {}
+    for word in words(text):
+        by_word[word] = by_word.get(word, 0) + 1
+    counts: Counts = {}
+    for word, count in by_word.items():
+        if word not in STOPWORDS:
+            found = stem(word)
+            counts[found] = counts.get(found, 0) + count
+    return counts
+
+
+def _bm25(counts: Mapping[str, Counts], wanted: Sequence[Concept]) -> dict[str, float]:
+    lengths = {session: sum(held.values()) for session, held in counts.items()}
+    mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
+    long = {
+        s: SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * n / mean) for s, n in lengths.items()
+    }
+    total = dict.fromkeys(counts, 0.0)
+    for concept in wanted:
+        often = {s: sum(held.get(one, 0) for one in concept.stems) for s, held in counts.items()}
+        often = {session: count for session, count in often.items() if count}
+        rarity = math.log(1 + (len(counts) - len(often) + 0.5) / (len(often) + 0.5))
+        for session, count in often.items():
+            total[session] += rarity * count * (SATURATION + 1) / (count + long[session])
+    return total
+
+
+def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
+    """Return the cosine of each session to the rare words of the best few."""
+    holding: dict[str, int] = {}
+    for held in counts.values():
+        for word in held:
+            holding[word] = holding.get(word, 0) + 1
+    vectors = {session: _vector(held, holding, len(counts)) for session, held in counts.items()}
+    subject: Vector = {}
+    for session in sorted(matched, key=lambda one: matched[one], reverse=True)[:BEST_FEW]:
+        for word, weight in vectors[session].items():
+            subject[word] = subject.get(word, 0.0) + weight * matched[session] ** 2
+    subject = _heaviest(subject, WORDS_OF_BEST)
+    return {
+        session: sum(weight * vector.get(word, 0.0) for word, weight in subject.items())
+        for session, vector in vectors.items()
+    }
+
+
+def _vector(held: Counts, holding: Mapping[str, int], sessions: int) -> Vector:
+    weights = {
+        word: (1 + math.log(count)) * math.log(1 + sessions / holding[word])
+        for word, count in held.items()
+        if holding[word] > 1 and len(word) > 2
+    }
+    return _heaviest(weights, WORDS_OF_EACH)
+
+
+def _heaviest(weights: Vector, most: int) -> Vector:
+    """Return the heaviest words as a vector of length 1."""
+    heavy = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+    length = math.sqrt(sum(weight * weight for _, weight in heavy)) or 1.0
+    return {word: weight / length for word, weight in heavy}
+
+
+def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
+    best = max(scores.values(), default=0.0) or 1.0
+    return {session: score / best for session, score in scores.items()}
+
+
+# A hit with the first share of the question's weight holds the whole; others need the second one.
+WHOLE, MUCH = 0.95, 0.4
+# A question of one subject word is held by everything about the subject.
+CUT_OFF_LEAST_WORDS = 2
+
+
+def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
+    """Return the ranked hits without those that share a little with a question that is answered.
+
+    The first hit decides, if it is a record: an observation is one of many about its entity, and a
+    turn one of a conversation. Hits that were found by their meaning, the older side of a
+    contradiction and everything around a name whose relations are asked for stay.
+    """
+    first = hits[0] if hits else None
+    if first is None or first.source != "records" or query.traverse:
+        return list(hits)
+    if coverage(first) < WHOLE or len(first.metadata.get("matched") or ()) < CUT_OFF_LEAST_WORDS:
+        return list(hits)
+    return [hit for hit in hits if coverage(hit) >= MUCH or _stays(hit)]
+
+
+def _stays(hit: Hit) -> bool:
+    return "similarity" in hit.metadata or SAID_BEFORE in hit.metadata
+
+
+# Assents and calls to go on, in which nothing is said about a subject.
+_EMPTY = WEAK | STOPWORDS
+_ASSENTS = frozenset(
+    """absolutely acknowledged agreed ahead alright cheers confirmed continue continued continuing
+    cool finished go got great hello hey hi iterate iterating no noted nope ok okay onwards perfect
+    please proceed proceeding right roger sorry sounds sure thank thanks understood welcome yep yes
+    yup""".split()
+)
+# A longer text says something.
+MAX_EMPTY_CHARS = 80
+# An errand without an object: "undo", "push it".
+MAX_ERRAND_WORDS = 2
+_ASKING = ("?", "？")
+
+
+def without_empty_turns(
+    candidates: Sequence[Candidate], query: Query, session: str = ""
+) -> list[Candidate]:
+    """Drop turns without content, and questions of the user that ask nothing else than this one or
+    were asked in this `session`.
+
+    A search for an exact phrase finds every turn that holds it.
+    """
+    if query.phrases:
+        return list(candidates)
+    from memory_fabric.language.synonyms import near_words  # late: prompts have no turns
+
+    asked = {
+        word
+        for concept in concepts(query)
+        for word in (*concept.stems, *map(stem, near_words(concept)))
+    }
+    return [one for one in candidates if not _is_empty(one, asked, session)]
+
+
+def _is_empty(candidate: Candidate, asked: set[str], session: str) -> bool:
+    if candidate.source != "episodes":
+        return False
+    text = candidate.text.strip()
+    said = {stem(word) for word in words(text) if word not in _EMPTY}
+    if text.endswith(_ASKING) and candidate.metadata.get("role") == "user":
+        is_here = bool(session) and candidate.metadata.get("session") == session
+        if is_here or said <= asked:
+            return True
+    if len(text) > MAX_EMPTY_CHARS:
+        return False
+    # A turn that is found only beside others may answer a question in one word.
+    is_errand = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and said.isdisjoint(asked)
+    is_answer = candidate.before.rstrip().endswith(_ASKING)
+    return not says_something(text) or (is_errand and not is_answer)
+
+
+def says_something(text: str) -> bool:
+    """Return True if the text has a word besides assents and words of every conversation."""
+    return any(word not in _ASSENTS and word not in _EMPTY for word in words(text))
+
+
+def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
+    """Add `relation_timestamps` to the metadata: when each of the `graph_relations` was stated.
+
+    They have the order of the relations; a time that cannot be read is empty. A relation of two
+    databases has the later time.
+    """
+    times = {relation: "" for hit in hits for relation in hit.graph_relations}
+    for reader in memory.readers() if times else ():
+        try:
+            for relation, known in times.items():
+                times[relation] = max(known, reader.stated_at(relation))
+        except StoreUnavailable as error:
+            memory.fail(f"graph ({reader.kind}): {error}")
+    return tuple(
+        hit._replace(metadata={**hit.metadata, "relation_timestamps": _of(hit, times)})
+        if hit.graph_relations
+        else hit
+        for hit in hits
+    )
+
+
+def _of(hit: Hit, times: dict[Relation, str]) -> list[str]:
+    return [times[relation] for relation in hit.graph_relations]
+
+
+# A memory with so much of the question's weight answers it.
+SETTLED_FIRST_MUCH = 0.4
+# Further memories that are settled, beside the most relevant hits.
+MOST_SETTLED = 10
+# The turns that are ordered by speaker; answers are long, on average, with so many characters and
+# so much longer than what is typed: talk of two people is neither.
+MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
+ASKING = ("?", "？")
+
+
+def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """Return the first `most` hits, and those behind them that were settled and hold the question,
+    so that many turns on a subject do not hide what it came to.
+    """
+    settled = [hit for hit in hits[most:] if _is_settled(hit)]
+    return [*hits[:most], *settled[:MOST_SETTLED]]
+
+
+def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
+    """Return the ranked hits with each settled one before talk: statements of the user that hold no
+    more of the question, and questions and proposals that hold at most twice as much. A moved hit
+    has the score of its place.
+
+    `found` are all hits, which tell if an assistant's long answers are among them.
+    """
+    if asks_for_the_assistant(query.text):
+        return list(hits)
+    settled = [hit for hit in hits if _is_settled(hit)]
+    placed: dict[str, Hit] = {}
+    for hit in _users_first(hits) if _has_long_answers(found) else hits:
+        needed = coverage(hit) * (1.0 if _is_users(hit) and not _asks(hit) else HALF)
+        for one in settled if hit.source == "episodes" or _asks(hit) else ():
+            if coverage(one) >= needed:
+                placed.setdefault(one.id, one._replace(score=max(one.score, hit.score)))
+        placed.setdefault(hit.id, hit)
+    return list(placed.values())
+
+
+def _users_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with each statement of the user before the assistant's turns that hold at
+    most twice as much of the question.
+    """
+    places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
+    ordered: list[Hit] = []
+    for turn in (hits[place] for place in places):
+        place = len(ordered)
+        while place and _is_users(turn) and not _asks(turn):
+            before = ordered[place - 1]
+            if _is_users(before) or coverage(turn) < HALF * coverage(before):
+                break
+            place -= 1
+        ordered.insert(place, turn)
+    moved = list(hits)
+    for place, turn in zip(places, ordered, strict=True):
+        moved[place] = turn._replace(score=hits[place].score)
+    return moved
+
+
+def _has_long_answers(hits: Sequence[Hit]) -> bool:
+    """Return True if answers are much longer than what is typed, as an assistant's are."""
+    turns = [hit for hit in hits if hit.source == "episodes"]
+    typed = [len(hit.text) for hit in turns if _is_users(hit)]
+    answers = [len(hit.text) for hit in turns if not _is_users(hit)]
+    if not typed or not answers:
+        return False
+    mean = sum(answers) / len(answers)
+    return mean >= max(LONG_CHARS, LONGER * sum(typed) / len(typed))
+
+
+def _is_users(turn: Hit) -> bool:
+    return turn.metadata.get("role") == "user"
+
+
+def _is_settled(hit: Hit) -> bool:
+    """Return True for a current memory in own words that holds much of the question."""
+    if hit.source not in ("records", "graph") or coverage(hit) < SETTLED_FIRST_MUCH or _asks(hit):
+        return False
+    is_edge = hit.metadata.get("entityType") == "relation"
+    return not (is_edge or is_superseded(hit) or hit.metadata.get("trust") in TRUST_FACTORS)
+
+
+def _asks(hit: Hit) -> bool:
+    """Return True for an open point, and for a text of one sentence that is a question."""
+    text = hit.text.strip()
+    is_question = text.endswith(ASKING) and not any(end in text for end in (". ", "! ", "\n", "。"))
+    return is_question or hit.metadata.get("type") == "question"

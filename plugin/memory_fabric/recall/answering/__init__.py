@@ -1,1 +1,0 @@
-"""Stages that only questions go through, not prompts."""
