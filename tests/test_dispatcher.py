@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -101,6 +102,17 @@ def test_hooks_json_rings_for_exactly_the_events_with_handlers() -> None:
         for hook in group["hooks"]
     }
     assert commands == {("command", "${CLAUDE_PLUGIN_ROOT}/hooks/launch")}
+
+
+def test_the_table_of_the_hooks_page_names_the_handlers_of_each_event() -> None:
+    table = (ROOT / "docs/hooks.md").read_text("utf-8").split("\n\n")[2].splitlines()[2:]
+    named: dict[str, set[str]] = {}
+    for row in table:
+        events, handlers = row.split("|")[1:3]
+        for name in re.findall(r"[A-Z]\w+", events.split("(")[0]):
+            named.setdefault(name, set()).update(re.findall(r"`(\w+)`", handlers))
+
+    assert named == {name: {h for h, _ in entry.handlers} for name, entry in HANDLERS.items()}
 
 
 @pytest.mark.parametrize("name", HANDLER_NAMES)

@@ -132,8 +132,8 @@ _of_thread = _local()
 
 def environment() -> Mapping[str, str]:
     """Return the variables of the event that this thread answers, else the process's own."""
-    found: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
-    return os.environ if found is None else found
+    own_environ: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
+    return os.environ if own_environ is None else own_environ
 
 
 class answering:
@@ -331,8 +331,8 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
     name = domain_name(stated)
     if stated and not name:
         complaints.append(f"MEMORY_FABRIC_DOMAIN must be a name, not {stated!r}")
-    known = {*domains.isolated, *domains.agents.values(), *domains.paths.values()}
-    if name and domains.isolated and name not in known:
+    domain_names = {*domains.isolated, *domains.agents.values(), *domains.paths.values()}
+    if name and domains.isolated and name not in domain_names:
         complaints.append(
             f"MEMORY_FABRIC_DOMAIN is {name}, but config.toml has no such domain: "
             "nothing is isolated"
@@ -427,8 +427,8 @@ def may_isolate(text: str) -> bool:
 
     It does if it says `isolate` with any value but false.
     """
-    said = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
-    return any(part[:1] != "=" or not _is_false(part[1:].lstrip(" \t")) for part in said)
+    lines_after = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
+    return any(part[:1] != "=" or not _is_false(part[1:].lstrip(" \t")) for part in lines_after)
 
 
 def _is_false(value: str) -> bool:

@@ -105,8 +105,8 @@ class running:
 
 def current() -> Deadline:
     """Return the deadline of the event that this thread answers, else one that never ends."""
-    found: Deadline = getattr(_of_thread, "deadline", _NONE)
-    return found
+    current_deadline: Deadline = getattr(_of_thread, "deadline", _NONE)
+    return current_deadline
 
 
 def is_over() -> bool:

@@ -45,9 +45,9 @@ def read_domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig
     isolated, isolated_agents = set[str](), set[str]()
     for written, table in _tables(file, "domains", ("agents", "paths", "isolate"), complaints):
         domain, place = domain_name(written), f"domains.{written}"
-        for known, key in ((agents, "agents"), (paths, "paths")):
-            for one in _texts(table, key, place, complaints):
-                _put(known, one, domain, f"{place}.{key}", complaints)
+        for names, key in ((agents, "agents"), (paths, "paths")):
+            for key_text in _texts(table, key, place, complaints):
+                _put(names, key_text, domain, f"{place}.{key}", complaints)
         if _isolates(table, place, complaints):
             isolated.add(domain)
     for agent, stated in _tables(file, "agents", (*DOMAIN_KEYS, "isolate"), complaints):
@@ -75,14 +75,14 @@ def _tables(
     file: Mapping[str, Any], name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the tables in a table with their names; complain about keys that are not `known`."""
-    found: list[tuple[str, Mapping[str, Any]]] = []
+    tables: list[tuple[str, Mapping[str, Any]]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
         stated = {}
         complaints.append(f"config.toml: {name} must be tables, as in [{name}.NAME]")
     for key, value in stated.items():
         if isinstance(value, dict) and domain_name(key):
-            found.append((key, value))
+            tables.append((key, value))
             complaints += [
                 f"config.toml: {name}.{key}.{other} is unknown; known are {', '.join(known)}"
                 for other in value
@@ -90,7 +90,7 @@ def _tables(
             ]
         else:
             complaints.append(f"config.toml: {name}.{key} must be a table with a name")
-    return found
+    return tables
 
 
 def _texts(
@@ -99,7 +99,7 @@ def _texts(
     """Return the usable texts of a list, even if others are wrong: they may isolate."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
-    usable = tuple(one for one in stated if isinstance(one, str) and one)
+    usable = tuple(item for item in stated if isinstance(item, str) and item)
     if stated is not value or len(usable) < len(stated):
         complaints.append(f"config.toml: {place}.{key} must be a list of texts, not {value!r}")
     return usable

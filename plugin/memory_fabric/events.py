@@ -145,20 +145,22 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     assistant wrote, and what was typed. Without the options all count as labels.
     """
     table = result if isinstance(result, dict) else {}
-    options = [one for asked in _objects(table, "questions") for one in _objects(asked, "options")]
-    labels = sorted({one_line(_text(one, "label")) for one in options}, key=len, reverse=True)
+    options = [
+        option for asked in _objects(table, "questions") for option in _objects(asked, "options")
+    ]
+    labels = sorted({one_line(_text(option, "label")) for option in options}, key=len, reverse=True)
     chosen: list[str] = []
     typed: list[str] = []
-    given = table.get("answers")
-    for answer in given.values() if isinstance(given, dict) else ():
-        rest = (
+    answers = table.get("answers")
+    for answer in answers.values() if isinstance(answers, dict) else ():
+        text_left = (
             f", {' '.join(str(answer).split())}, "  # several answers to one question are joined so
         )
         for label in labels:
-            if label and f", {label}, " in rest:
-                rest = rest.replace(f", {label}, ", ", ")
+            if label and f", {label}, " in text_left:
+                text_left = text_left.replace(f", {label}, ", ", ")
                 chosen.append(label)
-        (typed if labels else chosen).append(rest.strip(", "))
+        (typed if labels else chosen).append(text_left.strip(", "))
     typed += [_text(note, "notes") for note in _objects(table, "annotations")]
     return list(filter(None, chosen)), list(filter(None, (*typed, _text(table, "response"))))
 
@@ -196,8 +198,8 @@ def stop_active(event: Event) -> bool:
 
 def is_machine_turn(event: Event) -> bool:
     """Return True if the client wrote this prompt, not a person, as far as the event shows."""
-    told = event.raw.get("source", "")
-    return told not in TYPED_SOURCES or is_machine_text(prompt(event))
+    source = event.raw.get("source", "")
+    return source not in TYPED_SOURCES or is_machine_text(prompt(event))
 
 
 def is_machine_text(text: str) -> bool:
@@ -226,8 +228,8 @@ def _text(table: Mapping[str, Any], key: str) -> str:
 def _objects(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the objects in a list, or those that an object holds."""
     value = table.get(key)
-    given = value.values() if isinstance(value, dict) else value
-    return [one for one in given if isinstance(one, dict)] if given else []
+    values = value.values() if isinstance(value, dict) else value
+    return [item for item in values if isinstance(item, dict)] if values else []
 
 
 def _whole_characters(value: Any) -> Any:

@@ -45,17 +45,17 @@ def without_imitations(text: str, guarded: Guarded) -> str:
 
 def _visible(text: str, hidden: frozenset[str]) -> str:
     """Remove invisible characters, but keep joiners and selectors that a script or emoji needs."""
-    kept: list[str] = []
+    visible: list[str] = []
     for at, c in enumerate(text):
         if c in JOINERS:
-            stays = _is_joined(text[at - 1 : at]) and _is_joined(text[at + 1 : at + 2])
+            is_kept = _is_joined(text[at - 1 : at]) and _is_joined(text[at + 1 : at + 2])
         elif c in _SELECTORS:
-            stays = bool(kept) and kept[-1] == text[at - 1] and _is_selected(kept[-1], c)
+            is_kept = bool(visible) and visible[-1] == text[at - 1] and _is_selected(visible[-1], c)
         else:
-            stays = c not in hidden
-        if stays:
-            kept.append(c)
-    return "".join(kept)
+            is_kept = c not in hidden
+        if is_kept:
+            visible.append(c)
+    return "".join(visible)
 
 
 def _is_joined(c: str) -> bool:

@@ -58,14 +58,14 @@ def ingest_address(text: str) -> tuple[str, str]:
 
     An address without a path gets that of the ingest endpoint.
     """
-    scheme, sign, rest = text.partition("://")
+    scheme, sign, address = text.partition("://")
     scheme = scheme.lower()
     if not sign or scheme not in ("http", "https"):
         return "", "must begin with http:// or https://"
     if any(not "!" <= c <= "~" for c in text):
         return "", "contains a character that is invalid in an address"
-    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
-    host, path = rest[:end], rest[end:]
+    end = min((at for at in map(address.find, "/?#") if at >= 0), default=len(address))
+    host, path = address[:end], address[end:]
     if "@" in host:
         return "", "must not contain a name or a password: put the key into its own variable"
     if "#" in path:

@@ -120,17 +120,17 @@ def note(folder: bytes, way: bytes) -> None:
 
 def connected(folder: bytes, name: bytes) -> "_socket.socket":
     """Return a connection to the server of this name, which is this user's. Raises OSError."""
-    made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
-        made.settimeout(ANSWER_S)
-        with_address(made.connect, folder, name)
-        peer = made.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        connection.settimeout(ANSWER_S)
+        with_address(connection.connect, folder, name)
+        peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         if int.from_bytes(peer[4:8], sys.byteorder) != posix.geteuid():
             raise PermissionError("Another user listens there.")
     except BaseException:
-        made.close()
+        connection.close()
         raise
-    return made
+    return connection
 
 
 def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-untyped-def]
@@ -200,9 +200,9 @@ def _clients() -> "Iterator[int]":
 def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
     lengths = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") for part in (head, event.data))
     connection.sendall(REQUEST + lengths + head + event.data)
-    said = _first(connection)
-    if said != ACCEPTED:
-        return said or BROKEN
+    answer = _first(connection)
+    if answer != ACCEPTED:
+        return answer or BROKEN
     connection.settimeout(received(connection, 1)[0] / TENTHS)
     event.begun = True
     connection.sendall(GO)
@@ -234,10 +234,10 @@ def _is_loaded(connection: "_socket.socket") -> bool:
     peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     threads = b"/proc/%d/task" % int.from_bytes(peer[:4], sys.byteorder)
     try:
-        found = [_content(b"%s/%s/stat" % (threads, one)) for one in posix.listdir(threads)]
+        states = [_content(b"%s/%s/stat" % (threads, thread)) for thread in posix.listdir(threads)]
     except OSError:
         return False
-    return any(stat.rpartition(b") ")[2].startswith(b"R") for stat in found)
+    return any(stat.rpartition(b") ")[2].startswith(b"R") for stat in states)
 
 
 def _printed(reply: bytes) -> bool:
@@ -279,11 +279,11 @@ def _content(path: bytes) -> bytes:
 def _input() -> bytes:
     """Read stdin up to one byte more than the limit; the rest is read and dropped."""
     chunks = []
-    kept = drained = 0
+    size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
         drained += len(chunk)
-        if kept <= MAX_INPUT_BYTES:
-            kept += len(chunk)
+        if size <= MAX_INPUT_BYTES:
+            size += len(chunk)
             chunks.append(chunk)
     return b"".join(chunks)
 

@@ -220,14 +220,14 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
     sentence in the user's very words is shown once.
     """
     quoted = f"“{words}”"
-    shown = [caption] if same_form(caption) != same_form(words) else []
+    parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
-        shown.insert(0, f"{caption} — {as_reason(why)}")
-    if not shown:
+        parts_shown.insert(0, f"{caption} — {as_reason(why)}")
+    if not parts_shown:
         return words
     parts = caption.split(". ")
-    shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
-    for text in shown:
+    parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
+    for text in parts_shown:
         line = f"{quoted} (noted as: {_enclosed(text)})"
         if not max_chars or len(line) <= max_chars:
             return line
@@ -242,8 +242,8 @@ def _enclosed(caption: str) -> str:
 
 def contradicted(record: Record) -> tuple[str, ...]:
     """Return the ids of the older records that a record contradicts."""
-    found = record.evidence.get(CONTRADICTS)
-    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+    ids = record.evidence.get(CONTRADICTS)
+    return tuple(map(str, ids)) if isinstance(ids, list | tuple) else ()
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
@@ -253,10 +253,10 @@ def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, lis
     one time the one that names the other is the newer one.
     """
     newer: dict[str, list[str]] = {}
-    for id_, (at, others) in stated.items():
-        for other in others:
-            if other in stated and other != id_:
-                old, new = (id_, other) if stated[other][0] > at else (other, id_)
+    for id_, (at, other_ids) in stated.items():
+        for other_id in other_ids:
+            if other_id in stated and other_id != id_:
+                old, new = (id_, other_id) if stated[other_id][0] > at else (other_id, id_)
                 if new not in newer.get(old, ()) and old not in newer.get(new, ()):
                     newer.setdefault(old, []).append(new)
     return newer

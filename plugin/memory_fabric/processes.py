@@ -101,10 +101,10 @@ def _state_by_ps(process: int) -> str:
 
     command = ["/bin/ps", "-o", "stat=", "-p", str(process)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def _runs_by_handle(process: int, kernel: Any = None) -> bool:
@@ -120,8 +120,8 @@ def _runs_by_handle(process: int, kernel: Any = None) -> bool:
     handle = ctypes.c_void_p(handle)
     code = ctypes.c_ulong()
     try:
-        found = system.GetExitCodeProcess(handle, ctypes.byref(code))
-        return bool(found) and code.value == STILL_ACTIVE
+        is_known = system.GetExitCodeProcess(handle, ctypes.byref(code))
+        return bool(is_known) and code.value == STILL_ACTIVE
     finally:
         system.CloseHandle(handle)
 

@@ -24,8 +24,8 @@ class _Letters(dict[int, int]):
     """A table for str.translate: letters and digits unchanged, spaces for all else."""
 
     def __missing__(self, code: int) -> int:
-        self[code] = kept = code if chr(code).isalnum() else 32
-        return kept
+        self[code] = letter = code if chr(code).isalnum() else 32
+        return letter
 
 
 class _Kinds(dict[int, str]):
@@ -146,7 +146,7 @@ def _naming_letters(text: str) -> set[str]:
     Letters that are also stopwords count as capitals (except for `A` and `I`, which open
     sentences), or after a noun such as `plan`, as a capital or at the end.
     """
-    found: set[str] = set()
+    letters: set[str] = set()
     tokens = text.split()
     for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
         bare = token.strip(_AROUND)
@@ -157,16 +157,16 @@ def _naming_letters(text: str) -> set[str]:
         is_capital = bare.isupper() and bare not in "AI"
         behind_noun = lettered and (ends or (bare.isupper() and bare != "I"))
         if bare.lower() not in STOPWORDS or is_capital or behind_noun:
-            found.add(bare.lower())
-    return found
+            letters.add(bare.lower())
+    return letters
 
 
 def _without_possessives(text: str) -> str:
     """Remove the `'s` at the end of words; a quotation may begin with the same letters."""
     for mark in ("'s", "’s"):
         if mark in text:
-            head, *rest = text.split(mark)
-            for part in rest:
+            head, *parts = text.split(mark)
+            for part in parts:
                 ends = head[-1:].isalnum() and not part[:1].isalnum()
                 head += (" " if ends else mark) + part
             text = head
@@ -277,16 +277,16 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
     Every text is read once, and only around what may be one of the stems.
     """
     # A stem keeps the first three letters of its word.
-    beginnings = {one[:3] for one in bits}
+    beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
 
     def read(text: str) -> int:
-        held = 0
+        mask = 0
         for word in index_words(text):
             if word[:3] in beginnings:
-                held |= bits.get(stem(word), 0)
-        return held
+                mask |= bits.get(stem(word), 0)
+        return mask
 
     def mask_of(text: str) -> int:
         mask = of_text.get(text)
@@ -369,8 +369,8 @@ def many(number: int, what: str) -> str:
 def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
     """Join the first `most` parts in one line and count the rest: `a, b and 3 more`."""
     listed = list(parts)
-    left = len(listed) - most
-    return by.join(listed[:most]) + (f" and {left} more" if left > 0 else "")
+    number_left = len(listed) - most
+    return by.join(listed[:most]) + (f" and {number_left} more" if number_left > 0 else "")
 
 
 def one_line(text: str) -> str:

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from memory_fabric import __version__
 from memory_fabric.config import Settings
-from memory_fabric.forwarding import http_client
-from memory_fabric.forwarding.http_client import Answer, over_network
+from memory_fabric.forwarding import sender
+from memory_fabric.forwarding.sender import Answer, over_network
 from receiver import Receiver, Says
 
 LOOPBACK = ipaddress.IPv4Address("127.0.0.1")
@@ -80,7 +80,7 @@ def test_an_answer_without_end_is_read_in_part_and_redacted(tmp_path: Path) -> N
         answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
 
     assert answer.status == 422
-    assert len(answer.text) <= http_client.MAX_ANSWER_CHARS and secret not in answer.text
+    assert len(answer.text) <= sender.MAX_ANSWER_CHARS and secret not in answer.text
 
 
 def test_a_key_that_the_receiver_repeats_is_not_kept(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_an_answer_that_is_no_http_is_no_success(tmp_path: Path) -> None:
 
 
 def test_a_receiver_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_client, "TOTAL_S", 0.5)
+    monkeypatch.setattr(sender, "TOTAL_S", 0.5)
 
     answer = spoken(tmp_path, b"HTTP/1.1 200 OK\r\nX-Slow: ", drip=True)
 

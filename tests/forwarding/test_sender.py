@@ -16,8 +16,7 @@ import pytest
 from memory_fabric import processes
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import sender
-from memory_fabric.forwarding.http_client import Answer
-from memory_fabric.forwarding.sender import delay_after, deliver, send_now
+from memory_fabric.forwarding.sender import Answer, delay_after, deliver, send_now
 from memory_fabric.store import files, switches
 from memory_fabric.store.queues import spool
 from receiver import Receiver, Says

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.models import Provenance, Record
-from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS
+from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import ask, connected, records, run, settings, texts
 

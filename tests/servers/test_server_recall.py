@@ -7,7 +7,7 @@ from pathlib import Path
 from memory_fabric import ids
 from memory_fabric.models import Hit, Provenance, Record
 from memory_fabric.servers.mcp import memory_tools
-from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS
+from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import ask, connected, records, run, settings, texts
 

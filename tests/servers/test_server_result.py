@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.servers.mcp.result import as_json
+from memory_fabric.servers.mcp.jsonrpc import as_json
 
 # As orjson takes it: texts without half a surrogate pair.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

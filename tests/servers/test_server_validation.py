@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.servers.mcp.schema import RECALL, REMEMBER, TOOLS
-from memory_fabric.servers.mcp.validation import known_part, problems
+from memory_fabric.servers.mcp.tools import known_part, problems
 
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 JSON = st.recursive(

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 
-from memory_fabric.viewer.dot import dot
+from memory_fabric.viewer.drawing import dot
 from viewer.graphs import HOSTILE, graphs, picture_of
 
 # A quoted ID of the DOT language: a backslash takes the next character with it.

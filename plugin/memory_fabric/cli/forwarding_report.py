@@ -96,7 +96,7 @@ def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     if not settings.forward_url or not spool.waiting(settings.home):
         return "", None if not settings.forward_url else _counts(settings, 0, 0), []
     from memory_fabric.forwarding import sender  # loads what can reach a network
-    from memory_fabric.forwarding.http_client import over_network
+    from memory_fabric.forwarding.sender import over_network
 
     if not sender.may_send(settings):
         return "", None, ["forward: nothing was sent, because memory is switched off here."]

@@ -282,11 +282,11 @@ def _answer(
         return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
-        told = ""
+        late_notice = ""
         if HANDLERS[event.name].repairs and settings.writes:
-            told = finish_late(environ, limit, log, load)
+            late_notice = finish_late(environ, limit, log, load)
         try:
-            outcome = _handled(event, settings, limit, load, log, told, memory_type)
+            outcome = _handled(event, settings, limit, load, log, late_notice, memory_type)
         except Exception as error:  # noqa: BLE001 - before the first handler
             names = _names(event, settings)
             if isinstance(error, DeadlinePassed):
@@ -331,7 +331,7 @@ def finish_late(
     from memory_fabric.store import files
     from memory_fabric.store.queues import late_events
 
-    home, told = home_path(environ), []
+    home, notices = home_path(environ), []
     if not late_events.waiting(home):
         return ""
     try:
@@ -340,13 +340,13 @@ def finish_late(
             for path in late_events.waiting(home):
                 limit.check("what earlier events left")
                 with limit.part(LATE_SHARE):  # one that takes too long does not keep the rest back
-                    told.append(_finished(path, environ, home, log, load or _load))
+                    notices.append(_finished(path, environ, home, log, load or _load))
     except DeadlinePassed:
         limit.postpone("what earlier events left")
     except OSError as error:
         if not isinstance(error, TimeoutError):
             log(f"what earlier events left: {named(error)}")
-    return " · ".join(filter(None, told))
+    return " · ".join(filter(None, notices))
 
 
 def _finished(
@@ -533,8 +533,8 @@ def _names(event: Event, settings: Settings) -> list[str]:
     }
     unheard = TELLERS if event.name in settings.client.unheard else ()
     rows = (row for row in HANDLERS[event.name].handlers if row[0] not in unheard)
-    meant = [row for row in rows if _is_meant(row[0], event)]
-    return [name for name, use in meant if (on[use] if use in on else _exchanges(settings))]
+    rows_for_tool = [row for row in rows if _is_meant(row[0], event)]
+    return [name for name, use in rows_for_tool if (on[use] if use in on else _exchanges(settings))]
 
 
 def _exchanges(settings: Settings) -> bool:

@@ -127,11 +127,11 @@ STDIN, STDOUT = 0, 1
 def read_input() -> bytes:
     """Read stdin up to one byte more than the limit; the rest is read and dropped."""
     chunks: list[bytes] = []
-    kept = drained = 0
+    size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
         drained += len(chunk)
-        if kept <= MAX_INPUT_BYTES:
-            kept += len(chunk)
+        if size <= MAX_INPUT_BYTES:
+            size += len(chunk)
             chunks.append(chunk)
     return b"".join(chunks)
 

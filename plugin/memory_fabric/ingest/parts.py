@@ -83,24 +83,24 @@ def turns(claimed: Claimed) -> list[Turn]:
     """
     session = session_of(claimed)
     text = summary_text(claimed.ingest.session_summary)
-    found = [
+    split_turns = [
         Turn(ids.id_for(f"turn {session}\n{part}"), part)
         for message in messages(without_injected(text))
         for part in _parts(message)
         if len(words(part[:MAX_LOOKED_AT])) >= LEAST_WORDS
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(split_turns))
 
 
 def messages(summary: str) -> list[str]:
     """Return the messages of a text, which lines of three hyphens separate."""
-    found: list[list[str]] = [[]]
+    grouped: list[list[str]] = [[]]
     for line in summary.splitlines():
         if line.strip() == BETWEEN:
-            found.append([])
+            grouped.append([])
         else:
-            found[-1].append(line)
-    return [text for lines in found if (text := "\n".join(lines).strip())]
+            grouped[-1].append(line)
+    return [text for lines in grouped if (text := "\n".join(lines).strip())]
 
 
 def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
@@ -155,20 +155,20 @@ def _decision(text: str, known: Mapping[str, str], unread: Unread) -> Record:
 
 def _notes(claimed: Claimed) -> Sequence[Note]:
     text = without_injected(summary_text(claimed.ingest.session_summary))
-    found = parse(text).notes[:MAX_NOTES]
-    return [note._replace(text=without_secrets(note.text)) for note in found]
+    notes = parse(text).notes[:MAX_NOTES]
+    return [note._replace(text=without_secrets(note.text)) for note in notes]
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
     """Return the record of a note. It replaces nothing, and its quotation is not checked."""
-    read = partial(
+    parse_note = partial(
         statement,
         type=note.kind,
         why=without_secrets(note.why),
         alternatives=[without_secrets(name) for name in alternatives(note.instead_of)],
         known=known,
     )
-    record = unread.attempt(Record(record_type(note.kind), note.text), read, note.text)
+    record = unread.attempt(Record(record_type(note.kind), note.text), parse_note, note.text)
     stated = {WHEN: without_secrets(note.when), ALSO: without_secrets(note.also)}
     return record._replace(evidence={key: value for key, value in stated.items() if value})
 
@@ -179,10 +179,10 @@ def _stated(text: str, known: Mapping[str, str]) -> Record:
 
 def _each_once(found: Iterable[Record]) -> list[Record]:
     """Return the first record of each wording."""
-    kept: dict[str, Record] = {}
+    by_key: dict[str, Record] = {}
     for record in found:
-        kept.setdefault(same_form(record.what), record)
-    return list(kept.values())
+        by_key.setdefault(same_form(record.what), record)
+    return list(by_key.values())
 
 
 def _parts(message: str) -> list[str]:

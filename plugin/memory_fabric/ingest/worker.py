@@ -121,8 +121,8 @@ class Worker:
     def _process(self, memory: Memory, claimed: Claimed) -> None:
         try:
             with limited(memory, self._limit_s):
-                done = try_once(memory, claimed, self.name, self._now, self._lease_s)
-            self.tally.done += done
+                is_done = try_once(memory, claimed, self.name, self._now, self._lease_s)
+            self.tally.done += is_done
         except (StoreRefuses, sqlite3.IntegrityError, sqlite3.DataError) as error:
             self._failed(memory, claimed, str(error))
         except (StoreUnavailable, DeadlinePassed, sqlite3.Error, OSError) as error:
@@ -158,16 +158,16 @@ class Worker:
     def _wait(self, alive: Callable[[], bool]) -> None:
         """Wait until another process has written, a text is due, or the worker must end."""
         try:
-            seen, due_s = self._version(), self._due_s()
+            version, due_s = self._version(), self._due_s()
         except FAILURES:
             return  # the next attempt reports the error
         due_at = None if due_s is None else time.monotonic() + due_s
-        pause_s = POLL_S if seen is not None else POLL_NOTHING_S
+        pause_s = POLL_S if version is not None else POLL_NOTHING_S
         while not self._stopping.wait(pause_s) and alive():
             if due_at is not None and time.monotonic() >= due_at:
                 return
             try:
-                if self._has_moved() or self._version() != seen:
+                if self._has_moved() or self._version() != version:
                     return
             except FAILURES:
                 return
@@ -294,23 +294,23 @@ def process_text(
 def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
     """Return the plan: the records of the stated decisions and of notes."""
     unread = Unread()
-    said = claimed.ingest
-    known = KnownNames(memory, "\n".join([*said.key_decisions, said.session_summary]))
-    found = parts.records(claimed, known, unread)
+    ingest = claimed.ingest
+    known_names = KnownNames(memory, "\n".join([*ingest.key_decisions, ingest.session_summary]))
+    planned = parts.records(claimed, known_names, unread)
     unread.report(memory)
-    return {"plan": [records.as_object(record) for record in found], "step": 0, "records": []}
+    return {"plan": [records.as_object(record) for record in planned], "step": 0, "records": []}
 
 
 def _keep_turns(memory: Memory, claimed: Claimed) -> int:
     """Store the turns, each once, if turns are kept; return their number."""
     if not memory.settings.episodes_keep_days:
         return 0
-    said = parts.episodes(claimed, parts.turns(claimed))
-    if said:
+    episodes = parts.episodes(claimed, parts.turns(claimed))
+    if episodes:
         memory.write_now(
-            "add_episodes", {"episodes": said}, parts.provenance(claimed), store="project"
+            "add_episodes", {"episodes": episodes}, parts.provenance(claimed), store="project"
         )
-    return len(said)
+    return len(episodes)
 
 
 def _store_record(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str:

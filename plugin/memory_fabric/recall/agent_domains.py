@@ -54,14 +54,14 @@ def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> Age
     config = settings.domains
     mapped = _stated_for(agent_type, config.agents) if agent_type else ""
     own = domain_of_agent(agent_type) if agent_type else GENERAL
-    named = mapped or own
+    domain_name = mapped or own
     isolates_type = bool(agent_type) and _is_named(agent_type, config.isolated_agents)
-    if isolates_type or (named != GENERAL and named in config.isolated):
-        return AgentDomain(named, stated=True, isolated=True)
-    here = settings.domain or _domain_of_place(place or settings.project_dir, settings)
-    if here in config.isolated:
-        return AgentDomain(here, stated=True, isolated=True)
-    name = mapped or here or own
+    if isolates_type or (domain_name != GENERAL and domain_name in config.isolated):
+        return AgentDomain(domain_name, stated=True, isolated=True)
+    local_domain = settings.domain or _domain_of_place(place or settings.project_dir, settings)
+    if local_domain in config.isolated:
+        return AgentDomain(local_domain, stated=True, isolated=True)
+    name = mapped or local_domain or own
     return AgentDomain(name, stated=bool(mapped), isolated=name in config.isolated)
 
 
@@ -107,7 +107,7 @@ def _stated_for(agent_type: str, stated: Mapping[str, str]) -> str:
     if agent_type in stated:
         return stated[agent_type]
     name = plain_name(agent_type)
-    return next((said for key, said in stated.items() if plain_name(key) == name), "")
+    return next((domain for key, domain in stated.items() if plain_name(key) == name), "")
 
 
 def _is_named(agent_type: str, types: frozenset[str]) -> bool:
@@ -124,13 +124,13 @@ def _domain_of_place(place: str, settings: Settings) -> str:
     here = os.path.realpath(place)
     # A link may lead out of the worktree that the session was started in.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
-    found = [
+    domains = [
         (len(folder), domain)
         for path, domain in settings.domains.paths.items()
         for folder in _folders(path, tops, settings.user_home)
         if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
     ]
-    return max(found)[1] if found else ""
+    return max(domains)[1] if domains else ""
 
 
 def _folders(path: str, tops: Iterable[str], user_home: str) -> list[str]:
@@ -179,14 +179,14 @@ def named(text: str, memory: Memory) -> Named | None:
     """Return the domain that a question names; None unless that is unambiguous."""
     if WORD not in text.lower() or len(text) > MAX_CHARS:
         return None
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     for name, start, end in _candidates(text):
         known = _known(name, memory)
         if known:
-            found.setdefault(known, (start, end))
-    if len(found) != 1:
+            places.setdefault(known, (start, end))
+    if len(places) != 1:
         return None
-    [(domain, (start, end))] = found.items()
+    [(domain, (start, end))] = places.items()
     return Named(domain, f"{text[:start]} {text[end:]}".strip())
 
 

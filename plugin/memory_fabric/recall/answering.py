@@ -36,15 +36,15 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
     if not records:
         return list(hits)
     under: dict[str, list[str]] = {}
-    kept: list[Hit] = []
+    hits_left: list[Hit] = []
     for hit in hits:
         record = _stated(hit, records) if hit.source == "episodes" else None
         if record is None:
-            kept.append(hit)
+            hits_left.append(hit)
             continue
         under.setdefault(record.id, []).append(hit.id)
-        kept.append(record._replace(score=max(record.score, hit.score)))
-    first = list({hit.id: hit for hit in kept}.values())
+        hits_left.append(record._replace(score=max(record.score, hit.score)))
+    first = list({hit.id: hit for hit in hits_left}.values())
     return [_with_turns(hit, under.get(hit.id, ())) for hit in first]
 
 
@@ -52,10 +52,10 @@ def _stated(turn: Hit, records: Sequence[tuple[Hit, frozenset[str]]]) -> Hit | N
     """Return the first record that the turn states."""
     if len(turn.text) > MAX_TURN_CHARS:
         return None
-    said = _own_words(turn.text)
+    turn_words = _own_words(turn.text)
     for record, own in records:
-        is_stated = len(own) >= LEAST_WORDS and len(own & said) >= STATED_SHARE * len(own)
-        if is_stated and not any(map(is_decisive, own ^ (own & said))):
+        is_stated = len(own) >= LEAST_WORDS and len(own & turn_words) >= STATED_SHARE * len(own)
+        if is_stated and not any(map(is_decisive, own ^ (own & turn_words))):
             return record
     return None
 
@@ -113,16 +113,16 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
     if query.phrases or not is_message(query):
         return Continued()
     wanted = concepts(query)
-    held = {candidate.id for candidate in known}
+    candidate_ids = {candidate.id for candidate in known}
     scores: dict[str, float] = {}
     added: list[Candidate] = []
     failures: list[str] = []
     for reader in memory.readers():
         try:
-            found = _turns(reader, query, wanted)
-            some = scored(reader.session_texts(list(found)[:MAX_SESSIONS], query.filters), wanted)
+            turns = _turns(reader, query, wanted)
+            some = scored(reader.session_texts(list(turns)[:MAX_SESSIONS], query.filters), wanted)
             best = sorted(some, key=lambda one: some[one], reverse=True)[:ADDED_SESSIONS]
-            rows = [row for session in best for row in found[session][:TURNS_OF_EACH]]
+            rows = [row for session in best for row in turns[session][:TURNS_OF_EACH]]
             added += reader.turns_at(rows, query.filters)
         except DeadlinePassed:
             raise
@@ -130,7 +130,7 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
             failures.append(f"episodes ({reader.kind}): {error}")
             continue
         scores |= some
-    new = tuple(candidate for candidate in added if candidate.id not in held)
+    new = tuple(candidate for candidate in added if candidate.id not in candidate_ids)
     return Continued(scores, new, tuple(failures))
 
 
@@ -139,9 +139,11 @@ def _turns(
 ) -> dict[str, list[tuple[int, float]]]:
     """Return the best matching turns (row, bm25) of sessions, those with the best sum first."""
     groups = [concept.spellings for concept in wanted]
-    found = reader.turns_by_session(groups, query.filters)
+    by_session = reader.turns_by_session(groups, query.filters)
     return dict(
-        sorted(found.items(), key=lambda pair: -sum(score for _, score in pair[1][:TURNS_OF_EACH]))
+        sorted(
+            by_session.items(), key=lambda pair: -sum(score for _, score in pair[1][:TURNS_OF_EACH])
+        )
     )
 
 
@@ -168,23 +170,26 @@ def _counts(text: str) -> Counts:
     counts: Counts = {}
     for word, count in by_word.items():
         if word not in STOPWORDS:
-            found = stem(word)
-            counts[found] = counts.get(found, 0) + count
+            stemmed = stem(word)
+            counts[stemmed] = counts.get(stemmed, 0) + count
     return counts
 
 
 def _bm25(counts: Mapping[str, Counts], wanted: Sequence[Concept]) -> dict[str, float]:
-    lengths = {session: sum(held.values()) for session, held in counts.items()}
+    lengths = {session: sum(words_of.values()) for session, words_of in counts.items()}
     mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
     long = {
         s: SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * n / mean) for s, n in lengths.items()
     }
     total = dict.fromkeys(counts, 0.0)
     for concept in wanted:
-        often = {s: sum(held.get(one, 0) for one in concept.stems) for s, held in counts.items()}
-        often = {session: count for session, count in often.items() if count}
-        rarity = math.log(1 + (len(counts) - len(often) + 0.5) / (len(often) + 0.5))
-        for session, count in often.items():
+        frequencies = {
+            s: sum(words_of.get(word, 0) for word in concept.stems)
+            for s, words_of in counts.items()
+        }
+        frequencies = {session: count for session, count in frequencies.items() if count}
+        rarity = math.log(1 + (len(counts) - len(frequencies) + 0.5) / (len(frequencies) + 0.5))
+        for session, count in frequencies.items():
             total[session] += rarity * count * (SATURATION + 1) / (count + long[session])
     return total
 
@@ -192,10 +197,12 @@ def _bm25(counts: Mapping[str, Counts], wanted: Sequence[Concept]) -> dict[str, 
 def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dict[str, float]:
     """Return the cosine of each session to the rare words of the best few."""
     holding: dict[str, int] = {}
-    for held in counts.values():
-        for word in held:
+    for words_of in counts.values():
+        for word in words_of:
             holding[word] = holding.get(word, 0) + 1
-    vectors = {session: _vector(held, holding, len(counts)) for session, held in counts.items()}
+    vectors = {
+        session: _vector(words_of, holding, len(counts)) for session, words_of in counts.items()
+    }
     subject: Vector = {}
     for session in sorted(matched, key=lambda one: matched[one], reverse=True)[:BEST_FEW]:
         for word, weight in vectors[session].items():
@@ -280,27 +287,31 @@ def without_empty_turns(
         return list(candidates)
     from memory_fabric.language.synonyms import near_words  # late: prompts have no turns
 
-    asked = {
+    question_stems = {
         word
         for concept in concepts(query)
         for word in (*concept.stems, *map(stem, near_words(concept)))
     }
-    return [one for one in candidates if not _is_empty(one, asked, session)]
+    return [
+        candidate for candidate in candidates if not _is_empty(candidate, question_stems, session)
+    ]
 
 
 def _is_empty(candidate: Candidate, asked: set[str], session: str) -> bool:
     if candidate.source != "episodes":
         return False
     text = candidate.text.strip()
-    said = {stem(word) for word in words(text) if word not in _EMPTY}
+    turn_stems = {stem(word) for word in words(text) if word not in _EMPTY}
     if text.endswith(_ASKING) and candidate.metadata.get("role") == "user":
         is_here = bool(session) and candidate.metadata.get("session") == session
-        if is_here or said <= asked:
+        if is_here or turn_stems <= asked:
             return True
     if len(text) > MAX_EMPTY_CHARS:
         return False
     # A turn that is found only beside others may answer a question in one word.
-    is_errand = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and said.isdisjoint(asked)
+    is_errand = (
+        text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS and turn_stems.isdisjoint(asked)
+    )
     is_answer = candidate.before.rstrip().endswith(_ASKING)
     return not says_something(text) or (is_errand and not is_answer)
 
@@ -319,8 +330,8 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
         try:
-            for relation, known in times.items():
-                times[relation] = max(known, reader.stated_at(relation))
+            for relation, spans in times.items():
+                times[relation] = max(spans, reader.stated_at(relation))
         except StoreUnavailable as error:
             memory.fail(f"graph ({reader.kind}): {error}")
     return tuple(
@@ -366,9 +377,9 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
     placed: dict[str, Hit] = {}
     for hit in _users_first(hits) if _has_long_answers(found) else hits:
         needed = coverage(hit) * (1.0 if _is_users(hit) and not _asks(hit) else HALF)
-        for one in settled if hit.source == "episodes" or _asks(hit) else ():
-            if coverage(one) >= needed:
-                placed.setdefault(one.id, one._replace(score=max(one.score, hit.score)))
+        for record in settled if hit.source == "episodes" or _asks(hit) else ():
+            if coverage(record) >= needed:
+                placed.setdefault(record.id, record._replace(score=max(record.score, hit.score)))
         placed.setdefault(hit.id, hit)
     return list(placed.values())
 

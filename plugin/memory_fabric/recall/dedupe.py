@@ -31,26 +31,26 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
     The record itself is kept rather than its copies on entities, with all their entities and the
     best relevance.
     """
-    found: dict[str, Hit] = {}
+    by_id: dict[str, Hit] = {}
     for hit in hits:
-        known = found.get(hit.id)
-        found[hit.id] = hit if known is None else _copies_joined(known, hit)
-    return list(found.values())
+        copy = by_id.get(hit.id)
+        by_id[hit.id] = hit if copy is None else _copies_joined(copy, hit)
+    return list(by_id.values())
 
 
 def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
     """Keep the first of an entity's observations, with the others under `also_observed` (BR-2)."""
-    kept: dict[str, Hit] = {}
-    others: dict[str, list[str]] = {}
+    by_entity: dict[str, Hit] = {}
+    other_texts: dict[str, list[str]] = {}
     for hit in hits:
         id_ = public_id(hit)
-        if kept.setdefault(id_, hit) is not hit and hit.text != kept[id_].text:
-            others.setdefault(id_, []).append(hit.text)
+        if by_entity.setdefault(id_, hit) is not hit and hit.text != by_entity[id_].text:
+            other_texts.setdefault(id_, []).append(hit.text)
     return [
-        hit._replace(metadata={**hit.metadata, "also_observed": others[id_]})
-        if id_ in others
+        hit._replace(metadata={**hit.metadata, "also_observed": other_texts[id_]})
+        if id_ in other_texts
         else hit
-        for id_, hit in kept.items()
+        for id_, hit in by_entity.items()
     ]
 
 
@@ -62,20 +62,20 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     other under `source_`, and `cross_validated`; a shared journal confirms nothing, nor does the
     turn in which a record was stated. Below the default threshold texts may add words and names.
     """
-    kept: list[Hit] = []
+    distinct: list[Hit] = []
     kept_words: list[frozenset[str]] = []
     by_word: dict[str, list[int]] = {}
     for hit in most_relevant_first(collapse(hits)):
-        found = frozenset(words(hit.text))
-        twin = _twin(hit, found, kept, kept_words, by_word, threshold)
+        hit_words = frozenset(words(hit.text))
+        twin = _twin(hit, hit_words, distinct, kept_words, by_word, threshold)
         if twin is None:
-            for word in found:
-                by_word.setdefault(word, []).append(len(kept))
-            kept.append(hit)
-            kept_words.append(found)
+            for word in hit_words:
+                by_word.setdefault(word, []).append(len(distinct))
+            distinct.append(hit)
+            kept_words.append(hit_words)
         else:
-            kept[twin] = _merged(kept[twin], hit)
-    return kept
+            distinct[twin] = _merged(distinct[twin], hit)
+    return distinct
 
 
 def _twin(
@@ -108,14 +108,14 @@ def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
     """
     if is_superseded(a) != is_superseded(b):
         return False
-    left, right = _tokens(a.text), _tokens(b.text)
-    differing = {word for token in left ^ right for word in words(token)}
+    a_tokens, right = _tokens(a.text), _tokens(b.text)
+    differing = {word for token in a_tokens ^ right for word in words(token)}
     names = {word for hit in (a, b) for name in hit.entities for word in words(name)}
     if any(is_decisive(word, set() if loosely else names) for word in differing):
         return False
     if loosely:
         return True
-    stems = [{stem(token) for token in some if token not in FILLERS} for some in (left, right)]
+    stems = [{stem(token) for token in some if token not in FILLERS} for some in (a_tokens, right)]
     return stems[0] <= stems[1] or stems[1] <= stems[0]
 
 
@@ -213,12 +213,12 @@ def within_share(
 ) -> list[Claim]:
     """Return the first claims of others that fit in their share of the places, in order."""
     together = int(places * TOGETHER) if beside_own else places
-    each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
+    max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}
-    kept = []
+    within = []
     for claim in claims:
         name = author(claim)
         counts[name] = counts.get(name, 0) + 1
-        if counts[name] <= each:
-            kept.append(claim)
-    return kept[:together]
+        if counts[name] <= max_each:
+            within.append(claim)
+    return within[:together]

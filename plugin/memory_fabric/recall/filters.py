@@ -58,11 +58,11 @@ def asked(
     whole = whole._replace(as_of=as_of or whole.as_of)
     notes = query.unread
     if not whole.domains:
-        found = named(text, memory) if WORD in query.asked.lower() else None
-        if found is not None:
-            query = parse(found.rest, now=now)
-            notes = (*notes, f"{GUESSED} {found.domain} alone; {TO_SEARCH_ALL}")
-        whole = whole._replace(domains=(found.domain,) if found else memory.domains or ())
+        domain = named(text, memory) if WORD in query.asked.lower() else None
+        if domain is not None:
+            query = parse(domain.rest, now=now)
+            notes = (*notes, f"{GUESSED} {domain.domain} alone; {TO_SEARCH_ALL}")
+        whole = whole._replace(domains=(domain.domain,) if domain else memory.domains or ())
     query = query._replace(text=readable(text), filters=whole)
     return Asked(query, "; ".join(against), notes)
 
@@ -74,17 +74,17 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
     BadInput that names the key.
     """
     fields: dict[str, list[str]] = {}
-    found: dict[str, Any] = {}
+    by_field: dict[str, Any] = {}
     for key, value in given.items():
         name = f"--{key}" if field == "--" else f"{field}.{key}".lstrip(".")
         if key not in KEYS:
             raise BadInput(name, f"{name} is no filter.", remedy=f"Known are {', '.join(KEYS)}.")
         if key in TIMES:
-            found[key] = _moment(value, now, key, name)
+            by_field[key] = _moment(value, now, key, name)
         else:
             fields.setdefault(FILTER_FIELDS[key], []).extend(_values(value, key, name))
-    found |= {name: tuple(dict.fromkeys(values)) for name, values in fields.items()}
-    return Filters(**found)
+    by_field |= {name: tuple(dict.fromkeys(values)) for name, values in fields.items()}
+    return Filters(**by_field)
 
 
 def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
@@ -94,9 +94,9 @@ def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
     for field, name in NAMES.items():
         ours, theirs = getattr(first, field), getattr(second, field)
         keys = {_key(field, value) for value in theirs}
-        both = tuple(value for value in ours if _key(field, value) in keys)
-        whole[field] = both if ours and theirs else ours or theirs
-        if ours and theirs and not both:
+        common = tuple(value for value in ours if _key(field, value) in keys)
+        whole[field] = common if ours and theirs else ours or theirs
+        if ours and theirs and not common:
             whole[field] = theirs
             against.append(f"{name}={_listed(ours)} and {name}={_listed(theirs)}")
     since, before = max(first.since, second.since), _earliest((first.before, second.before))
@@ -126,10 +126,10 @@ def for_store(filters: Filters, memory: Memory) -> Filters:
 
 def as_object(filters: Filters) -> dict[str, Any]:
     """Return the filters that are set, without `as_of`, as an object for programs."""
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: list(getattr(filters, field)) for field, name in NAMES.items()
     } | {name: getattr(filters, name) for name in TIMES}
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def described(filters: Filters) -> str:
@@ -156,25 +156,25 @@ def _values(value: Any, key: str, name: str) -> list[str]:
         raise BadInput(name, f"{name}: a domain must have a letter or a digit.")
     if key not in _CLOSED:
         return texts
-    known = closed_values(key, texts)
-    if not known:
+    closed = closed_values(key, texts)
+    if not closed:
         raise BadInput(
             name,
             f"{name} does not know {_listed(texts)}.",
             remedy=f"Known are {', '.join(sorted(_CLOSED[key]))}.",
         )
-    return known
+    return closed
 
 
 def _moment(value: Any, now: str, key: str, name: str) -> str:
-    found = time_of(key, value, now) if isinstance(value, str) else ""
-    if not found:
+    moment = time_of(key, value, now) if isinstance(value, str) else ""
+    if not moment:
         raise BadInput(
             name,
             f"{name} must name a time, not {value!r}.",
             remedy="For example 2026-01-31, 2026-01, 7d, yesterday.",
         )
-    return found
+    return moment
 
 
 def _key(field: str, value: str) -> str:

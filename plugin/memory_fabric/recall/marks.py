@@ -89,23 +89,25 @@ BATCH = 500
 def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
     """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
-    found = file_states.changed(memory, ids)
-    if not found:
+    changes = file_states.changed(memory, ids)
+    if not changes:
         return list(hits)
     return [
-        hit._replace(metadata={**hit.metadata, CHANGED_FILES: found[id_]}) if id_ in found else hit
+        hit._replace(metadata={**hit.metadata, CHANGED_FILES: changes[id_]})
+        if id_ in changes
+        else hit
         for hit, id_ in zip(hits, ids, strict=True)
     ]
 
 
 def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
     """Return the records, to be told and not stored, with their changed files in the evidence."""
-    found = file_states.changed(memory, [record.id for record in records])
-    if not found:
+    changes = file_states.changed(memory, [record.id for record in records])
+    if not changes:
         return list(records)
     return [
-        record._replace(evidence={**record.evidence, CHANGED_FILES: found[record.id]})
-        if record.id in found
+        record._replace(evidence={**record.evidence, CHANGED_FILES: changes[record.id]})
+        if record.id in changes
         else record
         for record in records
     ]
@@ -116,18 +118,18 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
 
     All files of all records are compared by their content, so nobody should wait.
     """
-    found = file_states.all_changed(memory)
+    changes = file_states.all_changed(memory)
     wanted = frozenset(record_type(kind.lower()) for kind in types)
     holding = f"{ACTIVE_CURRENT} AND id"
     records: list[Record] = []
-    ids = list(found)
+    ids = list(changes)
     for at in range(0, len(ids), BATCH):
         some = ids[at : at + BATCH]
         marks = ", ".join("?" * len(some))
         records += memory.find_records(f"{holding} IN ({marks})", tuple(some), BATCH)
     records.sort(key=lambda record: (record.created_at, record.id), reverse=True)
     return [
-        record._replace(evidence={**record.evidence, CHANGED_FILES: found[record.id]})
+        record._replace(evidence={**record.evidence, CHANGED_FILES: changes[record.id]})
         for record in records
         if not wanted or record.type in wanted
     ]
@@ -166,5 +168,5 @@ def said_before(about: Mapping[str, object]) -> str:
 
 
 def _contradicted(hit: Hit) -> Sequence[str]:
-    found: Sequence[str] = hit.metadata.get(CONTRADICTS) or ()
-    return found
+    ids: Sequence[str] = hit.metadata.get(CONTRADICTS) or ()
+    return ids

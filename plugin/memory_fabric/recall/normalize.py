@@ -49,7 +49,7 @@ def normalize(
     if most:
         measured = _best_measured(measured, most)
     wanted = concepts.concepts(query)
-    return most_relevant_first([_hit(one, wanted, explain) for one in measured])
+    return most_relevant_first([_hit(item, wanted, explain) for item in measured])
 
 
 def best_of_each_source(
@@ -60,21 +60,21 @@ def best_of_each_source(
     `origin` returns the source of a memory, and True if it is shared.
     """
     counts: dict[str, int] = {}
-    kept = []
+    best = []
     for memory in memories:
         source, is_shared = origin(memory)
         source = "others" if is_shared else source
         counts[source] = counts.get(source, 0) + 1
         if counts[source] <= (max(1, most // 2) if is_shared else most):
-            kept.append(memory)
-    return kept
+            best.append(memory)
+    return best
 
 
 def _mark_exact(measured: Sequence[Measured], exact: tuple[str, ...]) -> None:
     is_exact = cache(lambda name: name_key(name) in exact)
-    for one in measured if exact else ():
-        entity = one.candidate.entity
-        one.is_exact = bool(entity) and one.candidate.source == "graph" and is_exact(entity)
+    for item in measured if exact else ():
+        entity = item.candidate.entity
+        item.is_exact = bool(entity) and item.candidate.source == "graph" and is_exact(entity)
 
 
 def _best_measured(measured: Sequence[Measured], most: int) -> list[Measured]:
@@ -119,18 +119,18 @@ def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Cand
         for name in (entities_of(c) if c.source == "records" else (c.entity,))
         if c.source == "graph" or name_key(name) not in exact
     }
-    kept = [
+    worthwhile = [
         c
         for c in candidates
         if not c.metadata.get("whole_entity") or (c.store, c.entity) not in spoken
     ]
     for phrase in query.phrases:
-        held = words(phrase)
-        kept = [c for c in kept if _holds(words(_whole_text(c)), held)]
+        phrase_words = words(phrase)
+        worthwhile = [c for c in worthwhile if _holds(words(_whole_text(c)), phrase_words)]
     if query.excluded:
         out = frozenset(map(stem, query.excluded))
-        kept = [c for c in kept if out.isdisjoint(concepts.stems_of(_whole_text(c)))]
-    return kept
+        worthwhile = [c for c in worthwhile if out.isdisjoint(concepts.stems_of(_whole_text(c)))]
+    return worthwhile
 
 
 def _holds(text: list[str], phrase: list[str]) -> bool:

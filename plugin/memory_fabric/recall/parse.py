@@ -128,16 +128,16 @@ def parse(
     filter or phrase: the text was not written as a search.
     """
     text = readable(text)
-    asked, filters, depth, global_only, unread = (
+    question, filters, depth, global_only, unread = (
         (text, Filters(), 0, False, ()) if plain else _filters(text, now)
     )
-    asked, phrases = (asked, ()) if plain else _phrases(asked)
-    asked, excluded, unasked = (asked, (), ()) if plain else _left_out(asked)
-    tokens = asked.translate(_BREAKS).split()
+    question, phrases = (question, ()) if plain else _phrases(question)
+    question, excluded, unasked = (question, (), ()) if plain else _left_out(question)
+    tokens = question.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
     agents = _agents(tokens, known_agents)
-    content = _content(asked, agents)
+    content = _content(question, agents)
     lowered = {token.strip(".:").lower() for token in tokens}
     hints = _hints(tokens, agents)
     return Query(
@@ -145,8 +145,8 @@ def parse(
         terms=content,
         phrases=phrases,
         entity_hints=hints,
-        intent=_intent(lowered, asked),
-        answer_type=_answer_type(asked),
+        intent=_intent(lowered, question),
+        answer_type=_answer_type(question),
         filters=filters,
         traverse=bool(depth)
         or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
@@ -155,7 +155,7 @@ def parse(
         past=(not plain or "?" in text) and _asks_for_the_past(tokens, lowered, plain=plain),
         excluded=excluded,
         unasked=unasked,
-        asked=asked,
+        asked=question,
         unread=unread,
     )
 
@@ -172,43 +172,43 @@ def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, .
     """
     if ":" not in text and "@global" not in text:
         return text, Filters(), 0, False, ()
-    kept: list[str] = []
+    tokens_left: list[str] = []
     unread: list[str] = []
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for token in _split_filters(text):
         name, colon, value = token.partition(":")
         name = name.lower()
         values = _filter_values(name, value, now) if colon else []
         if values:
-            found.setdefault(name, []).extend(values)
+            by_name.setdefault(name, []).extend(values)
         elif token.lower() == "@global":
-            found["global"] = ["global"]
+            by_name["global"] = ["global"]
         else:
-            kept.append(token)
+            tokens_left.append(token)
             bare = name.removeprefix("-")
             if colon and value.strip('",') and bare in FILTER_NAMES:
                 unread.append(_unread(bare, token))
-    if not found:
+    if not by_name:
         return text, Filters(), 0, False, tuple(unread)
-    depth = int(found.get("depth", ["0"])[-1])
-    return " ".join(kept), _as_filters(found), depth, "global" in found, tuple(unread)
+    depth = int(by_name.get("depth", ["0"])[-1])
+    return " ".join(tokens_left), _as_filters(by_name), depth, "global" in by_name, tuple(unread)
 
 
 def _unread(name: str, token: str) -> str:
     """Return the note on a filter that was read as words."""
-    shown = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
+    clipped = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
     why = f"{name} {_MEANINGS.get(name, _TOO_LONG)}"
     if token.startswith("-"):
         why = "nothing can be left out by a filter"
-    return f"“{shown}” is no filter and was read as words: {why}"
+    return f"“{clipped}” is no filter and was read as words: {why}"
 
 
 def _split_filters(text: str) -> list[str]:
     import re  # late: only for a question that may hold filters
 
     # A quoted value may hold spaces only right after a filter's colon or comma.
-    names, one = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
-    pattern = rf"(?<!\S)(?:{names}):{one}(?:,{one})*,?(?!\S)|\S+"
+    names, value = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
+    pattern = rf"(?<!\S)(?:{names}):{value}(?:,{value})*,?(?!\S)|\S+"
     return re.findall(pattern, text, re.IGNORECASE)
 
 
@@ -243,10 +243,10 @@ def time_of(name: str, value: str, now: str) -> str:
 def closed_values(name: str, values: Iterable[str]) -> list[str]:
     """Return types or scopes in our spelling; [] if any of them is unknown."""
     lowered = [value.lower() for value in values]
-    known: Container[str] = SCOPES
+    allowed: Container[str] = SCOPES
     if name == "type":
-        known, lowered = TYPES, [_type(v) for v in lowered]
-    return lowered if all(value in known for value in lowered) else []
+        allowed, lowered = TYPES, [_type(v) for v in lowered]
+    return lowered if all(value in allowed for value in lowered) else []
 
 
 def _type(value: str) -> str:
@@ -290,12 +290,12 @@ def _left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
     """Return the agent names among the tokens, once each; `@database-engineer` counts."""
-    found: list[str] = []
+    agents: list[str] = []
     for token in tokens:
         name = token.strip("@.:*").lower()
         if 2 < len(name) <= MAX_NAME_CHARS and (name in known or is_agent(name)):
-            found.append(name)
-    return tuple(dict.fromkeys(found))
+            agents.append(name)
+    return tuple(dict.fromkeys(agents))
 
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
@@ -304,10 +304,10 @@ def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
         for agent in agents:
             text = _without(text, agent)
     split = _parts_of_known(text)
-    found = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in split]
-    if agents and all(term in STOPWORDS for term in found):
+    content = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in split]
+    if agents and all(term in STOPWORDS for term in content):
         return ()
-    return tuple(found[:MAX_TERMS])
+    return tuple(content[:MAX_TERMS])
 
 
 def _parts_of_known(text: str) -> frozenset[str]:
@@ -332,25 +332,25 @@ def _without(text: str, name: str) -> str:
     ):  # Lower case changed the length of a letter: give up positions, keep words.
         return lowered.replace(name, " ")
     parts = []
-    while (found := lowered.find(name, at)) >= 0:
-        parts.append(text[at:found])
-        at = found + len(name)
+    while (start := lowered.find(name, at)) >= 0:
+        parts.append(text[at:start])
+        at = start + len(name)
     return " ".join([*parts, text[at:]])
 
 
 def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that the question may mean: agents first, then the others in order."""
-    found = list(agents)
+    hints = list(agents)
     plain = [token.strip(".:@*") for token in tokens]
     keys = [*map(name_key, plain)]
     at = 0
-    while at < len(plain) and len(found) < 2 * MAX_HINTS:
+    while at < len(plain) and len(hints) < 2 * MAX_HINTS:
         first = at == 0 or _ends_a_sentence(tokens[at - 1])
         name, length = _name_at(plain, keys, at, first=first)
         if name and name.lower() not in agents:
-            found.append(name)
+            hints.append(name)
         at += length
-    return tuple(dict.fromkeys(found))[:MAX_HINTS]
+    return tuple(dict.fromkeys(hints))[:MAX_HINTS]
 
 
 def _ends_a_sentence(token: str) -> bool:
@@ -368,9 +368,9 @@ def _name_at(
     for count in (3, 2):
         if at + count <= len(tokens):
             key = "".join(keys[at : at + count])
-            known = TECHNOLOGIES.get(key) or PATTERNS.get(key)
-            if known:
-                return known, count
+            canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key)
+            if canonical:
+                return canonical, count
     name = tokens[at]
     if not name or len(name) > MAX_NAME_CHARS:
         return "", 1
@@ -380,8 +380,8 @@ def _name_at(
 def _known(name: str) -> str:
     """Return our name for a technology or pattern; '' for none, or for an ordinary word."""
     key = name_key(name)
-    found = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
-    return "" if key in ORDINARY and name != found else found
+    canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
+    return "" if key in ORDINARY and name != canonical else canonical
 
 
 def _looks_like_a_name(name: str, *, first: bool) -> bool:
@@ -469,7 +469,7 @@ MAX_LEFT_OUT = 8
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the text without its negations, the excluded words, and the words to rank lower."""
     tokens = text.split()
-    kept: list[str] = []
+    tokens_left: list[str] = []
     out: list[str] = []
     unasked: list[str] = []
     at = 0
@@ -477,16 +477,16 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         token = tokens[at]
         banned = _banned(token) if token[0] == "-" and len(out) < MAX_LEFT_OUT else []
         may_begin = token.lower().strip(",") in _FIRST_WORDS
-        taken = 1 if banned else _unasked(tokens, at) if may_begin else 0
+        length = 1 if banned else _unasked(tokens, at) if may_begin else 0
         out += banned
-        if not taken:
-            kept.append(token)
+        if not length:
+            tokens_left.append(token)
         elif not banned and len(unasked) < MAX_LEFT_OUT:
-            unasked += [w for w in words(tokens[at + taken - 1]) if w not in STOPWORDS]
-        at += taken or 1
-    rest = " ".join(kept) if len(kept) < len(tokens) else text
+            unasked += [w for w in words(tokens[at + length - 1]) if w not in STOPWORDS]
+        at += length or 1
+    text_left = " ".join(tokens_left) if len(tokens_left) < len(tokens) else text
     excluded, worse = dict.fromkeys(out), dict.fromkeys(unasked)
-    return rest, tuple(excluded)[:MAX_LEFT_OUT], tuple(worse)[:MAX_LEFT_OUT]
+    return text_left, tuple(excluded)[:MAX_LEFT_OUT], tuple(worse)[:MAX_LEFT_OUT]
 
 
 def _banned(token: str) -> list[str]:
@@ -505,6 +505,8 @@ def _unasked(tokens: list[str], at: int) -> int:
         if tuple(token.lower().strip(",") for token in tokens[at:end]) == cue:
             while end < len(tokens) and tokens[end].lower() in _ARTICLES:
                 end += 1
-            named = end < len(tokens) and any(w not in STOPWORDS for w in words(tokens[end]))
-            return end + 1 - at if named else 0
+            names_something = end < len(tokens) and any(
+                w not in STOPWORDS for w in words(tokens[end])
+            )
+            return end + 1 - at if names_something else 0
     return 0

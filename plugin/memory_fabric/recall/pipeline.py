@@ -110,12 +110,12 @@ class Fabric(RequestContext):
         """
         from memory_fabric.recall import filters as filtering  # late: no prompt has any
 
-        asked = filtering.asked(text, self.memory, self.now, beside=filters, as_of=as_of)
-        query = asked.query
+        request = filtering.asked(text, self.memory, self.now, beside=filters, as_of=as_of)
+        query = request.query
         if depth:
             query = query._replace(traverse=True, depth=depth)
-        if asked.against:
-            return Answer(query, notes=(*asked.notes, f"{EXCLUDE_EACH_OTHER}: {asked.against}"))
+        if request.against:
+            return Answer(query, notes=(*request.notes, f"{EXCLUDE_EACH_OTHER}: {request.against}"))
         inner = self
         if query.filters.domains:
             # late: most memories are never scoped
@@ -130,7 +130,7 @@ class Fabric(RequestContext):
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
             answer = inner._newest(sought, limit, session)
-        notes = (*asked.notes, *answer.notes)
+        notes = (*request.notes, *answer.notes)
         under = filtering.described(query.filters)
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
@@ -161,15 +161,15 @@ class Fabric(RequestContext):
         query = self.query_of_prompt(text)
         if inject.is_silent(query):
             return []
-        found = self.injection_candidates(query, session=session)
+        candidates = self.injection_candidates(query, session=session)
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
                 is_own = bool(here) and fix.session == here and fix.created_at > since
                 return not is_own and f"record:{fix.id}" not in seen and fix.id not in shown
 
-            found = self._with_known_fixes(found, query.text, is_new)
-        hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
+            candidates = self._with_known_fixes(candidates, query.text, is_new)
+        hits = inject.above_floor(candidates, query, seen=seen, shown=shown, here=here, since=since)
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank(hits, self.now, past=query.past, intent=query.intent)
@@ -178,18 +178,20 @@ class Fabric(RequestContext):
             return newer_first(chosen)
         ordered = self._with_newer(chosen)
         # What was told before stands for what it contradicts, unless that has more trust.
-        known = {hit.id for hit in chosen}
-        again = {hit.metadata["record"]: hit for hit in ordered if hit.id not in known}
-        told: list[Hit] = []
+        chosen_ids = {hit.id for hit in chosen}
+        added = {hit.metadata["record"]: hit for hit in ordered if hit.id not in chosen_ids}
+        shown_hits: list[Hit] = []
         for hit in ordered:
-            newer = [again[id_] for id_ in hit.metadata.get(SAID_BEFORE, ()) if id_ in again]
+            newer = [added[id_] for id_ in hit.metadata.get(SAID_BEFORE, ()) if id_ in added]
             if any(_trust(one) >= _trust(hit) for one in newer):
-                at = next(place for place, one in enumerate(told) if one.id == newer[0].id)
-                ids = (*told[at].metadata.get(STANDS_FOR, ()), hit.id)
-                told[at] = told[at]._replace(metadata={**told[at].metadata, STANDS_FOR: ids})
+                at = next(place for place, one in enumerate(shown_hits) if one.id == newer[0].id)
+                ids = (*shown_hits[at].metadata.get(STANDS_FOR, ()), hit.id)
+                shown_hits[at] = shown_hits[at]._replace(
+                    metadata={**shown_hits[at].metadata, STANDS_FOR: ids}
+                )
             else:
-                told.append(hit)
-        return told
+                shown_hits.append(hit)
+        return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits, the older ones of a subject behind what contradicts them since, which is
@@ -200,13 +202,13 @@ class Fabric(RequestContext):
         by_record = {str(h.metadata.get("record")): h for h in hits if h.source == "records"}
         if not by_record:
             return list(hits)
-        found: list[Record] = self.memory.find_records(*contradicting_any(list(by_record)))
-        if not found:
+        contradicting: list[Record] = self.memory.find_records(*contradicting_any(list(by_record)))
+        if not contradicting:
             return newer_first(hits)
         from memory_fabric.recall.injection.for_agents import hit_of
 
         newer = []
-        for record in found:
+        for record in contradicting:
             old = next(by_record[id_] for id_ in contradicted(record) if id_ in by_record)
             about = {
                 key: old.metadata[key] for key in ("coverage", "matched") & old.metadata.keys()
@@ -216,8 +218,8 @@ class Fabric(RequestContext):
             newer.append(hit._replace(relevance=old.relevance, score=old.score))
         ordered = newer_first([*hits, *newer])
         # Those that turn out to be the older ones were not asked for.
-        known, before = {hit.id for hit in hits}, SAID_BEFORE
-        return [hit for hit in ordered if hit.id in known or before not in hit.metadata]
+        hit_ids, before = {hit.id for hit in hits}, SAID_BEFORE
+        return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
     def _old_task(
         self, text: str, session: str, told: Sequence[Hit], is_known: Callable[[str], bool]
@@ -236,14 +238,14 @@ class Fabric(RequestContext):
         turns, readers = frozenset(("episodes",)), self.memory.readers()
         query = with_rarest_terms(query, readers, turns)
         counts = [reader.rows_with(query.terms, turns) for reader in readers]
-        known = [sum(count.get(term, 0) for count in counts) for term in query.terms]
-        if sum(0 < number <= old_tasks.FEW_TURNS for number in known) < old_tasks.RARE:
+        numbers = [sum(count.get(term, 0) for count in counts) for term in query.terms]
+        if sum(0 < number <= old_tasks.FEW_TURNS for number in numbers) < old_tasks.RARE:
             return []
-        found, _, _ = self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)
-        others = (hit for hit in found if hit.metadata.get("session") != session)
+        candidates, _, _ = self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)
+        turns_of_others = (hit for hit in candidates if hit.metadata.get("session") != session)
         database = self.memory.session_database()
         known_sessions = session_ranking.count_sessions(database, old_tasks.MAX_SESSIONS)
-        task = old_tasks.nearest(others, query, known_sessions)
+        task = old_tasks.nearest(turns_of_others, query, known_sessions)
         if task is None:
             return []
         answer = session_ranking.answer_to(database, task.request.id.partition(":")[2])
@@ -261,15 +263,15 @@ class Fabric(RequestContext):
                 ended = "" if is_told else f"{note.what} {note.why}"
                 break
         files = sessions.load_notes(database, task.session).get("files")
-        said = old_tasks.line(task.request.text, ended, files if isinstance(files, list) else ())
+        line = old_tasks.line(task.request.text, ended, files if isinstance(files, list) else ())
         # It would bring back what was replaced, or it was no task, but what a record says.
-        if any(inject.states(said, note.what) for note in over) or any(
+        if any(inject.states(line, note.what) for note in over) or any(
             inject.states(note.what, task.request.text) for note in noted
         ):
             return []
         about = {"type": "earlier task", "trust": task.request.metadata.get("trust")}
         name = f"{old_tasks.TASK}{task.session}"
-        stated = Hit(name, said, "records", task.request.timestamp, metadata=about)
+        stated = Hit(name, line, "records", task.request.timestamp, metadata=about)
         return [_without_secrets(stated)]
 
     def _with_known_fixes(
@@ -280,13 +282,13 @@ class Fabric(RequestContext):
         from memory_fabric.recall.injection import known_fixes
         from memory_fabric.recall.injection.for_agents import hit_of
 
-        known = known_fixes.matching(text, self.memory, wanted=wanted)
-        fixes = [hit_of(record) for record in known]
-        named = {hit.id for hit in fixes}
+        records = known_fixes.matching(text, self.memory, wanted=wanted)
+        fixes = [hit_of(record) for record in records]
+        fix_ids = {hit.id for hit in fixes}
         marked = [
             hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True}) for hit in fixes
         ]
-        return [*marked, *(hit for hit in found if hit.id not in named)]
+        return [*marked, *(hit for hit in found if hit.id not in fix_ids)]
 
     def in_named_domain(self, text: str) -> Fabric:
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
@@ -294,13 +296,13 @@ class Fabric(RequestContext):
             return self
         from memory_fabric.recall.agent_domains import named  # late: few prompts have the word
 
-        found = named(text, self.memory)
-        if not found:
+        mention = named(text, self.memory)
+        if not mention:
             return self
         # late: most memories are never scoped
         from memory_fabric.store.domains.scoped_memory import within
 
-        return Fabric(within(self.memory, (found.domain,)), self.now)
+        return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
         """Return the query of a prompt with the words that the memory knows best, and the names
@@ -316,15 +318,17 @@ class Fabric(RequestContext):
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
-        found, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources, merged=False)
-        if not found:
+        candidates, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources, merged=False)
+        if not candidates:
             return []
-        rare = rare_terms(found)
-        if rare and len(found) >= self.memory.settings.max_results:  # there may be more of them
+        rare = rare_terms(candidates)
+        if (
+            rare and len(candidates) >= self.memory.settings.max_results
+        ):  # there may be more of them
             rare &= terms_of_few_records(query, self.memory.readers())
         marked = [
             hit._replace(metadata={**hit.metadata, RARE: rare & {*hit.metadata["matched"]}})
-            for hit in mark_stale(found, self.now)
+            for hit in mark_stale(candidates, self.now)
         ]
         return inject.with_conflicts(marked, query)
 
@@ -484,9 +488,9 @@ class Fabric(RequestContext):
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
         # Hits with an excluded word and an entity's further observations are removed later.
-        asked = max(0, limit) * SPARE
-        found, failures = newest(query, self.memory, session=session, limit=asked)
-        hits = one_of_each_entity(collapse(normalize(found, query, self.now)))[: max(0, limit)]
+        most = max(0, limit) * SPARE
+        candidates, failures = newest(query, self.memory, session=session, limit=most)
+        hits = one_of_each_entity(collapse(normalize(candidates, query, self.now)))[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
@@ -532,18 +536,18 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     """
     from memory_fabric.redaction import prefilter  # late: no hook asks for JSON
 
-    known: dict[str, str] = {}
+    redacted: dict[str, str] = {}
     sources: dict[str, int] = {}
     for hit in answer.hits:
         sources[hit.source] = sources.get(hit.source, 0) + 1
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "query": answer.query.text,
         "intent": answer.query.intent,
         "total_results": len(answer.hits),
         "sources": sources,
-        "results": [prefilter.all_without_secrets(_result(hit), known) for hit in answer.hits],
+        "results": [prefilter.all_without_secrets(_result(hit), redacted) for hit in answer.hits],
         "paths": prefilter.all_without_secrets(
-            [[_relation(r) for r in path] for path in answer.paths], known
+            [[_relation(r) for r in path] for path in answer.paths], redacted
         ),
         "failures": list(answer.failures),
         "notes": list(answer.notes),
@@ -552,9 +556,9 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
 
     filters = answer.query.filters
     label, stated, as_of = render.filter_label(filters), as_object(filters), filters.as_of
-    found |= {"label": label} if label else {}
-    found |= {"filters": prefilter.all_without_secrets(stated, known)} if stated else {}
-    return found | ({"as_of": as_of} if as_of else {})
+    fields |= {"label": label} if label else {}
+    fields |= {"filters": prefilter.all_without_secrets(stated, redacted)} if stated else {}
+    return fields | ({"as_of": as_of} if as_of else {})
 
 
 def _result(hit: Hit) -> dict[str, Any]:
@@ -585,8 +589,8 @@ def _quoted(phrases: Sequence[str]) -> str:
 
 
 def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:
-    kept = render.fitting(hits, heading=heading, max_chars=max_chars)
-    text = render.render(kept, heading=heading, max_chars=max_chars)
-    conflicts = [f"{inject.CONFLICT}{hit.id}" for hit in kept if hit.metadata.get("conflict")]
-    instead = (id_ for hit in kept for id_ in hit.metadata.get(STANDS_FOR, ()))
-    return Injection(text, (*(hit.id for hit in kept), *instead, *conflicts))
+    fitting = render.fitting(hits, heading=heading, max_chars=max_chars)
+    text = render.render(fitting, heading=heading, max_chars=max_chars)
+    conflicts = [f"{inject.CONFLICT}{hit.id}" for hit in fitting if hit.metadata.get("conflict")]
+    instead = (id_ for hit in fitting for id_ in hit.metadata.get(STANDS_FOR, ()))
+    return Injection(text, (*(hit.id for hit in fitting), *instead, *conflicts))

@@ -69,13 +69,13 @@ def with_score_parts(
 ) -> list[Hit]:
     """Return the ranked hits with the parts of their score: three summands, and a factor."""
     most = max((hit.relevance for hit in hits), default=0.0)
-    found = []
+    scored = []
     for hit in hits:
         values = (*_summands(hit, now, most, intent), _factor(hit, now, past))
-        named = zip(("recency", "relevance", "authority", "times"), values, strict=True)
-        parts = {name: round(value, 4) for name, value in named}
-        found.append(hit._replace(metadata={**hit.metadata, "score_parts": parts}))
-    return found
+        named_values = zip(("recency", "relevance", "authority", "times"), values, strict=True)
+        parts = {name: round(value, 4) for name, value in named_values}
+        scored.append(hit._replace(metadata={**hit.metadata, "score_parts": parts}))
+    return scored
 
 
 def _summands(hit: Hit, now: str, most: float, intent: str) -> tuple[float, float, float]:
@@ -93,8 +93,8 @@ def _summands(hit: Hit, now: str, most: float, intent: str) -> tuple[float, floa
 
 def _factor(hit: Hit, now: str, past: bool) -> float:
     over = SUPERSEDED_FACTOR if not past and is_over(hit, now) else 1.0
-    said = TURN_FACTOR if hit.source == "episodes" else 1.0
-    return over * said * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
+    turn_factor = TURN_FACTOR if hit.source == "episodes" else 1.0
+    return over * turn_factor * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
 
 
 def recency(stamp: str, now: str) -> float:
@@ -136,10 +136,10 @@ def boost(
 
 def keys_in(text: str) -> frozenset[str]:
     """Return the keys of possible names in a text: words, and pairs of neighbours."""
-    found = words(text)
-    keys = {word for word in found if len(word) >= MIN_KEY_CHARS}
+    text_words = words(text)
+    keys = {word for word in text_words if len(word) >= MIN_KEY_CHARS}
     for count in range(2, MAX_NAME_WORDS + 1):
-        keys.update("".join(found[i : i + count]) for i in range(len(found) - count + 1))
+        keys.update("".join(text_words[i : i + count]) for i in range(len(text_words) - count + 1))
     return frozenset(keys)
 
 
@@ -151,18 +151,20 @@ def _boosted(
 ) -> Hit:
     own = dict.fromkeys(map(name_key, hit.entities))
     mine = [names[key] for key in own if key in names]
-    named = sorted(names[key] for key in keys_in(hit.text) if key in names and key not in own)
-    relations = _relations([*mine, *named], relations_by_entity)
+    other_names = sorted(names[key] for key in keys_in(hit.text) if key in names and key not in own)
+    relations = _relations([*mine, *other_names], relations_by_entity)
     if hit.source == "records":
         stated = {tuple(relation) for relation in hit.metadata.get("relations") or ()}
-        named = [name for name in mine if not stated.issuperset(relations_by_entity[name])] + named
-    if not relations and not named:
+        other_names = [
+            name for name in mine if not stated.issuperset(relations_by_entity[name])
+        ] + other_names
+    if not relations and not other_names:
         return hit
     ends = [end for r in relations for end in (r.source, r.target)] if mine else []
-    metadata = {**hit.metadata, "cross_referenced": True} if named else hit.metadata
+    metadata = {**hit.metadata, "cross_referenced": True} if other_names else hit.metadata
     return hit._replace(
-        relevance=min(1.0, hit.relevance * factor) if named else hit.relevance,
-        entities=_joined(hit.entities, [*named, *ends]),
+        relevance=min(1.0, hit.relevance * factor) if other_names else hit.relevance,
+        entities=_joined(hit.entities, [*other_names, *ends]),
         metadata=metadata,
         graph_relations=relations,
     )
@@ -171,8 +173,8 @@ def _boosted(
 def _relations(
     names: Sequence[str], relations_by_entity: Mapping[str, Sequence[Relation]]
 ) -> tuple[Relation, ...]:
-    found = [relation for name in names for relation in relations_by_entity[name]]
-    return tuple(dict.fromkeys(found))[:MAX_RELATIONS]
+    relations = [relation for name in names for relation in relations_by_entity[name]]
+    return tuple(dict.fromkeys(relations))[:MAX_RELATIONS]
 
 
 def _joined(own: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
@@ -251,8 +253,8 @@ def near(
     """
     if query.phrases:
         return []
-    seen = {candidate.id for candidate in known}
-    found: list[Candidate] = []
+    known_ids = {candidate.id for candidate in known}
+    candidates: list[Candidate] = []
     for database in memory.databases():
         spare = SPARE if database.is_scoped or query.filters != search.EVERYTHING else 1
         most = {table: spare * count for table, count in MOST_NEAR.items()}
@@ -260,9 +262,9 @@ def near(
             nearest = similarity.nearest(database, query.asked, most)
             for table, count in MOST_NEAR.items():
                 rows = [row for kind, row in nearest if kind == table]
-                found += search.at_rows(database, table, rows, count, query.filters, session)
+                candidates += search.at_rows(database, table, rows, count, query.filters, session)
         except DeadlinePassed:
             raise
         except FabricError as error:
             memory.fail(f"meaning ({database.kind}): {error}")
-    return [one for one in found if one.id not in seen]
+    return [one for one in candidates if one.id not in known_ids]

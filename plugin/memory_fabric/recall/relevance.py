@@ -118,9 +118,9 @@ class Measured:
             "is a question": self.question,
             "names what is not asked for": self.unasked,
         }
-        named = {"session carried on": self.session}
-        named |= {name: self.share * value for name, value in own.items()}
-        return {name: round(value, 4) for name, value in named.items() if value}
+        parts = {"session carried on": self.session}
+        parts |= {name: self.share * value for name, value in own.items()}
+        return {name: round(value, 4) for name, value in parts.items() if value}
 
 
 def measure(
@@ -139,7 +139,7 @@ def measure(
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else (), wide)
-    weights = weights_of(wanted, [one.mask for one in measured])
+    weights = weights_of(wanted, [item.mask for item in measured])
     succeeded = () if query.past else inherit(measured, now)
     _add_words(measured, weights, succeeded, _sentences(query, wanted))
     _add_groups(measured)
@@ -156,18 +156,18 @@ def measure(
 
 def _add_sessions(measured: Sequence[Measured], sessions: Mapping[str, float]) -> None:
     """Rank turns by the session that the question carries on, then by their own relevance."""
-    for one in measured:
-        if one.candidate.source != "episodes":
+    for item in measured:
+        if item.candidate.source != "episodes":
             continue
-        session = str(one.candidate.metadata.get("session") or "")
-        one.share, one.session = TURN_SHARE, sessions.get(session, 0.0)
+        session = str(item.candidate.metadata.get("session") or "")
+        item.share, item.session = TURN_SHARE, sessions.get(session, 0.0)
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
     """Return the entities a candidate belongs to and names, its own first."""
-    named = candidate.metadata.get("entities")
+    names = candidate.metadata.get("entities")
     own = (candidate.entity,) if candidate.entity else ()
-    return tuple(dict.fromkeys((*own, *named))) if named else own
+    return tuple(dict.fromkeys((*own, *names))) if names else own
 
 
 def _sentences(query: Query, wanted: Sequence[Concept]) -> list[list[int]]:
@@ -204,13 +204,13 @@ def _with_concepts(
         why = candidate.metadata.get("why")
         if why:
             mask |= mask_of(why)
-        one = Measured(candidate, entities, mask)
+        item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
-            one.before, one.after = mask_of(candidate.before), mask_of(candidate.after)
+            item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
             # A prompt is not given turns, and does not wait for their passages.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
-                one.passages = tuple({mask_of(part) for part in passages(candidate.text)})
-        measured.append(one)
+                item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
+        measured.append(item)
     return measured
 
 
@@ -281,28 +281,30 @@ def _add_words(
     heaviest = share((1 << len(weights)) - 1) or 1.0
     shares = {0: 0.0}
 
-    for one in measured:
-        one.covered = share(one.mask)
-        if one.passages and one.covered:
-            whole, one.covered = one.covered, max(map(share, one.passages))
-            one.focus = one.covered / whole
+    for item in measured:
+        item.covered = share(item.mask)
+        if item.passages and item.covered:
+            whole, item.covered = item.covered, max(map(share, item.passages))
+            item.focus = item.covered / whole
     scales = _bm25_scales(measured)
-    for one in measured:
-        candidate = one.candidate
-        one.bm25 = one.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
+    for item in measured:
+        candidate = item.candidate
+        item.bm25 = (
+            item.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
+        )
     for old, successor in succeeded:
         successor.bm25 = max(successor.bm25, old.bm25)
         successor.replaces = record_of(old.candidate)
-    bm25_of = {one.candidate.id: one.bm25 for one in measured}
-    for one in measured:
-        candidate = one.candidate
-        if one.before:
+    bm25_of = {item.candidate.id: item.bm25 for item in measured}
+    for item in measured:
+        candidate = item.candidate
+        if item.before:
             is_answer = candidate.before.rstrip().endswith("?")
-            said = bm25_of.get(candidate.before_id, 0.0) + COVERAGE_WEIGHT * share(one.before)
-            one.around += (BEFORE_WEIGHT + is_answer * BEFORE_QUESTION_WEIGHT) * said
-        if one.after:
-            said = bm25_of.get(candidate.after_id, 0.0) + COVERAGE_WEIGHT * share(one.after)
-            one.around += AFTER_WEIGHT * said
+            neighbour = bm25_of.get(candidate.before_id, 0.0) + COVERAGE_WEIGHT * share(item.before)
+            item.around += (BEFORE_WEIGHT + is_answer * BEFORE_QUESTION_WEIGHT) * neighbour
+        if item.after:
+            neighbour = bm25_of.get(candidate.after_id, 0.0) + COVERAGE_WEIGHT * share(item.after)
+            item.around += AFTER_WEIGHT * neighbour
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
@@ -313,10 +315,10 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
     """
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
-    for one in measured:
-        key = (one.candidate.source, one.candidate.store)
-        best[key] = max(best.get(key, 0.0), one.candidate.bm25)
-        covered[key] = max(covered.get(key, 0.0), one.covered)
+    for item in measured:
+        key = (item.candidate.source, item.candidate.store)
+        best[key] = max(best.get(key, 0.0), item.candidate.bm25)
+        covered[key] = max(covered.get(key, 0.0), item.covered)
     most = max(covered.values(), default=0.0) or 1.0
     return {
         key: BM25_WEIGHT * covered[key] / most / ceiling if ceiling > 0 else 0.0
@@ -327,17 +329,17 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 def _add_groups(measured: Sequence[Measured]) -> None:
     """Raise candidates in the same session or entity as a good hit."""
     best: dict[tuple[str, str], float] = {}
-    keys = [_group(one.candidate) for one in measured]
-    for one, key in zip(measured, keys, strict=True):
-        found = one.words + one.around
-        if found > best.get(key, 0.0):
-            best[key] = found
+    keys = [_group(item.candidate) for item in measured]
+    for item, key in zip(measured, keys, strict=True):
+        concept_mask = item.words + item.around
+        if concept_mask > best.get(key, 0.0):
+            best[key] = concept_mask
     most = max((value for key, value in best.items() if key[1]), default=0.0)
     if most <= 0:
         return
-    for one, key in zip(measured, keys, strict=True):
+    for item, key in zip(measured, keys, strict=True):
         if key[1] and key in best:
-            one.group = PARENT_WEIGHT * best[key] / most
+            item.group = PARENT_WEIGHT * best[key] / most
 
 
 def _group(candidate: Candidate) -> tuple[str, str]:
@@ -352,19 +354,19 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
     # In a long text such a word asks for nothing.
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
     is_named = cache(lambda name: _is_named(name, names))
-    for one in measured:
-        candidate = one.candidate
-        if any(map(is_named, one.entities)) or is_named(_speaker(candidate)):
-            one.name = ENTITY_BOOST
+    for item in measured:
+        candidate = item.candidate
+        if any(map(is_named, item.entities)) or is_named(_speaker(candidate)):
+            item.name = ENTITY_BOOST
         day = candidate.timestamp[:10]
         if spans and any(first <= day < after for first, after in spans):
-            one.time = TIME_BOOST
+            item.time = TIME_BOOST
         if answer_type and _answers(answer_type, candidate):
-            one.answer = ANSWER_BOOST
+            item.answer = ANSWER_BOOST
         if candidate.text.endswith("?"):
-            one.question = -QUESTION_PENALTY
+            item.question = -QUESTION_PENALTY
         if unasked and not unasked.isdisjoint(concepts.stems_of(candidate.text)):
-            one.unasked = -UNASKED_PENALTY
+            item.unasked = -UNASKED_PENALTY
 
 
 def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
@@ -391,10 +393,10 @@ def _speaker(candidate: Candidate) -> str:
 def _answers(kind: str, candidate: Candidate) -> bool:
     if kind == "who":
         return _names_somebody(candidate.text)
-    found = words(candidate.text)
+    text_words = words(candidate.text)
     if kind == "when":
-        return any(word in _DATE_WORDS or _is_year(word) for word in found)
-    return any(word in _NUMBER_WORDS or word.isdigit() for word in found)
+        return any(word in _DATE_WORDS or _is_year(word) for word in text_words)
+    return any(word in _NUMBER_WORDS or word.isdigit() for word in text_words)
 
 
 def _names_somebody(text: str) -> bool:
@@ -425,9 +427,9 @@ MAX_STEPS = 3
 
 def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
     """Return the ids of the candidates' successors that are not among them."""
-    here = {record_of(candidate) for candidate in candidates}
+    present = {record_of(candidate) for candidate in candidates}
     newer = (successor_of(candidate, now) for candidate in candidates)
-    return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in here))
+    return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in present))
 
 
 def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured, AnyMeasured]]:
@@ -436,21 +438,21 @@ def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured
     A pair of a chain follows the pairs that it depends on.
     """
     by_record: dict[str, list[AnyMeasured]] = {}
-    for one in measured:
-        by_record.setdefault(record_of(one.candidate), []).append(one)
+    for item in measured:
+        by_record.setdefault(record_of(item.candidate), []).append(item)
     by_record.pop("", None)
     pairs: list[tuple[AnyMeasured, AnyMeasured]] = []
-    step = [one for one in measured if successor_of(one.candidate, now)]
+    step = [item for item in measured if successor_of(item.candidate, now)]
     for _ in range(MAX_STEPS):
-        found = [
+        links = [
             (old, successor)
             for old in step
             for successor in by_record.get(successor_of(old.candidate, now), ())
         ]
-        for old, successor in found:
+        for old, successor in links:
             successor.mask |= old.mask
-        pairs += found
-        step = [successor for _, successor in found if successor_of(successor.candidate, now)]
+        pairs += links
+        step = [successor for _, successor in links if successor_of(successor.candidate, now)]
     return pairs
 
 

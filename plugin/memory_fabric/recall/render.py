@@ -56,13 +56,13 @@ def render(hits: Iterable[Hit], *, heading: str, max_chars: int) -> str:
 def fitting(hits: Sequence[Hit], *, heading: str, max_chars: int) -> list[Hit]:
     """Return the hits whose line `render` shows within this budget."""
     chars_left = max_chars - _frame_chars([heading])
-    kept = []
+    lines = []
     for hit in hits:
         chars_left -= len(hit_line(hit)) + 1
         if chars_left < 0:
             break
-        kept.append(hit)
-    return kept
+        lines.append(hit)
+    return lines
 
 
 def hit_line(hit: Hit) -> str:
@@ -133,8 +133,8 @@ def replaced_by(about: Mapping[str, Any]) -> str:
 
 def changed_files(about: Mapping[str, Any]) -> str:
     """Return `(src/a.py has changed since; src/b.py is gone)`; '' if no named file has changed."""
-    found = about.get(CHANGED_FILES)
-    if not isinstance(found, dict) or not found:
+    changed = about.get(CHANGED_FILES)
+    if not isinstance(changed, dict) or not changed:
         return ""
     parts = []
     for state, one, more in (
@@ -142,7 +142,9 @@ def changed_files(about: Mapping[str, Any]) -> str:
         ("gone", "is gone", "are gone"),
     ):
         paths = [
-            cut(one_line(str(path)), MAX_PATH_CHARS) for path, how in found.items() if how == state
+            cut(one_line(str(path)), MAX_PATH_CHARS)
+            for path, how in changed.items()
+            if how == state
         ]
         if paths:
             parts.append(f"{' and '.join(paths)} {one if len(paths) == 1 else more}")
@@ -165,13 +167,13 @@ def filter_label(filters: Filters) -> str:
 
 def _fenced(head: Sequence[str], lines: Iterable[str], max_chars: int) -> str:
     chars_left = max_chars - _frame_chars(head)
-    kept: list[str] = []
+    lines_kept: list[str] = []
     for line in lines:
         chars_left -= len(line) + 1
         if chars_left < 0:
             break
-        kept.append(line)
-    return "\n".join([OPEN_FENCE, *head, *kept, CLOSE_FENCE]) if kept else ""
+        lines_kept.append(line)
+    return "\n".join([OPEN_FENCE, *head, *lines_kept, CLOSE_FENCE]) if lines_kept else ""
 
 
 def _frame_chars(head: Sequence[str]) -> int:
@@ -197,11 +199,11 @@ def memory_line(
     reason = one_line(why)
     if reason and not covers(text, reason):
         body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
-    said, files = _keys(body), about.get(CHANGED_FILES) or ()
+    keys, files = _keys(body), about.get(CHANGED_FILES) or ()
     names = [
         name
         for name in names
-        if "/" not in name and "\\" not in name and name not in files and _adds(name, said)
+        if "/" not in name and "\\" not in name and name not in files and _adds(name, keys)
     ]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
@@ -222,9 +224,9 @@ def _own_names(hit: Hit) -> Sequence[str]:
 
 def _keys(text: str) -> frozenset[str]:
     """Return the keys of the names in a text, so that a line does not repeat them."""
-    found = words(text)
-    pairs = (found[i] + found[i + 1] for i in range(len(found) - 1))
-    return frozenset((*map(stem, found), *found, *pairs))
+    key_words = words(text)
+    pairs = (key_words[i] + key_words[i + 1] for i in range(len(key_words) - 1))
+    return frozenset((*map(stem, key_words), *key_words, *pairs))
 
 
 def _adds(name: str, said: frozenset[str]) -> bool:

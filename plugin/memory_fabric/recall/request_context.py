@@ -42,8 +42,8 @@ class RequestContext:
 
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
         """Return the context of another agent type, or session `launched` in another folder."""
-        seen = visible_to(self.memory.whole, agent_type, launched)
-        return RequestContext(seen, self.now, agent_type, launched, is_past=self.is_past)
+        visible = visible_to(self.memory.whole, agent_type, launched)
+        return RequestContext(visible, self.now, agent_type, launched, is_past=self.is_past)
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:

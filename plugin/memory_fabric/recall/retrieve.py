@@ -93,8 +93,8 @@ def retrieve(
             names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
             whole = traverse.answering(paths, query.asked, names)[:MAX_PATHS_TOLD]
         edges = dict.fromkeys(edge for path in paths[:MAX_PATHS_AS_HITS] for edge in path)
-        told = {edge for path in whole for edge in path}
-        alone = [(edge,) for edge in edges if edge not in told]
+        edges_in_paths = {edge for path in whole for edge in path}
+        alone = [(edge,) for edge in edges if edge not in edges_in_paths]
         candidates += [_of_path(path, readers) for path in (*whole, *alone)]
     failures = [*memory.failures, *failures]
     lacks_graph = bool(failures) and not _any_graph(readers, failures)
@@ -119,10 +119,10 @@ def with_rarest_terms(
     for reader in readers:
         for term, count in reader.rows_with(telling, sources).items():
             counts[term] = counts.get(term, 0) + count
-    held = sorted(counts, key=counts.__getitem__)[:most]
-    others = [term for term in (*telling, *query.terms) if term not in counts]
-    kept = frozenset((*held, *others[: most - len(held)]))
-    return query._replace(terms=tuple(term for term in query.terms if term in kept))
+    rarest = sorted(counts, key=counts.__getitem__)[:most]
+    unknown_terms = [term for term in (*telling, *query.terms) if term not in counts]
+    chosen = frozenset((*rarest, *unknown_terms[: most - len(rarest)]))
+    return query._replace(terms=tuple(term for term in query.terms if term in chosen))
 
 
 def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[str]:
@@ -141,16 +141,18 @@ def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     """Return the newest memories, for a question without words, and the failures by name."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     failures: list[str] = []
     readers = memory.readers()
     for reader in readers:
-        found += _asked(failures, "graph", reader, reader.recent, limit, query.filters, session)
+        candidates += _asked(
+            failures, "graph", reader, reader.recent, limit, query.filters, session
+        )
     failures = [*memory.failures, *failures]
     if failures and not _any_graph(readers, failures):
         failures.append(GRAPH_REQUIRED)
-    found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
-    return found[:limit], tuple(dict.fromkeys(failures))
+    candidates.sort(key=lambda candidate: candidate.timestamp, reverse=True)
+    return candidates[:limit], tuple(dict.fromkeys(failures))
 
 
 def _asked(
@@ -186,8 +188,8 @@ def _successors(
             break
         before = len(found)
         for reader in readers:
-            asked = (wanted, query.filters, session)
-            found += _asked(failures, "records", reader, reader.records_by_id, *asked)
+            arguments = (wanted, query.filters, session)
+            found += _asked(failures, "records", reader, reader.records_by_id, *arguments)
         if len(found) == before:
             break
     return found
@@ -207,14 +209,14 @@ def _near(
     groups = [near for near in map(near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
-    seen = {candidate.id for candidate in known}
-    found: list[Candidate] = []
+    known_ids = {candidate.id for candidate in known}
+    candidates: list[Candidate] = []
     for reader in readers:
         sources = _sources(reader, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
         for source, ask in sources:
             if source in BY_WORDS:  # entities are found by name, which has no synonyms
-                found += _asked(failures, source, reader, ask)
-    return [one._replace(bm25=0.0) for one in found if one.id not in seen]
+                candidates += _asked(failures, source, reader, ask)
+    return [one._replace(bm25=0.0) for one in candidates if one.id not in known_ids]
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
@@ -227,18 +229,20 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
     # late: a prompt never reads those files
     from memory_fabric.store.tiers import client_memory_files
 
-    found, failed = client_memory_files.candidates(memory, query.filters)
+    memory_files, failed = client_memory_files.candidates(memory, query.filters)
     failures += failed
     if query.phrases:
-        return found
-    wanted = [one.stems.union(map(stem, near_words(one))) for one in concepts.concepts(query)]
+        return memory_files
+    wanted = [
+        concept.stems.union(map(stem, near_words(concept))) for concept in concepts.concepts(query)
+    ]
     wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
-    held = []
-    for note in found:
-        said = concepts.stems_of(note.text)
-        held.append((sum(not one.isdisjoint(said) for one in wanted), note))
-    held.sort(key=lambda pair: pair[0], reverse=True)
-    return [note for count, note in held[:limit] if count]
+    notes = []
+    for note in memory_files:
+        note_stems = concepts.stems_of(note.text)
+        notes.append((sum(not concept.isdisjoint(note_stems) for concept in wanted), note))
+    notes.sort(key=lambda pair: pair[0], reverse=True)
+    return [note for count, note in notes[:limit] if count]
 
 
 def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
@@ -258,12 +262,12 @@ def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
     spellings = temporal_anchors.spellings(event)
     for reader in memory.readers():
         try:
-            found = reader.records_with(spellings, temporal_anchors.MAX_RECORDS, session)
+            records = reader.records_with(spellings, temporal_anchors.MAX_RECORDS, session)
         except DeadlinePassed:
             raise
         except FabricError:
             continue  # the search itself reports the failure
-        span = temporal_anchors.span(event, found)
+        span = temporal_anchors.span(event, records)
         if span:
             return query._replace(spans=(*query.spans, span))
     return query
@@ -284,11 +288,11 @@ def relations_around(
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
-    asked = list(keys)[:MAX_NAME_KEYS]
+    first_keys = list(keys)[:MAX_NAME_KEYS]
     around: dict[str, dict[Relation, None]] = {}
     for reader in memory.readers():
         try:
-            known = reader.relations_by_key(asked, at, filters)
+            known = reader.relations_by_key(first_keys, at, filters)
             for name, relations in known.items():
                 around.setdefault(name, {}).update(dict.fromkeys(relations))
         except DeadlinePassed:
@@ -373,8 +377,8 @@ def _walked(
             raise
         except FabricError as error:
             failures.append(f"graph ({reader.kind}): {error}")
-    asked = [*query.entity_hints, *query.terms]
-    return traverse.most_relevant(dict.fromkeys(paths), asked)
+    texts = [*query.entity_hints, *query.terms]
+    return traverse.most_relevant(dict.fromkeys(paths), texts)
 
 
 def valid_at(query: Query) -> str:
@@ -386,8 +390,8 @@ def _starts(query: Query, reader: Reader, candidates: Sequence[Candidate]) -> li
     """Return the entities that the question names, else those with the closest names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
-    known = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
-    exact = dict.fromkeys(known[key].name for key in wanted if key in known)
+    entities = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
+    exact = dict.fromkeys(entities[key].name for key in wanted if key in entities)
     near = [
         candidate.entity
         for candidate in candidates

@@ -48,15 +48,15 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     """
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
-    found = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
-    found += _contradictions(by_id)
+    due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
+    due_items += _contradictions(by_id)
     for old in stale(memory, now, limit=MAX_READ).shown:
         if old.item.kind == RECORD and old.item.id in by_id:
-            found.append(Due(STALE, by_id[old.item.id], days=old.days))
-    found += _duplicates(current[:compared])
+            due_items.append(Due(STALE, by_id[old.item.id], days=old.days))
+    due_items += _duplicates(current[:compared])
     seen: set[str] = set()
     first = []
-    for one in found:
+    for one in due_items:
         if one.record.id not in seen:
             first.append(one)
             seen |= {one.record.id, *(other.id for other in one.others)}

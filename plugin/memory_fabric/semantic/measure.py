@@ -88,12 +88,12 @@ class Measure:
             return {}
         from memory_fabric.semantic import similarity  # with numpy
 
-        found = similarity.stored(databases, hits)
-        rest = [hit for hit in hits if hit.id not in found and hit.source != "episodes"]
-        texts = {hit.id: similarity.text_of(hit) for hit in rest[:MAX_FRESH]}
+        by_id = similarity.stored(databases, hits)
+        unmeasured = [hit for hit in hits if hit.id not in by_id and hit.source != "episodes"]
+        texts = {hit.id: similarity.text_of(hit) for hit in unmeasured[:MAX_FRESH]}
         encoded = self._encoded([question, *texts.values()])
-        found |= {id_: encoded[text] for id_, text in texts.items()}
-        return similarity.similarities(encoded[question], found)
+        by_id |= {id_: encoded[text] for id_, text in texts.items()}
+        return similarity.similarities(encoded[question], by_id)
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
         """Return the vectors of texts, those of the last ones from memory."""

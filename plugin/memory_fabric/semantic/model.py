@@ -51,7 +51,7 @@ class Model:
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         """Open both files. Raises OSError, and ValueError for files of another form."""
-        found = tensors(weights)
+        weights_by_name = tensors(weights)
         try:
             self._tokenizer: Any = Tokenizer.from_file(tokenizer)
         except Exception as error:
@@ -59,11 +59,13 @@ class Model:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_PIECES)
         try:
-            self._words = found["embeddings.word_embeddings.weight"]
-            places = found["embeddings.position_embeddings.weight"][:MAX_PIECES]
-            self._places = places + found["embeddings.token_type_embeddings.weight"][0]
-            self._begun = tuple(found[f"embeddings.LayerNorm.{n}"] for n in ("weight", "bias"))
-            self._layers = [Layer(found, number) for number in range(LAYERS)]
+            self._words = weights_by_name["embeddings.word_embeddings.weight"]
+            places = weights_by_name["embeddings.position_embeddings.weight"][:MAX_PIECES]
+            self._places = places + weights_by_name["embeddings.token_type_embeddings.weight"][0]
+            self._begun = tuple(
+                weights_by_name[f"embeddings.LayerNorm.{n}"] for n in ("weight", "bias")
+            )
+            self._layers = [Layer(weights_by_name, number) for number in range(LAYERS)]
         except KeyError as error:
             raise ValueError(f"{weights} holds another model: {error} is missing") from error
         if self._words.shape[1] != DIMENSIONS:
@@ -75,7 +77,7 @@ class Model:
         """Return one vector of length 1 for each text, as rows of 32-bit floats."""
         # Lone surrogates come from broken input and cannot be handed over.
         sound = [text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8") for text in texts]
-        pieces = [found.ids for found in self._tokenizer.encode_batch(sound)]
+        pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(sound)]
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         by_length = sorted(range(len(pieces)), key=lambda place: len(pieces[place]))
         for start in range(0, len(by_length), BATCH):
@@ -133,9 +135,9 @@ def tensors(path: str) -> dict[str, Any]:
         header = json.loads(file.read(length))
     start = 8 + length
     mapped = np.memmap(path, dtype=np.uint8, mode="r")
-    found = {}
+    by_name = {}
     for name, tensor in header.items() if isinstance(header, dict) else ():
         if tensor.get("dtype") == "F32":
             first, end = (start + offset for offset in tensor["data_offsets"])
-            found[name] = mapped[first:end].view("<f4").reshape(tensor["shape"])
-    return found
+            by_name[name] = mapped[first:end].view("<f4").reshape(tensor["shape"])
+    return by_name

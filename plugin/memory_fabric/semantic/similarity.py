@@ -26,13 +26,13 @@ def text_of(hit: Hit) -> str:
 
 def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]:
     """Return the stored vectors of hits by their ids."""
-    found: dict[str, bytes] = {}
+    by_id: dict[str, bytes] = {}
     for database in databases:
         mine = [hit.id for hit in hits if hit.metadata.get("store") == database.kind]
         for kind, keys in _by_kind(mine).items():
-            known = vectors.of_ids(database, kind, keys)
-            found |= {keys[key]: vector for key, vector in known.items()}
-    return dict(zip(found, vectors.unpacked(list(found.values())), strict=True))
+            vectors_by_key = vectors.of_ids(database, kind, keys)
+            by_id |= {keys[key]: vector for key, vector in vectors_by_key.items()}
+    return dict(zip(by_id, vectors.unpacked(list(by_id.values())), strict=True))
 
 
 def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
@@ -47,17 +47,17 @@ def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
 
 def _by_kind(ids: Sequence[str]) -> dict[str, dict[Any, str]]:
     """Return, for each table, the ids of hits by the keys of their rows."""
-    found: dict[str, dict[Any, str]] = {}
+    by_kind: dict[str, dict[Any, str]] = {}
     for id_ in ids:
         source, _, key = id_.partition(":")
         number = key.rpartition("#")[2]
         if source == "record":
-            found.setdefault(vectors.RECORDS, {})[key] = id_
+            by_kind.setdefault(vectors.RECORDS, {})[key] = id_
         elif source == "episode":
-            found.setdefault(vectors.EPISODES, {})[key] = id_
+            by_kind.setdefault(vectors.EPISODES, {})[key] = id_
         elif source == "graph" and "#" in key and number.isdecimal():
-            found.setdefault(vectors.OBSERVATIONS, {})[int(number)] = id_
-    return found
+            by_kind.setdefault(vectors.OBSERVATIONS, {})[int(number)] = id_
+    return by_kind
 
 
 def _unit(rows: Any) -> Any:

@@ -69,31 +69,31 @@ def embed_all(
     Ends early at the time `give_up_s` (monotonic). Raises TimeoutError if another process does it,
     StoreUnavailable, OSError.
     """
-    done = 0
+    embedded = 0
     with lock(memory.settings):
         for database in memory.databases():
             _drop_unused(database)
             todo = sum(missing(database, kind) for kind in KINDS)
-            before = done
+            before = embedded
             for kind in KINDS:
                 below = LAST
                 while time.monotonic() < give_up_s:
                     count, below = _embed_some(database, kind, model, below)
                     if not count:
                         break
-                    done += count
+                    embedded += count
                     if progress is not None:
-                        progress(done - before, max(todo, done - before))
-    return done
+                        progress(embedded - before, max(todo, embedded - before))
+    return embedded
 
 
 def lock(settings: Settings) -> files.Locked:
     """Return the lock of the one process that embeds; its file's time is that of the last start."""
     path = os.path.join(settings.home, LOCK)
-    taken = files.Locked(path, 0)
+    file_lock = files.Locked(path, 0)
     if os.path.exists(path):
         os.utime(path)
-    return taken
+    return file_lock
 
 
 def missing(database: Database, kind: Kind) -> int:
@@ -125,14 +125,14 @@ def _embed_some(database: Database, kind: Kind, model: Model, below: int) -> tup
 
     A text that changes meanwhile gets no vector; a later run finds it again.
     """
-    found = database.rows(
+    rows = database.rows(
         f"SELECT t.{kind.key}, {kind.text} {_lacking(kind)} AND t.{kind.key} < ? "
         f"ORDER BY t.{kind.key} DESC LIMIT ?",
         (kind.name, NAME, below, BATCH),
     )
-    if not found:
+    if not rows:
         return 0, below
-    stored = vectors.packed(model.encode([text for _, text in found]))
+    stored = vectors.packed(model.encode([text for _, text in rows]))
     with database.transaction(durable=False) as c:
         c.executemany(
             "INSERT OR REPLACE INTO vectors (kind, row, model, vector) "
@@ -140,7 +140,7 @@ def _embed_some(database: Database, kind: Kind, model: Model, below: int) -> tup
             f"WHERE t.{kind.key} = ? AND {kind.text} = ?",
             [
                 (kind.name, NAME, vector, row, text)
-                for vector, (row, text) in zip(stored, found, strict=True)
+                for vector, (row, text) in zip(stored, rows, strict=True)
             ],
         )
-    return len(found), int(found[-1][0])
+    return len(rows), int(rows[-1][0])

@@ -83,21 +83,21 @@ class Matrix:
         At most `most` of each kind, and none whose cosine similarity is below the floor.
         """
         similarity = self._similarities(question)
-        found: list[tuple[float, str, int]] = []
+        nearest_rows: list[tuple[float, str, int]] = []
         for number, kind in enumerate(KINDS):
             (places,) = np.nonzero((self._kinds == number) & (similarity >= floor))
             count = most.get(kind, 0)
             if len(places) > count:
                 places = places[np.argpartition(-similarity[places], count)[:count]]
-            found += [(-float(similarity[p]), kind, int(self._rows[p])) for p in places]
-        return [(kind, row) for _, kind, row in sorted(found)]
+            nearest_rows += [(-float(similarity[p]), kind, int(self._rows[p])) for p in places]
+        return [(kind, row) for _, kind, row in sorted(nearest_rows)]
 
     def _similarities(self, question: Any) -> Any:
-        found = np.zeros(len(self._rows), dtype=np.float32)
-        for start in range(0, len(found), CHUNK):
+        similarities = np.zeros(len(self._rows), dtype=np.float32)
+        for start in range(0, len(similarities), CHUNK):
             some = slice(start, start + CHUNK)
-            found[some] = self._vectors[some].astype(np.float32) @ question
-        return found / self._lengths
+            similarities[some] = self._vectors[some].astype(np.float32) @ question
+        return similarities / self._lengths
 
     def _append(self, database: Database) -> int:
         """Append what the table has after the last number; return how many rows that are."""

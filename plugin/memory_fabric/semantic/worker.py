@@ -22,10 +22,10 @@ def main() -> int:
     try:
         os.nice(NICENESS)
         settings = settings_of(os.environ)
-        found = measure.measure_for(settings)
-        if found is None or not settings.writes:
+        similarity_measure = measure.measure_for(settings)
+        if similarity_measure is None or not settings.writes:
             return 1
-        model = found.model
+        model = similarity_measure.model
         from memory_fabric.semantic.update import embed_all  # with numpy, which is reached now
 
         memory = Memory.open(settings)

@@ -128,16 +128,16 @@ class Live:
                 return False  # it listens, and many wait there
             except OSError:
                 files.remove(path)
-            made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+            listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
             try:
-                live_client.with_address(made.bind, folder, self._name)
-                made.listen(BACKLOG)
+                live_client.with_address(listener.bind, folder, self._name)
+                listener.listen(BACKLOG)
                 self._bound = _identity_of(path)
                 files.remove(os.path.splitext(path)[0] + os.fsdecode(live_client.HUNG))
             except BaseException:
-                made.close()
+                listener.close()
                 raise
-        self._socket = made
+        self._socket = listener
         for number in range(THREADS):
             _start(self._serve, f"live-{number}")
         return True
@@ -307,13 +307,13 @@ class Live:
         connection.settimeout(SAY_S)
         try:
             length = len(outcome.output).to_bytes(LENGTH_BYTES, "big")
-            said = _heard(connection, length + outcome.output)
-            if said not in (PRINTED, UNHEARD):
+            acknowledged = _heard(connection, length + outcome.output)
+            if acknowledged not in (PRINTED, UNHEARD):
                 return
             connection.settimeout(0.0)
-            if said == UNHEARD:
+            if acknowledged == UNHEARD:
                 outcome.log(dispatcher.UNHEARD)
-            dispatcher.finish(outcome._replace(hurried=True), delivered=said == PRINTED)
+            dispatcher.finish(outcome._replace(hurried=True), delivered=acknowledged == PRINTED)
             if isinstance(memory, HeldMemory):
                 memory.commit(os.fsdecode(self._name), nonce)
             live_client.note(os.fsencode(self._folder), WARM)

@@ -3,9 +3,11 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
-from memory_fabric.text import cut
+from memory_fabric.errors import NotFound
+from memory_fabric.text import cut, name_key
 
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
 # Of these categories of Unicode nothing is seen, or it moves what is around it.
@@ -53,32 +55,32 @@ def drawing(
     best = sorted(steps, key=lambda n: (steps[n], -len(around.get(n, ())), n))
     chosen = sorted(best[:max_nodes])
     places = {number: place for place, number in enumerate(chosen)}
-    meant = [r for r in relations if r["from"] in steps and r["to"] in steps]
+    relations_near = [r for r in relations if r["from"] in steps and r["to"] in steps]
     edges = [
         (places[r["from"]], visible(r["type"], MAX_TYPE_CHARS), places[r["to"]])
-        for r in meant
+        for r in relations_near
         if r["from"] in places and r["to"] in places
     ][:max_edges]
     left_out = picture["left_out"] if focus is None else {}
     note = _note(
         (len(chosen), len(steps) + left_out.get("entities", 0), "entities"),
-        (len(edges), len(meant) + left_out.get("relations", 0), "relations"),
+        (len(edges), len(relations_near) + left_out.get("relations", 0), "relations"),
     )
     return Drawing(tuple(_node(picture["entities"][n]) for n in chosen), tuple(edges), note)
 
 
 def visible(text: str, max_chars: int) -> str:
     """The text on one line, without what nobody sees; of one that is all unseen its code points."""
-    shown = " ".join("".join(map(_seen, text)).split())
-    if not shown:
-        shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
-    return cut(shown, max_chars)
+    text_shown = " ".join("".join(map(_seen, text)).split())
+    if not text_shown:
+        text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
+    return cut(text_shown, max_chars)
 
 
 def with_fewer_edges(drawn: Drawing, kept: int) -> Drawing:
     """The drawing with its first edges only, which its note then says."""
-    told = f"{kept} of {len(drawn.edges)} relations had room."
-    return Drawing(drawn.nodes, drawn.edges[:kept], f"{drawn.note} {told}".strip())
+    remark = f"{kept} of {len(drawn.edges)} relations had room."
+    return Drawing(drawn.nodes, drawn.edges[:kept], f"{drawn.note} {remark}".strip())
 
 
 def _node(entity: Mapping[str, Any]) -> Node:
@@ -97,13 +99,15 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
     """The numbers that can be reached, each with its distance."""
     steps, edge = {start: 0}, {start}
     for distance in range(1, depth + 1):
-        edge = {other for number in edge for other in around.get(number, ())} - steps.keys()
+        edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()
         steps |= dict.fromkeys(edge, distance)
     return steps
 
 
 def _note(*kinds: tuple[int, int, str]) -> str:
-    parts = [f"{shown} of {of} {name}" for shown, of, name in kinds if shown < of]
+    parts = [
+        f"{number_shown} of {of} {name}" for number_shown, of, name in kinds if number_shown < of
+    ]
     return f"{' and '.join(parts)} are drawn: the most connected." if parts else ""
 
 
@@ -114,3 +118,76 @@ def _seen(character: str) -> str:
     if category in _DROPPED:
         return ""
     return "\ufffd" if category in _UNKNOWN else character
+
+
+MAX_NODES, MAX_EDGES = 500, 5000
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
+
+
+def dot(
+    picture: Mapping[str, Any],
+    *,
+    focus: int | None = None,
+    depth: int = 1,
+    max_nodes: int = MAX_NODES,
+) -> str:
+    """A digraph of the picture's graph, or of what is around the entity numbered `focus`."""
+    drawn = drawing(picture, max_nodes=max_nodes, max_edges=MAX_EDGES, focus=focus, depth=depth)
+    note = [f"  // {drawn.note}"] if drawn.note else []
+    nodes = [
+        f'  n{place} [label="{_escaped(node.name)}\\n{_escaped(node.type)}"];'
+        for place, node in enumerate(drawn.nodes)
+    ]
+    edges = [f'  n{a} -> n{b} [label="{_escaped(kind)}"];' for a, kind, b in drawn.edges]
+    head = ["digraph memory {", *note, '  rankdir="LR";', '  node [shape="box", style="rounded"];']
+    return "\n".join([*head, *nodes, *edges, "}"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ESCAPES)
+
+
+MAX_NEAR = 5
+# Below, two names have little in common.
+MIN_LIKENESS = 0.6
+# Parts of names that are shorter stand in too many.
+MIN_PART_CHARS = 3
+
+
+def number_of(picture: Mapping[str, Any], name: str) -> int:
+    """The number of the entity of this name, else of this other name, else in another spelling.
+
+    Raises NotFound with the names that come near.
+    """
+    entities = picture["entities"]
+    for spelled in (str, name_key):
+        for names in (_own_name, _aliases):
+            for number, entity in enumerate(entities):
+                if spelled(name) in map(spelled, names(entity)):
+                    return number
+    near = ", ".join(repr(near_name) for near_name in _near(name, [e["name"] for e in entities]))
+    raise NotFound(
+        name,
+        f"There is no entity {name!r}." + (f" Near to it: {near}." if near else ""),
+        remedy="memory-fabric recall finds names.",
+    )
+
+
+def _own_name(entity: Mapping[str, Any]) -> Sequence[str]:
+    return (entity["name"],)
+
+
+def _aliases(entity: Mapping[str, Any]) -> Sequence[str]:
+    aliases: Sequence[str] = entity["aliases"]
+    return aliases
+
+
+def _near(name: str, names: Sequence[str]) -> list[str]:
+    wanted, by_folded = (
+        name.casefold(),
+        {name_of.casefold(): name_of for name_of in reversed(names)},
+    )
+    holding = [f for f in by_folded if wanted in f] if len(wanted) >= MIN_PART_CHARS else []
+    holding.sort(key=len)
+    alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
+    return [by_folded[f] for f in dict.fromkeys((*holding[:MAX_NEAR], *alike))][:MAX_NEAR]

@@ -28,10 +28,10 @@ def mermaid(
     """A flowchart of the picture's graph, or of what is around the entity numbered `focus`."""
     drawn = drawing(picture, max_nodes=max_nodes, max_edges=MAX_EDGES, focus=focus, depth=depth)
     room = MAX_CHARS - len("\n".join(_lines(with_fewer_edges(drawn, 0)))) - 1
-    for kept, edge in enumerate(drawn.edges):
+    for edges_kept, edge in enumerate(drawn.edges):
         room -= len(_edge(edge)) + 1
         if room < 0:
-            drawn = with_fewer_edges(drawn, kept)
+            drawn = with_fewer_edges(drawn, edges_kept)
             break
     return "\n".join(_lines(drawn)) + "\n"
 

@@ -123,14 +123,14 @@ def overview(memory: Memory, *, name: str = "", only_graph: bool = False) -> Ove
     records = tuple(found)
     known = _numbers_by_name(nodes)
     steps = () if only_graph else _steps(memory, known, {record.id for record in records})
-    kept = {
+    by_node = {
         "entities": len(nodes) + twice,
         "observations": sum(len(node.remarks) for node in nodes),
         "relations": len(edges) + repeated,
         "records": len(records),
         "changes": len(steps),
     }
-    left_out = {name: max(0, sum(c[name] for c in counted) - kept[name]) for name in kept}
+    left_out = {name: max(0, sum(c[name] for c in counted) - by_node[name]) for name in by_node}
     about = _about(databases, records, known, numbers)
     return Overview(nodes, edges, records, about, steps, left_out)
 
@@ -148,10 +148,10 @@ def _counts(db: Database) -> dict[str, int]:
 
 def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
     """The entity that a name means, and what lies within MAX_STEPS of it."""
-    meant = resolve.entities_meant(memory, name)
+    entities = resolve.entities_meant(memory, name)
     keys: set[Key] = set()
     for db in databases:
-        names = [found for store, found in meant if store == db.kind]
+        names = [entity_name for store, entity_name in entities if store == db.kind]
         marks = ", ".join("?" * len(names))
         rows = db.rows(f"SELECT id FROM entities WHERE name IN ({marks})", names)
         ids = edge = {row[0] for row in rows}
@@ -175,7 +175,7 @@ def _entities(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list
 
     Those that are `near` come before more connected ones.
     """
-    found: dict[str, _Row] = {}
+    by_id: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))
         for id_, name, kind, domain, at, degree in db.rows(
@@ -187,8 +187,8 @@ def _entities(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list
             (mine, MAX_ENTITIES),
         ):
             row = _Row(name, kind, domain, at, degree, ((db.kind, id_),))
-            found[name] = _joined(found.get(name), row)
-    rows = sorted(found.values(), key=lambda row: (near.isdisjoint(row.keys), -row.degree))
+            by_id[name] = _joined(by_id.get(name), row)
+    rows = sorted(by_id.values(), key=lambda row: (near.isdisjoint(row.keys), -row.degree))
     rows = rows[:MAX_ENTITIES]
     rows.sort(key=lambda row: (row.created_at, row.keys))
     return rows, sum(len(row.keys) - 1 for row in rows)
@@ -220,10 +220,10 @@ def _remarks(
     if len(found) > MAX_OBSERVATIONS:
         newest = sorted(range(len(found)), key=lambda place: found[place][1].at, reverse=True)
         found = [found[place] for place in sorted(newest[:MAX_OBSERVATIONS])]
-    said: dict[int, list[Remark]] = {}
+    by_node: dict[int, list[Remark]] = {}
     for number, remark in found:
-        said.setdefault(number, []).append(remark)
-    return {number: tuple(remarks) for number, remarks in said.items()}
+        by_node.setdefault(number, []).append(remark)
+    return {number: tuple(remarks) for number, remarks in by_node.items()}
 
 
 def _edges(
@@ -272,8 +272,8 @@ def _nodes(
 
 def _numbers_by_name(nodes: Sequence[Node]) -> dict[str, int]:
     """The numbers of entities by their names, and by other names that no entity bears itself."""
-    known = {alias: number for number, node in enumerate(nodes) for alias in node.aliases}
-    return known | {node.name: number for number, node in enumerate(nodes)}
+    numbers = {alias: number for number, node in enumerate(nodes) for alias in node.aliases}
+    return numbers | {node.name: number for number, node in enumerate(nodes)}
 
 
 def _about(
@@ -283,16 +283,18 @@ def _about(
     numbers: Mapping[Key, int],
 ) -> dict[str, tuple[int, ...]]:
     """The entities of each record: those that it names, and those of which it says something."""
-    found = {record.id: _known(known, (e.name for e in record.entities)) for record in records}
+    numbers_by_record = {
+        record.id: _known(known, (e.name for e in record.entities)) for record in records
+    }
     for db in databases:
         for record_id, entity in db.rows(
             "SELECT DISTINCT c.record, o.entity FROM claims AS c "
             "JOIN observations AS o ON o.id = c.row WHERE c.kind = 'observations'"
         ):
             number = numbers.get((db.kind, entity))
-            if number is not None and record_id in found:
-                found[record_id][number] = None
-    return {record_id: tuple(some) for record_id, some in found.items()}
+            if number is not None and record_id in numbers_by_record:
+                numbers_by_record[record_id][number] = None
+    return {record_id: tuple(some) for record_id, some in numbers_by_record.items()}
 
 
 def _known(known: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
@@ -300,8 +302,8 @@ def _known(known: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
 
 
 def _steps(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> tuple[Step, ...]:
-    found = changes.read_all(memory, limit=MAX_CHANGES)
-    by_id = {change.id: change for change in found}
+    changes_read = changes.read_all(memory, limit=MAX_CHANGES)
+    by_id = {change.id: change for change in changes_read}
 
     def told(change: Change) -> str:
         def find(id_: str) -> Change | None:
@@ -316,7 +318,7 @@ def _steps(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> tu
             tuple(_known(known, affected.names(change)))[:MAX_TOUCHED],
             _kept(record_ids, affected.record_ids(change)),
         )
-        for change in found
+        for change in changes_read
     )
 
 

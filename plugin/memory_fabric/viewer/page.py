@@ -97,8 +97,8 @@ def _injected_styles() -> tuple[str, ...]:
 
 
 def _strings(source: str) -> Iterator[str]:
-    for found in INJECTED.finditer(source):
-        text: str = json.loads(f'"{found[1]}"')
+    for match in INJECTED.finditer(source):
+        text: str = json.loads(f'"{match[1]}"')
         yield text
 
 

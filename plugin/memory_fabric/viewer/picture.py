@@ -37,12 +37,12 @@ def graph(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
     """The parts of a picture for a drawing: entities without observations, relations, what is left
     out. Raises as `picture`.
     """
-    seen = overview(memory, name=name, only_graph=True)
+    contents = overview(memory, name=name, only_graph=True)
     parts = {
-        "entities": [_entity(node, now) for node in seen.nodes],
-        "relations": [_relation(edge) for edge in seen.edges],
+        "entities": [_entity(node, now) for node in contents.nodes],
+        "relations": [_relation(edge) for edge in contents.edges],
         "records": [],
-        "left_out": dict(seen.left_out),
+        "left_out": dict(contents.left_out),
     }
     return presentable(parts)
 
@@ -53,23 +53,23 @@ def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
 
     Raises StoreUnavailable and DeadlinePassed.
     """
-    seen, changed = overview(memory, name=name), file_states.all_changed(memory)
+    contents, changed = overview(memory, name=name), file_states.all_changed(memory)
     project = memory.project
     whole = {
         "version": __version__,
         "made_at": now,
         "live": False,
         "project": {"name": project.name, "id": project.id} if project else None,
-        "entities": [_entity(node, now) for node in seen.nodes],
-        "relations": [_relation(edge) for edge in seen.edges],
+        "entities": [_entity(node, now) for node in contents.nodes],
+        "relations": [_relation(edge) for edge in contents.edges],
         "records": [
-            _record(record, seen, now) | {"changed_files": changed.get(record.id, {})}
-            for record in seen.records
+            _record(record, contents, now) | {"changed_files": changed.get(record.id, {})}
+            for record in contents.records
         ],
-        "changes": [_change(step) for step in seen.steps],
+        "changes": [_change(step) for step in contents.steps],
         "review": review(memory, now),
         "tiers": [status.as_json(tier) for tier in status.tiers(memory, _seconds(now))],
-        "left_out": dict(seen.left_out),
+        "left_out": dict(contents.left_out),
     }
     return presentable(whole)
 
@@ -85,8 +85,8 @@ def _shown(value: Any) -> Any:
     if isinstance(value, str):
         return neutralised(value)
     if isinstance(value, dict):
-        return {key: _shown(each) for key, each in value.items()}
-    return [_shown(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _shown(item) for key, item in value.items()}
+    return [_shown(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _entity(node: Node, now: str) -> dict[str, Any]:
@@ -193,21 +193,21 @@ def review(memory: Memory, now: str) -> dict[str, Any]:
 
     Raises StoreUnavailable and DeadlinePassed.
     """
-    found = due(memory, now, MAX_COMPARED)
-    total = {kind: sum(one.kind == kind for one in found) for kind in KINDS}
-    shown = [one for kind in KINDS for one in [o for o in found if o.kind == kind][:MAX_DUE]]
+    due_items = due(memory, now, MAX_COMPARED)
+    total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
+    items = [item for kind in KINDS for item in [o for o in due_items if o.kind == kind][:MAX_DUE]]
     return {
         "total": total,
         "due": [
             {
-                "kind": one.kind,
-                "record": one.record.id,
-                "others": [other.id for other in one.others],
-                "days": one.days,
+                "kind": item.kind,
+                "record": item.record.id,
+                "others": [record.id for record in item.others],
+                "days": item.days,
             }
-            for one in shown
+            for item in items
         ],
-        "candidates": [candidate(one.record) for one in shown if one.kind == CANDIDATE],
+        "candidates": [candidate(item.record) for item in items if item.kind == CANDIDATE],
     }
 
 

@@ -120,13 +120,13 @@ def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
 
 
 def _focus(picture: Mapping[str, Any], name: str | None) -> int | None:
-    from memory_fabric.viewer.focus import number_of
+    from memory_fabric.viewer.drawing import number_of
 
     return None if name is None else number_of(picture, name)
 
 
 def _content(picture: dict[str, Any], focus: int | None, form: str, depth: int) -> str:
-    from memory_fabric.viewer.dot import dot
+    from memory_fabric.viewer.drawing import dot
     from memory_fabric.viewer.mermaid import mermaid
     from memory_fabric.viewer.page import page
 

@@ -25,20 +25,20 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     continue the turn.
     """
     memory = context.memory
-    kept: list[Kept] = []
-    again = False
+    results: list[Kept] = []
+    is_unfinished = False
     try:
         before = last_said(memory, event.session)
-        said = events.last_message(event)
-        follow(context, event.session, event.transcript_path, last=said, into=kept)
+        last_message = events.last_message(event)
+        follow(context, event.session, event.transcript_path, last=last_message, into=results)
         scheduled = events.scheduled_prompts(event)
         sessions.note_scheduled(memory.session_database(), event.session, scheduled)
-        end_turn(context, event.session, kept, before)
+        end_turn(context, event.session, results, before)
     except StoreUnavailable as error:
-        again = True
+        is_unfinished = True
         memory.fail(f"graph: {error}")
     except DeadlinePassed:
-        again = True
+        is_unfinished = True
         deadline.current().postpone(TRANSCRIPT)
     if alerts.take_lost_prompt((memory.settings.home, memory.settings.data_dir)):
         memory.fail("prompt: the disk or the memory could not be written")
@@ -46,10 +46,10 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     memory.flush()
     # A turn that continues is not interrupted: waiting notices follow at its end.
     waiting = [] if events.stop_active(event) else _waiting(context)
-    told = [notice_texts.problem(text, memory.settings) for text in waiting]
-    parts = [notice_texts.kept(kept, memory.settings), *told]
+    notices = [notice_texts.problem(text, memory.settings) for text in waiting]
+    parts = [notice_texts.kept(results, memory.settings), *notices]
     notice = " · ".join(part for part in parts if part)
-    return Reply(notice=notice, receipts=(lambda: _embed(context),), again=again)
+    return Reply(notice=notice, receipts=(lambda: _embed(context),), again=is_unfinished)
 
 
 def _embed(context: RequestContext) -> None:

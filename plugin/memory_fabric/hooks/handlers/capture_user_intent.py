@@ -30,22 +30,22 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     prompt, memory = events.prompt(event), context.memory
     command = command_in(prompt)
     is_heard = may_hear(prompt)
-    shown = ""
+    reason = ""
     if command is not None or is_heard:
         from memory_fabric.hooks.session.asked_by import WHY, doubt  # late: only for such a prompt
 
-        shown = doubt(event, memory, prompt)
-    if shown == events.SCHEDULED:
+        reason = doubt(event, memory, prompt)
+    if reason == events.SCHEDULED:
         return None
     if command is not None:
         from memory_fabric.capture.notes.commands import run
 
-        done = f"not done {WHY[shown]}" if shown else run(memory, *command, event.session)
-        if done:
-            return Reply(stop=f"memory-fabric: {done}")
+        outcome = f"not done {WHY[reason]}" if reason else run(memory, *command, event.session)
+        if outcome:
+            return Reply(stop=f"memory-fabric: {outcome}")
     if not trust_for(memory.settings, "user"):
         return None
-    told = [notice_texts.problem(text, memory.settings) for text in memory.messages]
+    problems = [notice_texts.problem(text, memory.settings) for text in memory.messages]
     context_text = ""
     # Of a client whose transcripts are not read, the event is all that there is.
     staged = context.now if memory.settings.client.transcripts else ""
@@ -57,13 +57,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.heard import listen
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
-        told.insert(0, notice_texts.remembered(new, memory.settings))
+        problems.insert(0, notice_texts.remembered(new, memory.settings))
     parts = _feedback(event, context)
     if parts:
         from memory_fabric.capture.notes.feedback import text_of  # late: most turns noted nothing
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
-    notice = " · ".join(part for part in told if part)
+    notice = " · ".join(part for part in problems if part)
     receipts = [] if is_heard else [keep]
     receipts += [_counting(event, context, context_text, parts)] if context_text else []
     return Reply(context_text, notice, receipts=tuple(receipts))

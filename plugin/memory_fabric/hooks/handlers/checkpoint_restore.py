@@ -41,17 +41,19 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
     parts = _worth_restoring(context, event.session, ledger.started_at)
-    asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
-    left = SESSION_CHARS - len(asked) - 2 if asked else SESSION_CHARS
+    protocol_text = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
+    max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
-    text, records = block(saved, *parts, left)
+    text, records = block(saved, *parts, max_chars)
     marked = _marked(parts, records, context.memory)
     if marked is not None:
-        text, records = block(saved, *marked, left)
-    given = [f"record:{id_}" for id_ in records]
-    given += [protocol.ID] if asked else []
-    receipts = ledger.receipt(given, "compact", loaded=True, anew=True, text=text, own_words=asked)
-    return Reply(text, own_words=asked, receipts=receipts)
+        text, records = block(saved, *marked, max_chars)
+    told_names = [f"record:{id_}" for id_ in records]
+    told_names += [protocol.ID] if protocol_text else []
+    receipts = ledger.receipt(
+        told_names, "compact", loaded=True, anew=True, text=text, own_words=protocol_text
+    )
+    return Reply(text, own_words=protocol_text, receipts=receipts)
 
 
 def _marked(parts: Parts, chosen: Sequence[str], memory: Memory) -> Parts | None:
@@ -64,8 +66,8 @@ def _marked(parts: Parts, chosen: Sequence[str], memory: Memory) -> Parts | None
     if marked == records:
         return None
     by_id = {record.id: record for record in marked}
-    own, pinned, others = ([by_id[r.id] for r in part if r.id in by_id] for part in parts)
-    return own, pinned, others
+    own, pinned, other_records = ([by_id[r.id] for r in part if r.id in by_id] for part in parts)
+    return own, pinned, other_records
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> Parts:
@@ -83,9 +85,9 @@ def _worth_restoring(context: RequestContext, session: str, started_at: str) -> 
     pinned = memory.find_records(
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED
     )
-    known = set(memory.shown_ids(started_at))
+    shown_ids = set(memory.shown_ids(started_at))
     parts = []
     for records in (own, pinned, Standing(memory, context.now).records):
-        parts.append([record for record in records if record.id not in known])
-        known.update(record.id for record in records)
+        parts.append([record for record in records if record.id not in shown_ids])
+        shown_ids.update(record.id for record in records)
     return parts[0], parts[1], parts[2]

@@ -65,8 +65,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         from memory_fabric.config import transcript_roots
 
         own = {"HOME": memory.settings.user_home, "CLAUDE_CONFIG_DIR": memory.settings.config_dir}
-        found = earlier(transcript_roots(own), event.transcript_path)
-        past = notice_texts.past_sessions(found, memory.settings)
+        earlier_sessions = earlier(transcript_roots(own), event.transcript_path)
+        past = notice_texts.past_sessions(earlier_sessions, memory.settings)
         texts += [notice_texts.welcome(memory.settings, local), past]
     texts += [block.reply.notice, _week(event, memory)]
     notice = " · ".join(part for part in texts if part)
@@ -90,19 +90,19 @@ def session_block(event: Event, context: RequestContext) -> Block:
     ledger = Ledger(event, context)
     if events.source(event) == "fork":
         _inherit(ledger, event)
-    seen = ledger.seen()
-    shown = memory.shown_ids(ledger.started_at)
-    more, request, told_ids, asked = _notes(event, context, seen)
-    given = frozenset(name.removeprefix(RECORD).removeprefix(FIX) for name in seen)
-    taken = sum(len(text) + 2 for text in (more, request) if text)
-    contents = Standing(memory, context.now, shown).contents(given)
+    told_names = ledger.seen()
+    shown_ids = memory.shown_ids(ledger.started_at)
+    more, request, told_ids, question = _notes(event, context, told_names)
+    seen_ids = frozenset(name.removeprefix(RECORD).removeprefix(FIX) for name in told_names)
+    chars_used = sum(len(text) + 2 for text in (more, request) if text)
+    contents = Standing(memory, context.now, shown_ids).contents(seen_ids)
     if any((contents.rules, contents.decisions, contents.known, contents.others)):
         from memory_fabric.recall.session_block import (
             mark_contents,  # late: few starts tell anything
         )
 
         contents = mark_contents(contents, memory)
-    block = blocks.block(contents, blocks.SESSION_CHARS - taken, context.now)
+    block = blocks.block(contents, blocks.SESSION_CHARS - chars_used, context.now)
     whole = "\n\n".join(part for part in (block.text, more) if part)
     names = tuple(
         f"{FIX if record.type == 'solution' else RECORD}{record.id}" for record in block.records
@@ -110,7 +110,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     receipts = ledger.receipt(
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
-    return Block(Reply(whole, asked, own_words=request, receipts=receipts), names)
+    return Block(Reply(whole, question, own_words=request, receipts=receipts), names)
 
 
 def _notes(
@@ -128,8 +128,8 @@ def _notes(
         return "", "", (), ""
     is_new = events.source(event) in debt.SOURCES
     waiting = debt.of_session(context.memory, event.session) if is_new else debt.Debt()
-    asked = notice_texts.waiting(waiting, settings) if settings.attended else ""
-    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids), asked
+    question = notice_texts.waiting(waiting, settings) if settings.attended else ""
+    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids), question
 
 
 def _maintain(event: Event, context: RequestContext) -> None:
@@ -190,9 +190,9 @@ def _report_missing(memory: Memory) -> None:
         # late: only if the journal changed outside a session
         from memory_fabric.sharing.git import adoption
 
-        found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
-        if found is not None:
-            memory.messages.append(adoption.notice_text(found))
+        missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
+        if missing_records is not None:
+            memory.messages.append(adoption.notice_text(missing_records))
         if is_gone:
             memory.messages.append(adoption.restore_card(memory))
         own_lines.save_stamp(memory)

@@ -30,14 +30,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     from memory_fabric.recall.injection import known_fixes
 
     ledger = Ledger(event, context)
-    seen = ledger.seen(event.agent_id)
+    told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        return f"record:{record.id}" not in seen and not _is_own(record, event, ledger)
+        return f"record:{record.id}" not in told_names and not _is_own(record, event, ledger)
 
     command = str(events.tool_input(event).get("command") or "")
-    told = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
-    return _reply(told, event, context, ledger) if told else None
+    fixes = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
+    return _reply(fixes, event, context, ledger) if fixes else None
 
 
 def failed_output(event: Event) -> str:
@@ -71,8 +71,10 @@ def _reply(told: list[Record], event: Event, context: RequestContext, ledger: Le
     from memory_fabric.recall.session_block import record_line
     from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
-    found = mark_records(told, context.memory)
-    lines = [record_line(record, dated=True) for record in found]
+    marked_fixes = mark_records(told, context.memory)
+    lines = [record_line(record, dated=True) for record in marked_fixes]
     text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
-    given = [f"record:{record.id}" for record in told]
-    return Reply(text, receipts=ledger.receipt(given, CHANNEL, agent=event.agent_id, text=text))
+    told_names = [f"record:{record.id}" for record in told]
+    return Reply(
+        text, receipts=ledger.receipt(told_names, CHANNEL, agent=event.agent_id, text=text)
+    )

@@ -33,16 +33,16 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         seen=ledger.seen(event.agent_id),
         shown=frozenset() if blind else fabric.memory.shown_ids(ledger.started_at),
     )
-    asked = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
+    protocol_text = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
     receipt = ledger.receipt(
         injection.ids,
         "subagent",
         agent=event.agent_id,
         offered=[id_ for id_, _ in tasks],
         text=injection.text,
-        own_words=asked,
+        own_words=protocol_text,
     )
-    return Reply(injection.text, own_words=asked, receipts=receipt)
+    return Reply(injection.text, own_words=protocol_text, receipts=receipt)
 
 
 def _in_domain(fabric: Fabric) -> Fabric:
@@ -56,5 +56,5 @@ def _in_domain(fabric: Fabric) -> Fabric:
     # late: most memories are never scoped
     from memory_fabric.store.domains.scoped_memory import within
 
-    seen = within(fabric.memory, (domain.name,))
-    return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)
+    scoped = within(fabric.memory, (domain.name,))
+    return type(fabric)(scoped, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -65,13 +65,15 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
         parts = [graph.open_nodes(database, names) for database in memory.databases()]
     except StoreUnavailable:
         return False  # the change is queued
-    said = {e.name: set(e.observations) for e in graph.by_name(p.entities for p in parts).values()}
+    observations_of = {
+        e.name: set(e.observations) for e in graph.by_name(p.entities for p in parts).values()
+    }
     links = {(r.source, r.type, r.target) for part in parts for r in part.relations}
     if kind == "create_relations":
         return all((i["from"], i["relationType"], i["to"]) in links for i in items)
     return all(
-        (name := item.get("name", item.get("entityName"))) in said
-        and said[name].issuperset((*item["observations"], *item["contents"]))
+        (name := item.get("name", item.get("entityName"))) in observations_of
+        and observations_of[name].issuperset((*item["observations"], *item["contents"]))
         for item in items
     )
 
@@ -89,12 +91,12 @@ def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the items of the call that have the needed fields, as texts; {} if there are none."""
     field, needed = LISTS[kind]
     items = asked.get(field)
-    kept = [
+    usable = [
         _with_texts(item)
         for item in (items if isinstance(items, list) else ())
         if isinstance(item, dict) and all(isinstance(item.get(n), str) for n in needed)
     ]
-    return {field: kept} if kept else {}
+    return {field: usable} if usable else {}
 
 
 def _with_texts(item: Mapping[str, Any]) -> dict[str, Any]:

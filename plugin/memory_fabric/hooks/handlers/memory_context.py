@@ -22,13 +22,13 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         return None
     ledger = Ledger(event, fabric)
     before = Reply()
-    seen = ledger.seen()
+    told_names = ledger.seen()
     if not ledger.loaded:
         # late: SessionStart never ran
         from memory_fabric.hooks.handlers.context_loader import session_block
 
         block = session_block(event, fabric)
-        before, seen = block.reply, seen | frozenset(block.given)
+        before, told_names = block.reply, told_names | frozenset(block.given)
     prompt = events.prompt(event)
     end, name = "", ""
     about = past_talk.resumed(prompt, is_first=not ledger.prompts)
@@ -37,21 +37,21 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         from memory_fabric.hooks.session.last_session import end_of_last
 
         end, name = end_of_last(fabric.memory, event.session, about)
-        end = "" if name in seen else end
+        end = "" if name in told_names else end
     injection = fabric.inject_for_prompt(
         prompt,
         session=event.session,
-        seen=seen,
+        seen=told_names,
         shown=fabric.memory.shown_ids(ledger.started_at),
         here=event.session,
         since=ledger.compacted_at,
         begins=len(prompt) >= MIN_TASK_CHARS and not ledger.has_begun,
     )
-    told = "\n\n".join(text for text in (end, injection.text) if text)
+    told_text = "\n\n".join(text for text in (end, injection.text) if text)
     ids = (*((name,) if end else ()), *injection.ids)
     return Reply(
-        "\n\n".join(text for text in (before.context, told) if text),
+        "\n\n".join(text for text in (before.context, told_text) if text),
         before.notice,
         own_words=before.own_words,
-        receipts=(*before.receipts, *ledger.receipt(ids, "prompt", text=told)),
+        receipts=(*before.receipts, *ledger.receipt(ids, "prompt", text=told_text)),
     )

@@ -30,8 +30,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     follow(context, event.session, event.transcript_path)
     path = event.transcript_path
-    read = reader_of(context.memory.settings.client)
-    turns = read(path, _tail_start(path), "", MAX_BYTES, max_said=MAX_BYTES).turns
+    read_on = reader_of(context.memory.settings.client)
+    turns = read_on(path, _tail_start(path), "", MAX_BYTES, max_said=MAX_BYTES).turns
     database = context.memory.session_database()
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],

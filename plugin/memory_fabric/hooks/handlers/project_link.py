@@ -28,11 +28,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if action not in ACTIONS:
         return None
     memory = context.memory.whole
-    shown = doubt(event, memory, "")
+    reason = doubt(event, memory, "")
     if not memory.settings.attended:
         result = "Nothing was changed: nobody is here to say which memories are one."
-    elif shown:
-        result = f"Nothing was changed: not done {WHY[shown]}."
+    elif reason:
+        result = f"Nothing was changed: not done {WHY[reason]}."
     else:
         result = _done(memory, action, wanted.strip())
     return Reply(f"memory-fabric project {action}: {result}", f"memory-fabric: {result}")
@@ -56,15 +56,15 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
 def _adopted(memory: Memory, author: str) -> str:
     from memory_fabric.sharing.git import adoption  # late: only after the home was lost
 
-    found = adoption.missing(memory, author)
-    if found is None:
+    missing_records = adoption.missing(memory, author)
+    if missing_records is None:
         return "The journal of this folder has nothing that memory lacks."
-    if not found.lines:
-        return f"Nothing was changed: {adoption.notice_text(found)}"
-    count = adoption.adopt(memory, found, TYPED)
+    if not missing_records.lines:
+        return f"Nothing was changed: {adoption.notice_text(missing_records)}"
+    count = adoption.adopt(memory, missing_records, TYPED)
     memory.flush()
-    left = "".join(
+    remaining = "".join(
         f" {number} by {name or 'nobody named'} stay where they are."
-        for name, number in found.others.items()
+        for name, number in missing_records.others.items()
     )
-    return f"{count} records are back; memory-fabric undo takes them out again.{left}"
+    return f"{count} records are back; memory-fabric undo takes them out again.{remaining}"

@@ -39,9 +39,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     applied = bound.applying(rules, action, bound.roots_of(memory))
     if not applied:
         return None
-    known = _known_to(event, context, applied)
-    if known is not None:
-        new = [one for one in applied if _name(one) not in known]
+    known_names = _known_to(event, context, applied)
+    if known_names is not None:
+        new = [one for one in applied if _name(one) not in known_names]
         asking = [one for one in applied if one in new or one.is_final]
         if any(one not in asking and _asks(one, memory.settings) for one in applied):
             declined = _declined(event, context, rules, folder)
@@ -113,20 +113,20 @@ def _reply(
     from memory_fabric.rules import effects, messages
 
     by_effect: dict[str, list[Applied]] = {}
-    for one in applied:
-        effect = effects.effect_of(one.record, one.binding, settings)
-        by_effect.setdefault(effect, []).append(one)
+    for rule in applied:
+        effect = effects.effect_of(rule.record, rule.binding, settings)
+        by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
-    asked = [one for one in by_effect.get(effects.ASK, []) if one in asking]
-    told = [one for one in by_effect.get(effects.TELL, []) if one in new]
-    only = [one for one in by_effect.get(effects.CONTEXT, []) if one in new]
+    to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
+    to_tell = [rule for rule in by_effect.get(effects.TELL, []) if rule in new]
+    only = [rule for rule in by_effect.get(effects.CONTEXT, []) if rule in new]
     if not may_hold_back:
-        told, only = [], [*told, *only]
+        to_tell, only = [], [*to_tell, *only]
     refusals = [messages.denied(denied)] if denied else []
-    refusals += [messages.told(told)] if told else []
+    refusals += [messages.told(to_tell)] if to_tell else []
     return Reply(
         refusal="\n\n".join(refusals),
-        question=messages.asked(asked) if asked else "",
+        question=messages.asked(to_ask) if to_ask else "",
         context=messages.context(only) if only else "",
     )
 
@@ -137,7 +137,7 @@ def _known_to(
     """Return the ledger's names of the rules that this agent was told; None if that is unknown."""
     if not event.session:
         return None
-    names = [_name(one) for one in applied]
+    names = [_name(rule) for rule in applied]
     try:
         rows = context.memory.session_database().rows(
             "SELECT memory FROM injections WHERE session = ? AND agent = ? "
@@ -163,11 +163,11 @@ def _noted(event: Event, context: RequestContext, new: Sequence[Applied], reply:
             context.memory.session_database(),
             event.session,
             event.agent_id,
-            [_name(one) for one in new],
+            [_name(rule) for rule in new],
             CHANNEL,
             context.now,
             transcript=event.transcript_path,
-            told=worth.items([f"{worth.RECORD}{one.record.id}" for one in new], text),
+            told=worth.items([f"{worth.RECORD}{rule.record.id}" for rule in new], text),
         )
     except StoreUnavailable as error:
         context.memory.fail(f"ledger: {error}")

@@ -28,9 +28,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     limit = deadline.current()
     before = read_to(memory, event.session)
     try:
-        said = last_said(memory, event.session)
-        kept = follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
-        end_turn(context, event.session, kept, said)
+        last_message = last_said(memory, event.session)
+        results = follow(
+            context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS
+        )
+        end_turn(context, event.session, results, last_message)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)
     local_records = memory.find_records("scope = 'local' AND session = ?", (event.session,))

@@ -54,15 +54,15 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 def _messages(event: Event) -> tuple[list[str], str]:
     """Return the last messages, redacted, and a mark that identifies the end of this turn."""
-    said = last_said(event.transcript_path, MAX_MESSAGES)
+    last_messages = last_said(event.transcript_path, MAX_MESSAGES)
     last = events.last_message(event)
-    texts = [text for _, text in said]
+    texts = [text for _, text in last_messages]
     # The transcript may lag behind or be missing: the event's message is more reliable.
     if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
         texts.append(last)
-    kept = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
-    turn = event.prompt_id or (said[-1][0] if said else "")
-    return kept, f"{turn}\n{(last or (texts[-1] if texts else '')).strip()}"
+    fitting = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
+    turn = event.prompt_id or (last_messages[-1][0] if last_messages else "")
+    return fitting, f"{turn}\n{(last or (texts[-1] if texts else '')).strip()}"
 
 
 def _summary(event: Event) -> tuple[list[str], str]:

@@ -23,6 +23,6 @@ def handle(event: Event, context: RequestContext) -> None:
     from memory_fabric.hooks.session.checkpoint import summary_text
     from memory_fabric.hooks.session.turn_notes import leave_notice, take
 
-    kept = take(context, event.session, [summary_text(summary)], source="compaction")
-    text = notice_texts.kept(kept, context.memory.settings)
+    results = take(context, event.session, [summary_text(summary)], source="compaction")
+    text = notice_texts.kept(results, context.memory.settings)
     leave_notice(context.memory, text.removeprefix("memory-fabric "))

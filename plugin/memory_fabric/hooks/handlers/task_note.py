@@ -18,9 +18,9 @@ def handle(event: Event, context: RequestContext) -> None:
     """Fires before a subagent is started. Keeps the task, redacted. Does not reply."""
     if events.tool_name(event) not in TOOLS:
         return
-    asked = events.tool_input(event)
-    prompt = asked.get("prompt")
-    kind = asked.get("subagent_type")
+    tool_input = events.tool_input(event)
+    prompt = tool_input.get("prompt")
+    kind = tool_input.get("subagent_type")
     if not isinstance(prompt, str) or not prompt.strip():
         return
     # late: not for calls of other tools
@@ -32,7 +32,7 @@ def handle(event: Event, context: RequestContext) -> None:
         events.tool_use_id(event) or context.now,
         event.session,
         kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
-        _both_ends(without_secrets(text_of(asked.get("description"), prompt))),
+        _both_ends(without_secrets(text_of(tool_input.get("description"), prompt))),
         context.now,
     )
 

@@ -38,31 +38,31 @@ def doubt(event: Event, memory: Memory, prompt: str) -> str:
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
     # The client joins several that fire at once.
-    if any(f"\n{one.strip()}\n" in f"\n{prompt}\n" for one in scheduled):
+    if any(f"\n{task.strip()}\n" in f"\n{prompt}\n" for task in scheduled):
         return events.SCHEDULED
     if memory.settings.foreign:
         return "foreign"
     path = event.transcript_path
     if event.client.transcripts != CLAUDE_CODE.transcripts:
         return ""
-    shown = before_prompt(path, prompt)
-    if shown == events.SCHEDULED:
-        return shown
+    origin = before_prompt(path, prompt)
+    if origin == events.SCHEDULED:
+        return origin
     row = database.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (event.session,))
-    known, is_announced = row or ("", "")
+    known_path, is_announced = row or ("", "")
     # The client moves a transcript with its folder.
-    if known and known != path and os.path.exists(known):
+    if known_path and known_path != path and os.path.exists(known_path):
         return "moved"
     if not is_clients_own(memory.settings, path):
         return "outside"
-    if shown or (is_announced and os.path.exists(path)):
-        return shown
+    if origin or (is_announced and os.path.exists(path)):
+        return origin
     since_s = time.time() - OTHERS_CHANGED_S
-    others = sessions.unfinished(database, event.session, "9999", MAX_OTHERS)
+    other_sessions = sessions.unfinished(database, event.session, "9999", MAX_OTHERS)
     is_running = any(
-        before_prompt(other, prompt) == events.RUNNING
-        for _, other, _ in others
-        if os.path.exists(other) and os.stat(other).st_mtime > since_s
+        before_prompt(other_path, prompt) == events.RUNNING
+        for _, other_path, _ in other_sessions
+        if os.path.exists(other_path) and os.stat(other_path).st_mtime > since_s
     )
     return "elsewhere" if is_running else ""
 

@@ -28,14 +28,14 @@ def catch_up(context: RequestContext, event: Event) -> None:
     """
     database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
-    found = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
-    done = 0
-    for session, noted_path, seen_at in found:
+    unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
+    finished = 0
+    for session, noted_path, seen_at in unfinished:
         path = _found(noted_path, event.transcript_path)
-        if done == MAX_SESSIONS:
+        if finished == MAX_SESSIONS:
             break
         if not _may_be_running(database, session, path, seen_at):
-            done += _catch_up(context, session, path)
+            finished += _catch_up(context, session, path)
 
 
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:

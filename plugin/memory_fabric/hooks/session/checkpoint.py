@@ -65,7 +65,7 @@ def checkpoint(
     checkpoint `before`, since a session may work for long on one prompt.
     """
     task, follow_up = open_task(prompts)
-    said = [text for answer in answers if (text := one_line(without_notes(answer)))]
+    texts = [text for answer in answers if (text := one_line(without_notes(answer)))]
     earlier = before or {}
     if not task:
         task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
@@ -74,7 +74,7 @@ def checkpoint(
         "at": now,
         "task": _ends(without_secrets(task), MAX_TASK_CHARS),
         "follow_up": _ends(without_secrets(follow_up), MAX_FOLLOW_UP_CHARS),
-        "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in said[-LAST_SAID:]],
+        "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in texts[-LAST_SAID:]],
         "files": _latest(files, MAX_FILES),
         "read": [] if files else _latest(read, MAX_READ),
         "items": list(earlier.get("items", ()))
@@ -88,15 +88,17 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
 
     Nods, typed commands and messages of the client are neither.
     """
-    said = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
-    said = [text for text in said if not text.startswith(("/", INTERRUPTED)) and own_words(text)]
-    if not said:
+    requests = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
+    requests = [
+        text for text in requests if not text.startswith(("/", INTERRUPTED)) and own_words(text)
+    ]
+    if not requests:
         return "", ""
-    stated = [place for place, text in enumerate(said) if own_words(text) >= FOLLOW_UP_WORDS]
+    stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]
     if not stated:
-        return said[-1], ""
+        return requests[-1], ""
     last = stated[-1]
-    return said[last], said[-1] if last < len(said) - 1 else ""
+    return requests[last], requests[-1] if last < len(requests) - 1 else ""
 
 
 def own_words(prompt: str) -> int:
@@ -125,11 +127,11 @@ def block(
         Part(_lines(_said_lines(saved)), SAID_SHARE, 6),
     )
     head = [OPEN_FENCE, HEADING, NOTE]
-    kept = fitted_lines(parts, max_chars - len("\n".join([*head, CLOSE_FENCE])))
-    if not kept:
+    lines = fitted_lines(parts, max_chars - len("\n".join([*head, CLOSE_FENCE])))
+    if not lines:
         return "", ()
-    text = "\n".join([*head, *(line for line, _ in kept), CLOSE_FENCE])
-    return text, tuple(id_ for _, id_ in kept if id_)
+    text = "\n".join([*head, *(line for line, _ in lines), CLOSE_FENCE])
+    return text, tuple(id_ for _, id_ in lines if id_)
 
 
 def _task_lines(saved: Mapping[str, Any]) -> Iterable[str]:
@@ -227,11 +229,11 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
     items = _item_list(turns)
     if items is None:
         return None
-    left = [(subject, status) for subject, status in items.values() if status not in DONE]
-    left.sort(key=lambda item: item[1] != IN_PROGRESS)
+    open_ones = [(subject, status) for subject, status in items.values() if status not in DONE]
+    open_ones.sort(key=lambda item: item[1] != IN_PROGRESS)
     return [
         f"{subject} (in progress)" if status == IN_PROGRESS else subject
-        for subject, status in left
+        for subject, status in open_ones
         if subject
     ]
 

@@ -80,8 +80,8 @@ def settle_late(context: RequestContext, session: str, path: str) -> None:
         start = max(0, os.path.getsize(path) - LATE_BYTES)
     except OSError:
         return  # it stays staged
-    read = reader_of(context.memory.settings.client)
-    entries = read(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
+    read_on = reader_of(context.memory.settings.client)
+    entries = read_on(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
     settle(context, session, entries, again=True)
 
 
@@ -113,7 +113,7 @@ def follow(
     database = context.memory.session_database()
     if is_here:
         sessions.touch(database, session, context.now, path)
-    kept: list[Kept] = [] if into is None else into
+    results: list[Kept] = [] if into is None else into
     begun = False
     while True:
         halved = int(sessions.load_notes(database, session).get(HALVED, 0))
@@ -121,17 +121,17 @@ def follow(
         most_chars = min(max_chars, STEP_CHARS >> halved)
         try:
             with deadline.current().part(STEP_SHARE):
-                moved, said, more = _step(
-                    context, session, path, most_bytes, most_chars, is_here, read, last, kept
+                moved, has_text, more = _step(
+                    context, session, path, most_bytes, most_chars, is_here, read, last, results
                 )
         except DeadlinePassed:
             if not begun and halved < MAX_HALVED:
                 notes = sessions.load_notes(database, session)
                 sessions.save_notes(database, session, {**notes, HALVED: halved + 1})
             raise
-        max_bytes, max_chars = max_bytes - moved, max_chars - said
+        max_bytes, max_chars = max_bytes - moved, max_chars - has_text
         if not (more and moved) or min(max_bytes, max_chars) <= 0:
-            return kept
+            return results
         begun, last = True, ""
 
 
@@ -178,8 +178,8 @@ def _step(
     if trust_for(memory.settings, "assistant") and reading.turns:
         caller, memory.settings = memory.settings, memory.settings._replace(client=client)
         try:
-            found, notes = _remember(context, session, reading, notes)
-            kept += found
+            new_results, notes = _remember(context, session, reading, notes)
+            kept += new_results
         finally:
             memory.settings = caller
     if reading.offset != offset or notes != before:
@@ -219,10 +219,10 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
         return context.for_agent(str(notes.get(AGENT, "")))
-    there = context.memory.settings._replace(
+    settings = context.memory.settings._replace(
         project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
     )
-    return context.for_agent(str(notes.get(AGENT, "")), there)
+    return context.for_agent(str(notes.get(AGENT, "")), settings)
 
 
 def is_placed(memory: Memory, session: str) -> bool:
@@ -256,14 +256,18 @@ def _remember(
     owned = with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
-    kept = unread.attempt([], _take_notes, context, owned)
+    results = unread.attempt([], _take_notes, context, owned)
     if any(turn.tools or turn.results for turn in own):
         # late: only if work was done
         from memory_fabric.hooks.session.store_incidents import keep_incidents
 
         # Stop has stored the notes of the last message before, so they need not be new here.
-        noted = [one.record for one in kept if one.record and one.record.session == session]
-        fixes = [record for record in noted if record.type == "solution"]
+        noted_records = [
+            result.record
+            for result in results
+            if result.record and result.record.session == session
+        ]
+        fixes = [record for record in noted_records if record.type == "solution"]
         _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
     if own:
@@ -273,7 +277,7 @@ def _remember(
         unread.attempt(None, judge, memory, session, own, context.now)
     notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
     unread.report(memory)
-    return kept, notes
+    return results, notes
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
@@ -289,17 +293,17 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     inside = folder.rstrip(os.sep) + os.sep
     changed = [path.removeprefix(inside)[-MAX_PATH_CHARS:] for path in changed_files(turns)]
     files = dict.fromkeys(reversed((*notes.get("files", ()), *changed)))
-    said = notes.get("said", "")
+    last_said = notes.get("said", "")
     for turn in reversed(turns):
         is_answer = turn.role == "assistant"
         text = without_injected(turn.text[-MAX_READ_CHARS:] if is_answer else turn.text)
         if not is_answer and text.strip() and not text.startswith(INTERRUPTED):
-            said = ""
+            last_said = ""
             break
         if is_answer and (answer := one_line(without_secrets(account(text)))):
-            said = answer[-MAX_SAID_CHARS:]
+            last_said = answer[-MAX_SAID_CHARS:]
             break
-    return {**notes, "files": list(files)[:MAX_FILES][::-1], "said": said}
+    return {**notes, "files": list(files)[:MAX_FILES][::-1], "said": last_said}
 
 
 def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kept]:
@@ -307,7 +311,7 @@ def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kep
 
     What was written while the user had switched notes off is never kept.
     """
-    kept: list[Kept] = []
+    results: list[Kept] = []
     texts: list[str] = []
     off = switches.notes_off_times(*context.memory.switched_by)
     speaker = at = ""
@@ -319,9 +323,9 @@ def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kep
         is_last = place + 1 == len(owned)
         if texts and (is_last or (turn.role == "user" and turn.text)):
             until = "" if is_last else turn.created_at
-            kept += take(context, speaker, texts, until=until, at=at)
+            results += take(context, speaker, texts, until=until, at=at)
             texts = []
-    return kept
+    return results
 
 
 def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None:

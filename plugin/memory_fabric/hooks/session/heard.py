@@ -61,23 +61,21 @@ def listen(
     if not is_told(context.memory.settings):
         return "", new
     if new:
-        kept = ", ".join(short_id(record.id) for record in new)
+        new_ids = ", ".join(short_id(record.id) for record in new)
         if new[0].status == "candidate":
-            return f"Waits for the user's yes as [{kept}], since the text may be pasted.", new
-        return f"Kept already as [{kept}]: no note needed, unless it replaces a record.", new
-    found = heard(prompt)
-    if found is None:
+            return f"Waits for the user's yes as [{new_ids}], since the text may be pasted.", new
+        return f"Kept already as [{new_ids}]: no note needed, unless it replaces a record.", new
+    cue = heard(prompt)
+    if cue is None:
         return "", new
-    known = _record_meant(context, found.sentence)
-    if known is None:
-        return CUES[found.kind], new
+    on_record = _record_meant(context, cue.sentence)
+    if on_record is None:
+        return CUES[cue.kind], new
     # The beginning of typed words may say nothing of their subject.
-    said = "noted as: " if words_of(known) else ""
-    id_, what = short_id(known.id), cut(neutralised(one_line(known.text)), MAX_RECORD_CHARS)
-    return (
-        f"On record: [{id_}] {said}{what.rstrip('.')}. If this changes it, note Instead of: {id_}.",
-        new,
-    )
+    prefix = "noted as: " if words_of(on_record) else ""
+    what = cut(neutralised(one_line(on_record.text)), MAX_RECORD_CHARS).rstrip(".")
+    id_ = short_id(on_record.id)
+    return f"On record: [{id_}] {prefix}{what}. If this changes it, note Instead of: {id_}.", new
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
@@ -85,21 +83,21 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
     one subject; none that a note does not close: a pinned one, or one that binds.
     """
     query = parse(sentence, now=context.now, plain=True)
-    found = Fabric(context.memory, context.now).injection_candidates(query)
+    candidates = Fabric(context.memory, context.now).injection_candidates(query)
     current = [
         hit
-        for hit in found
+        for hit in candidates
         if hit.metadata.get("type") in replaced.TYPES and not hit.metadata.get("over")
     ]
     first = next(iter(rank(current, context.now)), None)
     if first is None:
         return None
-    topics = Part(query, found).topics_in(first)
+    topics = Part(query, candidates).topics_in(first)
     shared = replaced.Shared(context.memory)
-    held, number, *_ = shared(first.text, sentence)
+    share, number, *_ = shared(first.text, sentence)
     if number < 2 or topics.isdisjoint(first.metadata[RARE]):
         return None
-    if held + shared(sentence, first.text)[0] < MEANT:
+    if share + shared(sentence, first.text)[0] < MEANT:
         return None
     for record in context.memory.find_records("id = ?", (first.metadata["record"],), 1):
         if not (record.pinned or binds(record)):
@@ -113,8 +111,8 @@ def store_stated(
     """Store what the prompt states on purpose; return the new records; none while notes are off."""
     if context.memory.settings.notes == "off":
         return []
-    made = (_store(context, session, one, prompt, staged) for one in stated(prompt))
-    return [record for record in made if record is not None]
+    stored = (_store(context, session, form, prompt, staged) for form in stated(prompt))
+    return [record for record in stored if record is not None]
 
 
 def _store(
@@ -137,9 +135,9 @@ def _store(
     words = around(said.text, prompt)
     # With no other words than its form's and "because" nothing turns it.
     form, why = same_form(prompt), same_form(said.why)
-    _, text_in, rest = form.partition(same_form(said.text))
-    is_all = bool(text_in) and form == same_form(said.form) and rest.endswith(why)
-    is_all = is_all and len(rest) - len(why) <= (MAX_BECAUSE_CHARS if why else 0)
+    _, text_in, text_after = form.partition(same_form(said.text))
+    is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)
+    is_all = is_all and len(text_after) - len(why) <= (MAX_BECAUSE_CHARS if why else 0)
     lines = sum(map(bool, map(str.strip, prompt.splitlines())))
     is_long = lines > MAX_TYPED_LINES or (not words and len(prompt) > MAX_TYPED_CHARS)
     words = without_secrets(words or one_line(prompt))

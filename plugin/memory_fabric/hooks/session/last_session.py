@@ -57,16 +57,16 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
     """Return the user's last task, the last prompt after it, and the answer to that."""
     prompts = [text for role, text in turns if role == "user"]
     task, follow_up = open_task(prompts)
-    said = [f"- The user: “{cut(task, MAX_TASK_CHARS)}”"] if task else []
-    said += [f"- Then: “{cut(follow_up, MAX_FOLLOW_UP_CHARS)}”"] if follow_up else []
+    lines = [f"- The user: “{cut(task, MAX_TASK_CHARS)}”"] if task else []
+    lines += [f"- Then: “{cut(follow_up, MAX_FOLLOW_UP_CHARS)}”"] if follow_up else []
     answer = ""
     for role, text in reversed(turns):
         if role == "user" and without_injected(text).strip():
             break
         answer = answer or closing(text)
     if answer:
-        return [*said, f"- The assistant's last words: {answer}"]
-    return [*said, UNANSWERED] if said else []
+        return [*lines, f"- The assistant's last words: {answer}"]
+    return [*lines, UNANSWERED] if lines else []
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
@@ -79,9 +79,9 @@ def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
     if len(whole) <= max_chars:
         return whole
     first = cut(parts[0], int(max_chars * FIRST_SHARE))
-    left, last = max_chars - len(first) - 3, ""
+    chars_left, last = max_chars - len(first) - 3, ""
     for part in reversed(parts[1:]):
-        if len(part) + len(last) + 1 > left:
+        if len(part) + len(last) + 1 > chars_left:
             break
         last = f"{part} {last}".rstrip()
     return f"{first} … {last}" if last else cut(whole, max_chars)

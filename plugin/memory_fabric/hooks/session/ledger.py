@@ -115,27 +115,27 @@ class Ledger:
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:
             return ()
-        given, tasks, taken = tuple(memories), tuple(offered), self._taken
+        told_names, tasks, task_ids = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
             from memory_fabric.store.conversations import worth  # late: after the reply is out
 
-            told = worth.items(given, text)
-            told += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []
+            items = worth.items(told_names, text)
+            items += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []
             sessions.record_injections(
                 database,
                 event.session,
                 agent,
-                given,
+                told_names,
                 channel,
                 now,
                 transcript=event.transcript_path,
                 loaded=loaded,
                 anew=anew,
-                told=told,
+                told=items,
             )
-            if taken:
-                sessions.close_tasks(database, taken)
+            if task_ids:
+                sessions.close_tasks(database, task_ids)
             if tasks:
                 sessions.offer_tasks(database, event.session, event.agent_type, tasks, agent)
 

@@ -38,15 +38,15 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
     """Return the notice of new records; '' if there are none or such notices are off."""
     waiting = ": `keep {}` if you mean it"
     parts = [
-        _named(one, n)
-        + (waiting.format(short_id(one.id)) if one.status == "candidate" else "")
+        _named(record, n)
+        + (waiting.format(short_id(record.id)) if record.status == "candidate" else "")
         + "".join(
-            f", contradicts {short_id(old)} ({settles(one.id, old)})"
-            for old in contradicted(one)[:1]
+            f", contradicts {short_id(old)} ({settles(record.id, old)})"
+            for old in contradicted(record)[:1]
         )
-        for n, one in enumerate(records)
+        for n, record in enumerate(records)
     ]
-    verb = "heard" if any(one.status == "candidate" for one in records) else "remembered"
+    verb = "heard" if any(record.status == "candidate" for record in records) else "remembered"
     return _notice(parts, settings, verb, len(parts))
 
 
@@ -55,30 +55,34 @@ def kept(found: Sequence[Kept], settings: Settings) -> str:
 
     What was not dropped and not kept is said in any case, unless notices are off.
     """
-    made, asked = [], []
-    quoted = [one for one in found if one.record and one.is_new and _is_quoted(one.record)]
-    lost = [neutralised(cut(one.lost, MAX_SHOWN_CHARS)) for one in found if one.lost]
-    for one in (*quoted, *(one for one in found if one not in quoted)):
-        closed = "; ".join(map(_short, one.replaced))
-        if one.record is None:
-            made += [f"dropped {closed}"] if closed else []
-            asked += [
+    changes, questions = [], []
+    quoted = [
+        result for result in found if result.record and result.is_new and _is_quoted(result.record)
+    ]
+    lost = [neutralised(cut(result.lost, MAX_SHOWN_CHARS)) for result in found if result.lost]
+    for result in (*quoted, *(result for result in found if result not in quoted)):
+        closed = "; ".join(map(_short, result.replaced))
+        if result.record is None:
+            changes += [f"dropped {closed}"] if closed else []
+            questions += [
                 f"did not drop {neutralised(one_line(name))} ({reason}): "
                 f"`forget {name.partition(':')[0]}` does"
-                for name, reason in one.refused
+                for name, reason in result.refused
             ]
-        elif one.is_new:
-            scope = " for every project" if one.record.scope == "user" else ""
-            scope = " for this project only" if one.only_here else scope
-            text = _named(one.record, len(made)) + scope
-            made.append(text + (f", replaces {closed}" if closed else ""))
-            if one.contradicted:
-                against = "; ".join(map(_short, one.contradicted))
-                settling = settles(one.record.id, one.contradicted[0].id)
-                made[-1] += f", contradicts {against} ({settling})"
-    asked += [f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}"] * bool(lost)
-    told = _notice(made, settings, most=max(MAX_SHOWN, len(quoted)))
-    return " · ".join(filter(None, (told, *(problem(text, settings) for text in asked))))
+        elif result.is_new:
+            scope = " for every project" if result.record.scope == "user" else ""
+            scope = " for this project only" if result.only_here else scope
+            text = _named(result.record, len(changes)) + scope
+            changes.append(text + (f", replaces {closed}" if closed else ""))
+            if result.contradicted:
+                against = "; ".join(map(_short, result.contradicted))
+                settling = settles(result.record.id, result.contradicted[0].id)
+                changes[-1] += f", contradicts {against} ({settling})"
+    questions += [f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}"] * bool(
+        lost
+    )
+    notice_text = _notice(changes, settings, most=max(MAX_SHOWN, len(quoted)))
+    return " · ".join(filter(None, (notice_text, *(problem(text, settings) for text in questions))))
 
 
 def settles(new: str, old: str) -> str:
@@ -126,8 +130,8 @@ def _named(record: Record, place: int) -> str:
 
 
 def _short(record: Record) -> str:
-    seen = record._replace(trust="user") if _is_quoted(record) else record
-    return f"{short_id(record.id)}: {shown(seen)}"
+    shown_as = record._replace(trust="user") if _is_quoted(record) else record
+    return f"{short_id(record.id)}: {shown(shown_as)}"
 
 
 def problem(text: str, settings: Settings) -> str:
@@ -163,15 +167,15 @@ def past_sessions(found: Earlier, settings: Settings) -> str:
     """Return the offer to read in sessions from before memory was on; '' if there are none."""
     if settings.notices == "off" or not found.numbers:
         return ""
-    (first, number), *others = found.numbers.items()
-    named = f"{many(number, 'earlier session')} of {first}"
-    named += "".join(f", {other} of {name}" for name, other in others)
+    (first, number), *other_clients = found.numbers.items()
+    text = f"{many(number, 'earlier session')} of {first}"
+    text += "".join(f", {count} of {name}" for name, count in other_clients)
     deleted = "".join(
         f" ({name} deletes its own after {days} days)" for name, days in found.kept_days.items()
     )
     skill = ", or here `/memory-fabric:learn`," if settings.client.has_skills else ""
     return (
-        f"{named}, the oldest of {found.since}, can be read into memory{deleted}: in a shell "
+        f"{text}, the oldest of {found.since}, can be read into memory{deleted}: in a shell "
         f"`{command(settings)} learn`{skill} shows them first."
     )
 

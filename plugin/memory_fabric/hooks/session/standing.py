@@ -43,28 +43,30 @@ class Standing:
 
     def __init__(self, memory: Memory, now: str, left_out: Collection[str] = ()) -> None:
         self._memory = memory
-        found = [*_own(memory), *_open(memory, "<>")]
-        sightings = _sightings(memory, found)
-        current = [r for r in found if not self._is_passed_over(r, sightings)]
+        records_read = [*_own(memory), *_open(memory, "<>")]
+        sightings = _sightings(memory, records_read)
+        current = [r for r in records_read if not self._is_passed_over(r, sightings)]
         newer = _newer(memory, current)
         current += newer
         # What contradicts a record has its place, before it.
         kinds = {r.id: r.type for r in current}
         kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
-        best = session_block.ranked(current, sightings, _unused(memory, found))
+        best = session_block.ranked(current, sightings, _unused(memory, records_read))
         shown = session_block.still_new(best, left_out)
         decisions = session_block.DECISION_TYPES
-        made = [r for r in shown if kinds[r.id] in decisions]
+        decisions_made = [r for r in shown if kinds[r.id] in decisions]
         rules = [
             r
             for r in shown
             if kinds[r.id] in session_block.RULE_TYPES
             or (r.pinned and kinds[r.id] not in decisions)
         ]
-        rules, made = (session_block.distinct(some, MAX_READ) for some in (rules, made))
+        rules, decisions_made = (
+            session_block.distinct(some, MAX_READ) for some in (rules, decisions_made)
+        )
         self.rules = rules[: session_block.MAX_RULES]
-        self.decisions = made[: session_block.MAX_DECISIONS]
-        self.more = len(rules) + len(made) - len(self.rules) - len(self.decisions)
+        self.decisions = decisions_made[: session_block.MAX_DECISIONS]
+        self.more = len(rules) + len(decisions_made) - len(self.rules) - len(self.decisions)
         facts = [r for r in shown if kinds[r.id] == "note" and not r.pinned]
         # Addresses, ports, versions and other numbers are needed more often than the rest.
         facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
@@ -73,12 +75,12 @@ class Standing:
         facts = [record for record in latest if record not in fixes]
         self.known = [*facts[: session_block.MAX_FACTS], *(r for r in latest if r in fixes)]
         open_types = session_block.OPEN_TYPES
-        asked = [r for r in shown if kinds[r.id] in open_types and not r.pinned]
-        asked += _open(memory, "=")
-        self.asked = [r for r in asked if r.id not in left_out][: session_block.MAX_OPEN]
-        others = [r for r in _others(memory) if r.id not in left_out]
+        open_records = [r for r in shown if kinds[r.id] in open_types and not r.pinned]
+        open_records += _open(memory, "=")
+        self.asked = [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN]
+        other_records = [r for r in _others(memory) if r.id not in left_out]
         self.others = within_share(
-            others, lambda r: r.author, session_block.MAX_DECISIONS, beside_own=bool(best)
+            other_records, lambda r: r.author, session_block.MAX_DECISIONS, beside_own=bool(best)
         )
 
     @property
@@ -124,9 +126,9 @@ def _open(memory: Memory, sign: str) -> list[Record]:
     """
     # As the index of open points has it; a `+` keeps that of others' records from being chosen.
     types = ", ".join(f"'{kind}'" for kind in session_block.OPEN_TYPES)
-    still = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
-    found: list[Record] = memory.find_records(still, (), session_block.MAX_OPEN)
-    return found
+    where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
+    open_records: list[Record] = memory.find_records(where, (), session_block.MAX_OPEN)
+    return open_records
 
 
 def _own(memory: Memory) -> list[Record]:
@@ -135,12 +137,12 @@ def _own(memory: Memory) -> list[Record]:
     """
     marks = ", ".join("?" * len(STANDING_TYPES))
     holding = f"{HOLDS} AND (pinned = 1 OR (type IN ({marks}) OR {_FACTS}) AND source <> ?)"
-    asked = (*STANDING_TYPES, OTHERS)
-    found: list[Record] = memory.find_records(holding, asked, MAX_READ)
-    if len(found) == MAX_READ:
+    values = (*STANDING_TYPES, OTHERS)
+    records_read: list[Record] = memory.find_records(holding, values, MAX_READ)
+    if len(records_read) == MAX_READ:
         for part in ("pinned = 1", "trust = 'user'"):
-            found += memory.find_records(f"{holding} AND {part}", asked, MAX_READ)
-    return found
+            records_read += memory.find_records(f"{holding} AND {part}", values, MAX_READ)
+    return records_read
 
 
 def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
@@ -148,10 +150,10 @@ def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
     if not standing:
         return []
     stated = {record.id: stated_at(record) for record in standing}
-    found: list[Record] = memory.find_records(*records.contradicting_any(list(stated)))
+    contradicting: list[Record] = memory.find_records(*records.contradicting_any(list(stated)))
     return [
         record
-        for record in found
+        for record in contradicting
         if any(stated.get(id_, "9") <= stated_at(record) for id_ in contradicted(record))
     ]
 
@@ -165,26 +167,26 @@ def _fixes(memory: Memory, now: str) -> list[Record]:
     )
     moment = parsed(now)
     since = timestamp(moment.timestamp() - FIX_DAYS * 24 * 3600) if moment else now
-    found: list[Record] = memory.find_records(recent, (OTHERS, since), session_block.MAX_FIXES)
-    return found
+    fixes: list[Record] = memory.find_records(recent, (OTHERS, since), session_block.MAX_FIXES)
+    return fixes
 
 
 def _others(memory: Memory) -> list[Record]:
     marks = ", ".join("?" * len(STANDING_TYPES))
     holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source = '{OTHERS}'"
     # More than are told: the newest may all be of one author.
-    found: list[Record] = memory.find_records(holding, STANDING_TYPES, 2 * MAX_READ)
-    return found
+    records_read: list[Record] = memory.find_records(holding, STANDING_TYPES, 2 * MAX_READ)
+    return records_read
 
 
 def _sightings(memory: Memory, found: Iterable[Record]) -> dict[str, int]:
     """Return the numbers of sessions in which the records were stated, by id."""
     ids = [record.id for record in found]
     marks = ", ".join("?" * len(ids))
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for database in memory.databases() if ids else ():
-        seen |= database.rows(f"SELECT id, sightings FROM records WHERE id IN ({marks})", ids)
-    return seen
+        counts |= database.rows(f"SELECT id, sightings FROM records WHERE id IN ({marks})", ids)
+    return counts
 
 
 def _unused(memory: Memory, found: Collection[Record]) -> frozenset[str]:

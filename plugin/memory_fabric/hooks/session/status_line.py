@@ -50,12 +50,12 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
     if not folder:
         return ""
     settings = settings_file.settings_of(environ)
-    found = identity.identify(os.path.realpath(folder))
-    id_ = identity.place_owner(identity.read_registry(settings.home), found)
+    project = identity.identify(os.path.realpath(folder))
+    id_ = identity.place_owner(identity.read_registry(settings.home), project)
     is_on = switches.state(settings.home, id_)
     if not (settings.reads and is_on["read"]):
         return f"{NAME} off"
-    name = "".join(char for char in found.name if char.isprintable())[:MAX_NAME_CHARS]
+    name = "".join(char for char in project.name if char.isprintable())[:MAX_NAME_CHARS]
     session = raw.get("session_id")
     paths = [os.path.join(settings.home, "user.db")]
     if id_:

@@ -72,8 +72,8 @@ def keep_incidents(
 
 def still_failing(notes: Mapping[str, Any]) -> list[incidents.Failure]:
     """Return the failures in a session's notes."""
-    kept = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
-    return [failure for failure in kept if failure is not None]
+    failures = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
+    return [failure for failure in failures if failure is not None]
 
 
 def steps_in(
@@ -90,8 +90,8 @@ def steps_in(
     for turn in turns:
         if turn.text and turn.role == "assistant":
             steps.append(incidents.Step(said=turn.text))
-        elif turn.text and (asked := typed_words(without_injected(turn.text))).strip():
-            steps.append(incidents.Step(asked=asked[:MAX_ASKED_CHARS]))
+        elif turn.text and (request := typed_words(without_injected(turn.text))).strip():
+            steps.append(incidents.Step(asked=request[:MAX_ASKED_CHARS]))
         for tool in turn.tools:
             if tool.name == SHELL:
                 # A longer one is not read anyway, and would make the notes long.
@@ -169,8 +169,8 @@ def _fixes_of(
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)
-    found: list[Record] = context.memory.find_records(f"{where} AND {command}", values)
-    return found
+    fixes: list[Record] = context.memory.find_records(f"{where} AND {command}", values)
+    return fixes
 
 
 def _put(context: RequestContext, record: Record, by: Provenance) -> None:

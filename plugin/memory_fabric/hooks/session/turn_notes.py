@@ -69,20 +69,20 @@ def take(
     settings = context.memory.settings
     if not texts or not trust_for(settings, "user"):
         return []
-    said = said_by_user(context.memory, session, until=until)
-    said = said._replace(at=at, is_past=context.is_past, before=before)
+    prompts_typed = said_by_user(context.memory, session, until=until)
+    prompts_typed = prompts_typed._replace(at=at, is_past=context.is_past, before=before)
     by = Provenance(
         source,
-        trust="user" if said.checked else "assistant",
+        trust="user" if prompts_typed.checked else "assistant",
         session=session,
         agent=context.agent_type,
         domain=context.domain.name,
     )
-    kept = [] if into is None else into
+    results = [] if into is None else into
     try:
-        return notes.keep(context.memory, texts, said, by, into=kept)
+        return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        _conclude(context, session, kept)
+        _conclude(context, session, results)
 
 
 def _conclude(context: RequestContext, session: str, kept: list[Kept]) -> None:
@@ -91,13 +91,13 @@ def _conclude(context: RequestContext, session: str, kept: list[Kept]) -> None:
     """
     database = context.memory.session_database()
     new = sessions.add_feedback(database, session, feedback.parts_of(kept, session))
-    closed = [old.id for one in kept for old in one.replaced if old.trust == "user"]
+    closed = [old.id for result in kept for old in result.replaced if old.trust == "user"]
     if closed and not context.is_past:
         sessions.note_closed(database, session, closed, context.now)
     kept[:] = [
-        one
-        for one in kept
-        if one.record or new & {part[0] for part in feedback.parts_of([one], session)}
+        result
+        for result in kept
+        if result.record or new & {part[0] for part in feedback.parts_of([result], session)}
     ]
 
 
@@ -109,8 +109,8 @@ def may_hold(text: str) -> bool:
 
 def said_by_user(memory: Memory, session: str, *, until: str = "") -> Said:
     """Return the prompts of a session in which quotations are looked for."""
-    found = prompts.of_session(memory.session_database(), session, until)
-    typed = [prompt for prompt in found if prompt.origin != prompts.BY_MACHINE]
+    session_prompts = prompts.of_session(memory.session_database(), session, until)
+    typed = [prompt for prompt in session_prompts if prompt.origin != prompts.BY_MACHINE]
     return notes.Said(tuple(typed), checked=is_checked(memory.settings))
 
 
@@ -121,19 +121,21 @@ def settle(
     the user's trust. `again`: some of the entries may have settled other prompts before.
     """
     database = context.memory.session_database()
-    known = prompts.of_session(database, session)[::-1] if entries else []
-    waiting = [prompt for prompt in known if prompt.origin == prompts.STAGED]
-    left = [turn._replace(text=stored_prompt(turn)) for turn in entries if waiting]
-    settled = [prompt for prompt in known if again and prompt.origin != prompts.STAGED]
+    staged = prompts.of_session(database, session)[::-1] if entries else []
+    waiting = [prompt for prompt in staged if prompt.origin == prompts.STAGED]
+    unmatched = [turn._replace(text=stored_prompt(turn)) for turn in entries if waiting]
+    settled = [prompt for prompt in staged if again and prompt.origin != prompts.STAGED]
     for prompt in (*settled, *waiting):
-        shown = next((turn for turn in left if _words(turn.text) == _words(prompt.text)), None)
-        if shown is None:
+        matching = next(
+            (turn for turn in unmatched if _words(turn.text) == _words(prompt.text)), None
+        )
+        if matching is None:
             continue
-        left.remove(shown)
+        unmatched.remove(matching)
         if prompt.origin != prompts.STAGED:
             continue
-        _trust_by(context, session, prompt, is_typed=shown.origin == prompts.TYPED)
-        prompts.settle(database, prompt, shown.origin)
+        _trust_by(context, session, prompt, is_typed=matching.origin == prompts.TYPED)
+        prompts.settle(database, prompt, matching.origin)
 
 
 def stored_prompt(entry: Turn) -> str:
@@ -152,10 +154,10 @@ def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed
     marked = memory.find_records(staged, (session, prompt.at))
     for record in marked:
         by = Provenance("prompt", trust="user", session=record.session, domain=record.domain)
-        left = {key: value for key, value in record.evidence.items() if key != STAGED}
-        settled = record._replace(evidence=left)
+        evidence = {key: value for key, value in record.evidence.items() if key != STAGED}
+        settled = record._replace(evidence=evidence)
         if is_typed:
-            more = USER_NOTE - NOTE if notes.NOTED in left else 0.0
+            more = USER_NOTE - NOTE if notes.NOTED in evidence else 0.0
             confidence = min(1.0, record.confidence + more)
             settled = settled._replace(trust="user", confidence=confidence)
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
@@ -180,29 +182,29 @@ def end_turn(
     if not waiting:
         return []
     prompts.mark_answered(database, waiting)
-    noted = any(one.record or one.replaced for one in kept)
-    if noted or not is_checked(memory.settings):
+    is_noted = any(one.record or one.replaced for one in kept)
+    if is_noted or not is_checked(memory.settings):
         return []
     # late: most turns have no prompt in which something is heard
     from memory_fabric.capture.prompts.detector import heard, said_again
     from memory_fabric.capture.prompts.stated import stated
 
-    made = []
+    new_records = []
     for prompt in waiting:
         is_staged = prompt.origin == prompts.STAGED
-        found = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
-        if found is None or stated(prompt.text):
+        cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
+        if cue is None or stated(prompt.text):
             continue  # what it states was stored with the prompt
-        earlier = earlier_prompts(memory, session, found.sentence)
+        earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
-            PROMPT: around(found.sentence, prompt.text) or one_line(prompt.text),
+            PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
             BEFORE: cut(one_line(before), MAX_BEFORE_CHARS),
-            AGAIN: said_again(found.sentence, earlier),
+            AGAIN: said_again(cue.sentence, earlier),
             STAGED: prompt.at if is_staged else "",
         }
         record = Record(
-            type=HEARD_TYPES[found.kind],
-            what=found.sentence,
+            type=HEARD_TYPES[cue.kind],
+            what=cue.sentence,
             confidence=CANDIDATE,
             evidence={key: value for key, value in evidence.items() if value},
         )
@@ -213,13 +215,13 @@ def end_turn(
             agent=context.agent_type,
             domain=context.domain.name,
         )
-        known = noted_before(memory, found.sentence)
-        if known is not None:
-            memory.remember(known, by)  # a further occurrence
+        earlier_note = noted_before(memory, cue.sentence)
+        if earlier_note is not None:
+            memory.remember(earlier_note, by)  # a further occurrence
             continue
         stored = memory.remember(record, by)
-        made += [stored] if stored is not None else []
-    return made
+        new_records += [stored] if stored is not None else []
+    return new_records
 
 
 def last_said(memory: Memory, session: str) -> str:
@@ -233,14 +235,14 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
     from memory_fabric.capture.notes.replaced import matching
     from memory_fabric.text import same_form
 
-    said = same_form(sentence)
+    sentence_form = same_form(sentence)
     return next(
         (
             record
             for record in matching(memory, sentence)
             if record.trust == "user"
             and record.status == "active"
-            and same_form(str(record.evidence.get(QUOTATION) or "")) == said
+            and same_form(str(record.evidence.get(QUOTATION) or "")) == sentence_form
         ),
         None,
     )
@@ -328,10 +330,10 @@ def _owners(turns: Sequence[Turn], session: str) -> list[str]:
 
 def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
     """Return the session for which each turn was saved before, or ''."""
-    said = [turn for turn in turns if turn.uuid and turn.text]
-    if not said:
+    with_text = [turn for turn in turns if turn.uuid and turn.text]
+    if not with_text:
         return [""] * len(turns)
-    by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in said])
+    by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in with_text])
     if not by_uuid and not by_time:
         return [""] * len(turns)
     # late: it compiles patterns, only needed for saved turns
@@ -340,11 +342,15 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
     keepers = []
     for turn in turns:
         keeper = by_uuid.get(turn.uuid, "")
-        kept = () if keeper else by_time.get((turn.role, turn.created_at), ())
-        if kept:
+        stored_turns = () if keeper else by_time.get((turn.role, turn.created_at), ())
+        if stored_turns:
             text = cleaned({"text": episode_text(turn.text)})["text"]
             # A copy of a turn still has what was erased from the original.
-            same = (one for one, known in kept if known == text or ERASED in known)
+            same = (
+                one
+                for one, stored_text in stored_turns
+                if stored_text == text or ERASED in stored_text
+            )
             keeper = next(same, "")
         keepers.append(keeper)
     return keepers

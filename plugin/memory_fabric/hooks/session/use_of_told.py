@@ -58,8 +58,8 @@ def judge(memory: Memory, session: str, turns: Sequence[Turn], now: str) -> None
     The turns are the new part of its transcript, in order. What was not used may still be used by
     later turns.
     """
-    done = [text for turn in turns if turn.role == "assistant" for text in _done(turn)]
-    if not done:
+    work = [text for turn in turns if turn.role == "assistant" for text in _done(turn)]
+    if not work:
         return
     database = memory.session_database()
     prompt = int(sessions.field(database, session, "prompts") or 0)
@@ -67,17 +67,20 @@ def judge(memory: Memory, session: str, turns: Sequence[Turn], now: str) -> None
     if not rows:
         return
     texts = _texts(memory, {id_ for _, id_ in rows})
-    asked = " ".join(turn.text for turn in turns if turn.role == "user")[:MAX_CHARS]
+    user_text = " ".join(turn.text for turn in turns if turn.role == "user")[:MAX_CHARS]
     told = {id_: signs(id_, *told) for id_, told in texts.items()}
     # The project's name and the folders above it stand in every path.
     places = " ".join(
         {turn.cwd for turn in turns} | {memory.project.name if memory.project else ""}
     )
-    common = _common(database, told.values(), done)
-    used = used_of(told, done, f"{asked} {places}", common)
-    known = [(row, id_) for row, id_ in rows if id_ in texts]
+    common = _common(database, told.values(), work)
+    used = used_of(told, work, f"{user_text} {places}", common)
+    rows_with_text = [(row, id_) for row, id_ in rows if id_ in texts]
     worth.save_used(
-        database, [row for row, _ in known], {row for row, id_ in known if id_ in used}, now
+        database,
+        [row for row, _ in rows_with_text],
+        {row for row, id_ in rows_with_text if id_ in used},
+        now,
     )
 
 
@@ -87,11 +90,11 @@ def signs(id_: str, text: str, names: Iterable[str] = ()) -> Signs:
     exact = tuple(dict.fromkeys(_compounds(text)))
     tokens = words(text)
     rejected = {b for a, b in pairwise(tokens) if a in AGAINST}
-    named = {word for name in names for word in words(name)}
-    named |= {word for word in tokens if _is_name(word)}
-    named |= {part for part in camel_parts(text) if len(part) > MIN_EXACT_CHARS}
-    stems = {stem(word) for word in (*tokens, *named) if _says_something(word)}
-    strong = {stem(word) for word in named - rejected if _says_something(word)}
+    name_words = {word for name in names for word in words(name)}
+    name_words |= {word for word in tokens if _is_name(word)}
+    name_words |= {part for part in camel_parts(text) if len(part) > MIN_EXACT_CHARS}
+    stems = {stem(word) for word in (*tokens, *name_words) if _says_something(word)}
+    strong = {stem(word) for word in name_words - rejected if _says_something(word)}
     return Signs(short_id(id_), exact, frozenset(strong), frozenset(stems - strong))
 
 
@@ -106,27 +109,31 @@ def used_of(
     Of the names and compounds, those in `common` prove no more than any other word.
     """
     whole = "\n".join(done).casefold()
-    known = {stem(word) for word in words(asked)}
-    used = {key for key, one in told.items() if _is_named(one, whole, known, common)}
-    left = {key: one for key, one in told.items() if key not in used}
+    asked_stems = {stem(word) for word in words(asked)}
+    used = {
+        key
+        for key, signs_of_it in told.items()
+        if _is_named(signs_of_it, whole, asked_stems, common)
+    }
+    unused = {key: signs_of_it for key, signs_of_it in told.items() if key not in used}
     holders: dict[str, list[str]] = {}
-    for key, one in told.items():
-        for sign in (one.names | one.words) - known:
+    for key, signs_of_it in told.items():
+        for sign in (signs_of_it.names | signs_of_it.words) - asked_stems:
             holders.setdefault(sign, []).append(key)
-    least = {key: _least_words(one, known) for key, one in left.items()}
+    least = {key: _least_words(signs_of_it, asked_stems) for key, signs_of_it in unused.items()}
     for text in done:
         shared: dict[str, list[float]] = {}
         for sign in {stem(word) for word in words(text)} & holders.keys():
             for key in holders[sign]:
-                if key in left:
+                if key in unused:
                     is_name = sign in told[key].names and sign not in common
                     weight = (NAME if len(holders[sign]) == 1 else SHARED_NAME) if is_name else WORD
                     shared.setdefault(key, []).append(weight)
         for key, weights in shared.items():
             if max(weights) >= NAME or (sum(weights) >= ENOUGH and len(weights) >= least[key]):
                 used.add(key)
-                del left[key]
-        if not left:
+                del unused[key]
+        if not unused:
             break
     return used
 
@@ -142,11 +149,18 @@ def _is_named(one: Signs, whole: str, known: set[str], common: Container[str]) -
 def _common(database: Database, told: Iterable[Signs], done: Sequence[str]) -> set[str]:
     """Return the names and compounds in these texts that many turns of this project have."""
     whole = "\n".join(done).casefold()
-    asked = {sign for one in told for sign in (*one.exact, *one.names) if sign in whole}
+    signs_found = {
+        sign
+        for signs_of_it in told
+        for sign in (*signs_of_it.exact, *signs_of_it.names)
+        if sign in whole
+    }
     turns = database.row("SELECT max(id) FROM episodes")
     least = max(COMMON_TURNS, int((turns[0] or 0) * COMMON_SHARE) if turns else 0)
     return {
-        sign for sign in sorted(asked)[:MAX_ROWS] if _turns_with(database, sign, least) >= least
+        sign
+        for sign in sorted(signs_found)[:MAX_ROWS]
+        if _turns_with(database, sign, least) >= least
     }
 
 
@@ -166,13 +180,13 @@ def _least_words(one: Signs, known: set[str]) -> float:
 
 def _done(turn: Turn) -> Iterator[str]:
     """Yield the sentences of an answer, and the inputs of its tools line by line."""
-    left = MAX_CHARS
+    chars_left = MAX_CHARS
     for text in (turn.text, *(text for tool in turn.tools for text in _inputs(tool.input))):
-        for line in text[:left].replace(". ", "\n").split("\n"):
+        for line in text[:chars_left].replace(". ", "\n").split("\n"):
             if line.strip():
                 yield line
-        left -= len(text)
-        if left <= 0:
+        chars_left -= len(text)
+        if chars_left <= 0:
             return
 
 
@@ -230,20 +244,20 @@ def _texts(memory: Memory, ids: set[str]) -> dict[str, tuple[str, Sequence[str]]
     for id_ in ids:
         kind, _, name = id_.partition(":")
         by_kind.setdefault(kind, []).append(name)
-    found: dict[str, tuple[str, Sequence[str]]] = {}
-    asked = by_kind.get("record", [])
-    marks = ", ".join("?" * len(asked))
-    for record in memory.find_records(f"id IN ({marks})", tuple(asked)) if asked else ():
+    texts: dict[str, tuple[str, Sequence[str]]] = {}
+    record_ids = by_kind.get("record", [])
+    marks = ", ".join("?" * len(record_ids))
+    for record in memory.find_records(f"id IN ({marks})", tuple(record_ids)) if record_ids else ():
         rejected = {name_key(name) for name in record.alternatives}
         names = [e.name for e in record.entities if e.type != "project"]
         names = [name for name in names if name_key(name) not in rejected]
-        found[f"record:{record.id}"] = (f"{record.what} {record.why}", names)
+        texts[f"record:{record.id}"] = (f"{record.what} {record.why}", names)
     turns = by_kind.get("episode", [])
     for uuid, text in _turns(memory.session_database(), turns):
-        found[f"episode:{uuid}"] = (text[:MAX_TURN_CHARS], ())
+        texts[f"episode:{uuid}"] = (text[:MAX_TURN_CHARS], ())
     for name in by_kind.get("graph", ()):
-        found[f"graph:{name}"] = _observation(memory, name)
-    return found
+        texts[f"graph:{name}"] = _observation(memory, name)
+    return texts
 
 
 def _turns(database: Database, uuids: Sequence[str]) -> Iterable[Sequence[Any]]:

@@ -73,8 +73,8 @@ def _has_reader(settings: Settings) -> bool:
 
 def _is_due(database: Database, since: str, yesterday: str) -> bool:
     """Return True if nothing was told since, and there is something to tell; by indexes only."""
-    told = database.row("SELECT value FROM meta WHERE key = ?", (TOLD_AT,))
-    if told and str(told[0]) >= since:
+    row = database.row("SELECT value FROM meta WHERE key = ?", (TOLD_AT,))
+    if row and str(row[0]) >= since:
         return False
     oldest = database.row(_OLDEST)
     return bool(oldest and oldest[0] < yesterday and database.row(_ANY, (since,)))

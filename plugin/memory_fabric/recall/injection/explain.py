@@ -70,9 +70,9 @@ def explain(
     against = inject.verdicts(candidates, query, seen=seen, shown=shown, here=here)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
     to_inject = hooks.hits_to_inject(text, session=session, seen=seen, shown=shown, here=here)
-    given = {hit.id for hit in to_inject}
-    verdicts = {hit.id: _verdict(hit, of_candidate, given) for hit in answer.hits}
-    return Explanation(answer, verdicts, "" if given else _silence(against), words)
+    told_ids = {hit.id for hit in to_inject}
+    verdicts = {hit.id: _verdict(hit, of_candidate, told_ids) for hit in answer.hits}
+    return Explanation(answer, verdicts, "" if told_ids else _silence(against), words)
 
 
 def explain_here(
@@ -90,12 +90,12 @@ def explain_here(
     """
     memory = fabric.memory
     session = memory.settings.session
-    seen: Container[str] = frozenset()
-    here = ""
+    told_ids: Container[str] = frozenset()
+    own_session = ""
     if session:
         database = memory.session_database()
-        seen = sessions.injected(database, session, "")
-        here = "" if sessions.load_checkpoint(database, session) else session
+        told_ids = sessions.injected(database, session, "")
+        own_session = "" if sessions.load_checkpoint(database, session) else session
     return explain(
         fabric,
         text,
@@ -104,9 +104,9 @@ def explain_here(
         as_of=as_of,
         filters=filters,
         session=session,
-        seen=seen,
+        seen=told_ids,
         shown=memory.shown_ids(fabric.now),
-        here=here,
+        here=own_session,
     )
 
 
@@ -122,9 +122,9 @@ def as_json(explained: Explanation, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _silence(against: Sequence[str]) -> str:
-    known = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]
-    if known:
-        return f"what it is about is known ({known[0]})"
+    told_verdicts = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]
+    if told_verdicts:
+        return f"what it is about is known ({told_verdicts[0]})"
     if inject.A_PASTE in against:
         return inject.A_PASTE
     return NOTHING_ABOVE if against else NOTHING_FOUND

@@ -83,7 +83,7 @@ class Floor:
         }
         self._parts: dict[str, tuple[Part, Mapping[str, Hit]]] = {}
         self._stems = {hit.id: _stems(hit) for hit in hits} if self._sentences else {}
-        self._counts = Counter(one for some in self._stems.values() for one in some)
+        self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
         """Return what the memory does not share with a short prompt, nor with the sentence that is
@@ -93,8 +93,8 @@ class Floor:
         nearest = self._nearest(hit) if lacking else ""
         if not nearest or (nearest not in self._parts and len(self._parts) == MAX_PARTS):
             return lacking
-        part, seen = self._part(nearest)
-        return part.lacks(seen[hit.id]) if hit.id in seen else lacking
+        part, part_hits = self._part(nearest)
+        return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _nearest(self, hit: Hit) -> str:
         """Return the sentence that shares the most and rarest words with a memory; '' for none that
@@ -102,9 +102,9 @@ class Floor:
         """
         own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
         nearest, most = "", 0.0
-        for text, said in self._sentences.items():
-            shared = own & said
-            if len(shared) > 1 or (shared and min(len(own), len(said)) <= FEW_WORDS):
+        for text, sentence in self._sentences.items():
+            shared = own & sentence
+            if len(shared) > 1 or (shared and min(len(own), len(sentence)) <= FEW_WORDS):
                 weight = sum(1 / self._counts[word] for word in shared)
                 nearest, most = (text, weight) if weight > most else (nearest, most)
         return nearest
@@ -113,9 +113,9 @@ class Floor:
         """Return the requirements of a part, and the memories as this part alone finds them."""
         if text not in self._parts:
             about = _part_of(self._query, text, self._said)
-            seen = _seen_by(about, self._hits, self._stems)
-            part = Part(about, list(seen.values()), talk=self.talk)
-            self._parts[text] = part, seen
+            hits = _seen_by(about, self._hits, self._stems)
+            part = Part(about, list(hits.values()), talk=self.talk)
+            self._parts[text] = part, hits
         return self._parts[text]
 
 
@@ -145,20 +145,20 @@ class Part:
         is_turn = hit.source == "episodes"
         # What holds most of the prompt is about it, however many memories are.
         is_most = _coverage(hit) >= MOST and len(shared) >= RARE_SHARED
-        known = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
-        rare = shared.intersection(known)
+        rare_words = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
+        rare = shared.intersection(rare_words)
         if not rare:
             return NOTHING_RARE
         if self._is_of_another_number(hit.text):
             return ANOTHER_NUMBER
         if is_turn:
             return self._lacks_as_episode(hit, len(shared))
-        said = f"{hit.text} {hit.metadata.get('why') or ''}"
-        if not answer_kinds.holds(self.kind, said, hit.entities):
+        full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
+        if not answer_kinds.holds(self.kind, full_text, hit.entities):
             return NO_SUCH_ANSWER
         own = self._own_words(hit.text)
-        held = len(own & self.stems) / len(own) if own else 0.0
-        if held >= SAID_ITSELF and len(own) >= LONG_MEMORY and "?" not in self._asked:
+        share = len(own & self.stems) / len(own) if own else 0.0
+        if share >= SAID_ITSELF and len(own) >= LONG_MEMORY and "?" not in self._asked:
             return NO_NEWS
         is_fix = hit.metadata.get("type") in FIXES
         ease = WITHOUT_TROUBLE if is_fix and not self._reports_trouble() else 1.0
@@ -169,13 +169,13 @@ class Part:
         # In scripts without spaces half of the pairs stand across words.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
         # A replacement is found by the words of what it replaced.
-        is_held = held >= least or bool(hit.metadata.get("replaces"))
+        is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
         if len(rare) == 1 and any(map(self._is_named, hit.entities)):
             ease *= NAMED_EASE
         number = min(len(rare), max(self.coverage))
-        if _coverage(hit) >= self.coverage[number] * ease or held >= self.held[number] * ease:
+        if _coverage(hit) >= self.coverage[number] * ease or share >= self.held[number] * ease:
             return ""
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
@@ -189,9 +189,9 @@ class Part:
 
     def _is_of_another_number(self, text: str) -> bool:
         """Return True if a text has another number for a noun than the prompt."""
-        other = _all_numbered(text) if self.numbered else {}
+        numbers = _all_numbered(text) if self.numbered else {}
         return any(
-            noun in other and other[noun].isdisjoint(asked_for)
+            noun in numbers and numbers[noun].isdisjoint(asked_for)
             for noun, asked_for in self.numbered.items()
         )
 
@@ -230,35 +230,35 @@ def _part_of(query: Query, text: str, said: Container[str]) -> Query:
     """Return the query of a part of a prompt, without the words by which that asks for the past."""
     part = parse(text, plain=True)
     terms = tuple(term for term in part.terms if term not in said)
-    meant = [name for term, name in query.meant if term in terms]
-    return query._replace(asked=text, terms=terms, entity_hints=(*part.entity_hints, *meant))
+    names = [name for term, name in query.meant if term in terms]
+    return query._replace(asked=text, terms=terms, entity_hints=(*part.entity_hints, *names))
 
 
 def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) -> Mapping[str, Hit]:
     """Return the memories that share a word with a part, with their share of its weight."""
     wanted = concepts.concepts(part)
-    held = {
+    matching = {
         hit.id: [i for i, c in enumerate(wanted) if not c.stems.isdisjoint(stems[hit.id])]
         for hit in hits
     }
-    weights = weights_of(wanted, [sum(1 << i for i in some) for some in held.values() if some])
+    weights = weights_of(wanted, [sum(1 << i for i in some) for some in matching.values() if some])
     return {
         hit.id: hit._replace(
             metadata={
                 **hit.metadata,
-                "coverage": sum(weights[i] for i in held[hit.id]),
-                "matched": [wanted[i].text for i in held[hit.id]],
+                "coverage": sum(weights[i] for i in matching[hit.id]),
+                "matched": [wanted[i].text for i in matching[hit.id]],
             }
         )
         for hit in hits
-        if held[hit.id]
+        if matching[hit.id]
     }
 
 
 def _stems(hit: Hit) -> Set[str]:
     """Return the stems of what a memory says, and of the words of a prompt that it stands for."""
-    said = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
-    return concepts.stems_of(" ".join(said)).union(map(stem, hit.metadata.get("matched", ())))
+    texts = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
+    return concepts.stems_of(" ".join(texts)).union(map(stem, hit.metadata.get("matched", ())))
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
@@ -281,17 +281,17 @@ def _answered(
     """Return the nouns whose very number a hit has: hits with another number are then not meant."""
     if not asked_for:
         return {}
-    known = [_all_numbered(hit.text) for hit in hits if not hit.metadata.get("over")]
+    numbers_of_hits = [_all_numbered(hit.text) for hit in hits if not hit.metadata.get("over")]
     return {
         noun: numbers
         for noun, numbers in asked_for.items()
-        if any(numbers & one.get(noun, set()) for one in known)
+        if any(numbers & numbers_in_hit.get(noun, set()) for numbers_in_hit in numbers_of_hits)
     }
 
 
 def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
-    found = words(text)
-    return _numbered(found, {word for word in found if word.isdigit() or len(word) == 1})
+    text_words = words(text)
+    return _numbered(text_words, {word for word in text_words if word.isdigit() or len(word) == 1})
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
@@ -300,8 +300,8 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
     for at, word in enumerate(found):
         if word not in marks:
             continue
-        for other, is_before in ((at - 1, True), (at + 1, False)):
-            noun = found[other] if 0 <= other < len(found) else ""
+        for neighbour, is_before in ((at - 1, True), (at + 1, False)):
+            noun = found[neighbour] if 0 <= neighbour < len(found) else ""
             if len(noun) > 1 and noun not in STOPWORDS and not noun.isdigit():
                 numbered.setdefault((stem(noun), is_before), set()).add(word)
     return numbered

@@ -74,21 +74,23 @@ def for_agent(
     max_chars = SEARCHER_CHARS if kind.searches else inject.AGENT_CHARS
     chars_left = max_chars - FRAME_CHARS
     chars_left -= len(render.filter_label(Filters(domains=domains))) + 1 if domains else 0
-    found = asked_for(tasks[:MAX_TASKS], ask, strong_at(now), searches=kind.searches)
-    kept = shared(found, chars_left, SEARCHER_HITS if kind.searches else MAX_HITS)
-    left = min(KIND_HITS, MAX_HITS - len(kept))
-    if left > 0 and (kind.terms or kind.domain):
-        given = {hit.id for queue in found for hit in queue}
+    queues = asked_for(tasks[:MAX_TASKS], ask, strong_at(now), searches=kind.searches)
+    chosen = shared(queues, chars_left, SEARCHER_HITS if kind.searches else MAX_HITS)
+    free_places = min(KIND_HITS, MAX_HITS - len(chosen))
+    if free_places > 0 and (kind.terms or kind.domain):
+        queued_ids = {hit.id for queue in queues for hit in queue}
         fresh = [
             hit
-            for hit in _of_kind_if_possible(kind, memory, needed=not kept)
-            if hit.id not in given and hit.id not in seen and hit.metadata["record"] not in shown
+            for hit in _of_kind_if_possible(kind, memory, needed=not chosen)
+            if hit.id not in queued_ids
+            and hit.id not in seen
+            and hit.metadata["record"] not in shown
         ]
-        kept = with_more(kept, fresh[:left], chars_left)
-    own = [hit for hit in kept if not is_of_others(hit)]
-    theirs = [hit for hit in kept if is_of_others(hit)]
+        chosen = with_more(chosen, fresh[:free_places], chars_left)
+    own = [hit for hit in chosen if not is_of_others(hit)]
+    theirs = [hit for hit in chosen if is_of_others(hit)]
     shared_ones = within_share(theirs, inject.author_of, MAX_HITS, beside_own=bool(own))
-    return [hit for hit in kept if hit in own or hit in shared_ones], max_chars
+    return [hit for hit in chosen if hit in own or hit in shared_ones], max_chars
 
 
 def _of_kind_if_possible(kind: Kind, memory: Memory, *, needed: bool) -> list[Hit]:
@@ -109,7 +111,7 @@ def asked_for(
 
     After the deadline, the hits found so far are returned. With `searches` only strong hits count.
     """
-    found: list[list[Hit]] = []
+    queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:
         hits: dict[str, Hit] = {}
@@ -121,12 +123,12 @@ def asked_for(
                     if not (strict or searches) or is_strong(hit, question):
                         hits.setdefault(hit.id, _as_stated(hit))
         except DeadlinePassed:
-            if not (found or hits):
+            if not (queues or hits):
                 raise
-            return [*found, list(hits.values())] if hits else found
+            return [*queues, list(hits.values())] if hits else queues
         if hits:
-            found.append(list(hits.values()))
-    return found
+            queues.append(list(hits.values()))
+    return queues
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
@@ -170,8 +172,8 @@ def is_strong(hit: Hit, query: Query) -> bool:
         return False
     stems = {s for c in wanted for s in c.stems}
     own = {stem(w) for w in words(hit.text) if w not in STOPWORDS and w not in concepts.WEAK}
-    held = len(own & stems) / len(own) if own else 0.0
-    return float(hit.metadata.get("coverage", 0.0)) >= STRONG_COVERAGE or held >= STRONG_HELD
+    share = len(own & stems) / len(own) if own else 0.0
+    return float(hit.metadata.get("coverage", 0.0)) >= STRONG_COVERAGE or share >= STRONG_HELD
 
 
 def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
@@ -183,20 +185,20 @@ def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> l
     """
     turns = in_turns(queues)
     first = turns[0] if turns else []
-    kept = shortened(first[: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
-    rest = [hit for turn in turns[1:] for hit in turn]
-    return with_more(kept, rest[: max(0, max_hits - len(kept))], chars_left)
+    lines = shortened(first[: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
+    later_hits = [hit for turn in turns[1:] for hit in turn]
+    return with_more(lines, later_hits[: max(0, max_hits - len(lines))], chars_left)
 
 
 def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
     """Return the hits by the turn in which their queue offers them, each in its first turn only."""
-    given: set[str] = set()
+    taken_ids: set[str] = set()
     turns = []
     for place in range(max(map(len, queues), default=0)):
         turn = []
         for queue in queues:
-            if place < len(queue) and queue[place].id not in given:
-                given.add(queue[place].id)
+            if place < len(queue) and queue[place].id not in taken_ids:
+                taken_ids.add(queue[place].id)
                 turn.append(queue[place])
         if turn:
             turns.append(turn)
@@ -210,8 +212,8 @@ def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
     """
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
-    for done, (length, place) in enumerate(lines):
-        share[place] = min(length, chars_left // (len(lines) - done))
+    for place_in_order, (length, place) in enumerate(lines):
+        share[place] = min(length, chars_left // (len(lines) - place_in_order))
         chars_left -= share[place]
     fitting = (within(hit, share[place] - 1) for place, hit in enumerate(hits))
     return [hit for hit in fitting if hit is not None]
@@ -254,30 +256,30 @@ def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
     """
     marks = ", ".join("?" * len(OF_WORK))
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks})"
-    found: list[Record] = []
+    records: list[Record] = []
     match = match_expression(kind.terms)
     if match:
-        found += memory.find_records(
+        records += memory.find_records(
             "seq IN (SELECT rowid FROM records_fts WHERE records_fts MATCH ? "
             f"ORDER BY rowid DESC LIMIT {NEWEST_MATCHES}) AND {holding}",
             (match, *OF_WORK),
             NEWEST_MATCHES,
         )
     if kind.domain:
-        found += memory.find_records(
+        records += memory.find_records(
             f"seq > (SELECT max(seq) FROM records) - {NEWEST_ROWS} AND domain = ? AND {holding}",
             (kind.domain, *OF_WORK),
             MAX_HITS + KIND_HITS,
         )
-    ordered = sorted(found, key=lambda record: (record.created_at, record.id), reverse=True)
+    ordered = sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
     ordered.sort(key=lambda record: (not record.pinned, record.type not in HOLDING))
     return list({record.id: hit_of(record) for record in ordered}.values())
 
 
 def _as_stated(hit: Hit) -> Hit:
     """Return the hit with only the names that its record states; search adds related ones."""
-    named = hit.metadata.get("entities")
-    return hit._replace(entities=tuple(named)) if named and hit.source == "records" else hit
+    entities = hit.metadata.get("entities")
+    return hit._replace(entities=tuple(entities)) if entities and hit.source == "records" else hit
 
 
 def hit_of(record: Record) -> Hit:
@@ -334,14 +336,14 @@ def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kin
     task.
     """
     name = plain_name(agent_type)
-    said = _stated(agent_type, name, stated)
-    if said is None and is_searcher(name):
+    kind = _stated(agent_type, name, stated)
+    if kind is None and is_searcher(name):
         return Kind(name, searches=True)
     domain = domain or domain_of_agent(agent_type)
     own = domain if domain != GENERAL else ""
-    if said is None:
+    if kind is None:
         return Kind(name, agent_terms(name) if own else (), own)
-    terms = tuple(dict.fromkeys(term for term in map(str.strip, said.split(",")) if term))
+    terms = tuple(dict.fromkeys(term for term in map(str.strip, kind.split(",")) if term))
     return Kind(name, terms, own) if terms else Kind(name)
 
 
@@ -354,4 +356,4 @@ def _stated(agent_type: str, name: str, stated: Mapping[str, str]) -> str | None
     """Return config.toml's terms for this type, by its whole name or its plain one."""
     if agent_type in stated:
         return stated[agent_type]
-    return next((said for key, said in stated.items() if plain_name(key) == name), None)
+    return next((kind for key, kind in stated.items() if plain_name(key) == name), None)

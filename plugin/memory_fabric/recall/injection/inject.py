@@ -53,11 +53,11 @@ def query_of(text: str, now: str) -> Query:
     of a log beside it. The graph is walked only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
-    asked = written(query.text)
-    if asked != query.text:
-        query = parse(asked, now=now, plain=True)._replace(text=query.text, terms=query.terms)
-    said = _words_of_past_talk(query.text)
-    about = tuple(term for term in query.terms if term not in said)
+    question = written(query.text)
+    if question != query.text:
+        query = parse(question, now=now, plain=True)._replace(text=query.text, terms=query.terms)
+    talk_words = _words_of_past_talk(query.text)
+    about = tuple(term for term in query.terms if term not in talk_words)
     asks = "?" in query.text or query.text.lower().startswith(QUESTION_WORDS)
     return query._replace(terms=about, traverse=query.traverse and asks)
 
@@ -73,10 +73,10 @@ def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
     """Mark the current records that contradict what the prompt asks for."""
     if is_paste(query.text):
         return list(hits)
-    asked = requests(query.asked)
+    clauses = requests(query.asked)
     return [
         hit._replace(metadata={**hit.metadata, "conflict": True})
-        if hit.source == "records" and not hit.metadata.get("over") and contradicts(hit, asked)
+        if hit.source == "records" and not hit.metadata.get("over") and contradicts(hit, clauses)
         else hit
         for hit in hits
     ]
@@ -138,9 +138,9 @@ def _is_from(session: str, hit: Hit) -> bool:
     Local records are excluded, since they are saved to be returned; those of tools, too, since they
     may never have been shown.
     """
-    known = hit.metadata
-    is_kept = known.get("scope") == "local" or known.get("trust") == "tool"
-    return known.get("session") == session and not is_kept
+    metadata = hit.metadata
+    is_kept = metadata.get("scope") == "local" or metadata.get("trust") == "tool"
+    return metadata.get("session") == session and not is_kept
 
 
 def _verdict(
@@ -184,7 +184,7 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     others, those far less relevant than the best own hit are left out. Shared ones follow the
     facts, as many as their share (`share_of_others`).
     """
-    facts, theirs, said = _sorted_out(hits)
+    facts, theirs, turns = _sorted_out(hits)
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
     subjects = _best_of_each_subject(facts, query)
     max_hits = max(max_hits, min(len(subjects), MAX_SUBJECTS))
@@ -192,7 +192,7 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     near = _near_the_best(theirs, facts)
     shared = within_share(near, author_of, max_hits, beside_own=bool(facts))
     facts = facts[: max_hits - len(shared)] + shared
-    return facts + _near_the_best(said)[:MAX_EPISODES]
+    return facts + _near_the_best(turns)[:MAX_EPISODES]
 
 
 def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
@@ -202,15 +202,15 @@ def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
     """
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared: set[str] = set()
-    found: list[Hit] = []
+    best: list[Hit] = []
     for hit in hits:
         fresh = {term for term in hit.metadata.get("matched", ()) if term not in shared}
         specific = [strengths[t] for t in fresh if strengths.get(t, 0.0) >= SPECIFIC]
         is_new = len(specific) > 1 or max(specific, default=0.0) > SPECIFIC
-        if not found or is_new or hit.metadata.get("conflict"):
-            found.append(hit)
+        if not best or is_new or hit.metadata.get("conflict"):
+            best.append(hit)
             shared |= fresh
-    return found
+    return best
 
 
 def author_of(hit: Hit) -> str:
@@ -244,8 +244,8 @@ def states(text: str, statement: str) -> bool:
 
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
     """Return True if a turn holds (nearly) all words of a fact, so the fact was stated in it."""
-    said = _own_words(episode.text)
-    return any(own and len(own & said) >= STATED_IN * len(own) for own in stated)
+    turn_words = _own_words(episode.text)
+    return any(own and len(own & turn_words) >= STATED_IN * len(own) for own in stated)
 
 
 def _own_words(text: str) -> frozenset[str]:
@@ -304,12 +304,12 @@ class Sentence(NamedTuple):
 
 def requests(text: str) -> list[Sentence]:
     """Return the sentences of a prompt that ask for something to be done."""
-    found = []
+    clauses = []
     for sentence, end in sentences(text):
-        said = words(sentence)
-        if said and end not in "?？" and NEGATORS.isdisjoint(said):
-            found.append(Sentence(tuple(said), frozenset(map(stem, said))))
-    return found[:MAX_SENTENCES]
+        clause_words = words(sentence)
+        if clause_words and end not in "?？" and NEGATORS.isdisjoint(clause_words):
+            clauses.append(Sentence(tuple(clause_words), frozenset(map(stem, clause_words))))
+    return clauses[:MAX_SENTENCES]
 
 
 def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
@@ -317,11 +317,11 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
     about = hit.metadata
     if about.get("type") not in KINDS or about.get("trust") in UNTRUSTED:
         return False
-    said = words(hit.text)
+    hit_words = words(hit.text)
     rejected = [tuple(words(name)) for name in about.get("alternatives") or ()]
-    rejected += _behind_instead(said)
+    rejected += _behind_instead(hit_words)
     denied = []
-    if not NEGATORS.isdisjoint(said):
+    if not NEGATORS.isdisjoint(hit_words):
         things = {part for name in hit.entities for part in words(name)}
         for clause in _denied_clauses(hit.text):
             if len(clause) > 1:
@@ -331,7 +331,7 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
     stems = [frozenset(map(stem, clause)) for clause in denied]
     if any(clause <= sentence.stems for clause in stems for sentence in asked):
         return True
-    subject = _subject(said, rejected) if _SCOPES & set(said) else frozenset()
+    subject = _subject(hit_words, rejected) if _SCOPES & set(hit_words) else frozenset()
     return any(
         _uses(sentence.words, name)
         for sentence in asked
@@ -345,26 +345,26 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
     """Yield the content words behind the negation of each clause of a record."""
     for sentence, _ in sentences(text):
         for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
-            said = words(clause)
-            at = next((i for i, word in enumerate(said) if word in NEGATORS), -1)
+            clause_words = words(clause)
+            at = next((i for i, word in enumerate(clause_words) if word in NEGATORS), -1)
             if at < 0:
                 continue
             # "is never seeded": what is not done stands before it, too.
-            behind = [w for w in said[at + 1 :] if w not in _MODALS and w not in NEGATORS]
-            before = [w for w in said[:at] if w not in _MODALS and w not in NEGATORS]
+            behind = [w for w in clause_words[at + 1 :] if w not in _MODALS and w not in NEGATORS]
+            before = [w for w in clause_words[:at] if w not in _MODALS and w not in NEGATORS]
             content = tuple(dict.fromkeys([*before, *behind] if before else behind))
             if content and behind:
                 yield content
 
 
 def _behind_instead(said: Sequence[str]) -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
+    behind: list[tuple[str, ...]] = []
     for at in range(len(said)):
         for phrase in _INSTEAD:
             if tuple(said[at : at + len(phrase)]) == phrase:
                 name = next((w for w in said[at + len(phrase) :] if w not in _MODALS), "")
-                found.append((name,) if name else ())
-    return found
+                behind.append((name,) if name else ())
+    return behind
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:

@@ -115,8 +115,8 @@ def matching(
     beside what was compared. Raises StoreUnavailable, DeadlinePassed.
     """
     fixes = [record for record in _on_record(memory) if record.trust in TRUSTED]
-    known = known_in(text, fixes, command=command)
-    return _whole([k.record.id for k in known if wanted(k.record)][:MAX_TOLD], memory)
+    fixes_shown = known_in(text, fixes, command=command)
+    return _whole([k.record.id for k in fixes_shown if wanted(k.record)][:MAX_TOLD], memory)
 
 
 def _on_record(memory: Memory) -> list[Record]:
@@ -125,7 +125,7 @@ def _on_record(memory: Memory) -> list[Record]:
     They have only the fields that are compared, and those that say whose they are. Raises
     StoreUnavailable, DeadlinePassed.
     """
-    found = []
+    records = []
     for database in memory.databases():
         # The index of fixes is ordered by row.
         for id_, what, trust, session, at, evidence, entities in database.rows(
@@ -134,7 +134,7 @@ def _on_record(memory: Memory) -> list[Record]:
             "ORDER BY seq DESC LIMIT ?",
             (memory.settings.session, MAX_FIXES),
         ):
-            found.append(
+            records.append(
                 Record(
                     TYPE,
                     what,
@@ -143,12 +143,12 @@ def _on_record(memory: Memory) -> list[Record]:
                     session=session,
                     created_at=at,
                     evidence=json.loads(evidence) if evidence not in EMPTY else {},
-                    entities=tuple(Entity(*one) for one in json.loads(entities))
+                    entities=tuple(Entity(*fields) for fields in json.loads(entities))
                     if entities not in EMPTY
                     else (),
                 )
             )
-    return found
+    return records
 
 
 def _whole(ids: Sequence[str], memory: Memory) -> list[Record]:
@@ -156,8 +156,8 @@ def _whole(ids: Sequence[str], memory: Memory) -> list[Record]:
     if not ids:
         return []
     marks = ", ".join("?" * len(ids))
-    found = memory.find_records(f"id IN ({marks})", tuple(ids))
-    return sorted(found, key=lambda record: ids.index(record.id))
+    records = memory.find_records(f"id IN ({marks})", tuple(ids))
+    return sorted(records, key=lambda record: ids.index(record.id))
 
 
 def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Known]:
@@ -166,16 +166,16 @@ def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[K
     Raises DeadlinePassed.
     """
     typed = frozenset(_words(command))
-    read = _read(text, typed)
-    found = []
+    output = _read(text, typed)
+    weighted = []
     limit = deadline.current()
     for record in fixes:
         limit.check("fixes")
-        weight = _weight(record, read, typed)
+        weight = _weight(record, output, typed)
         if weight:
-            found.append(Known(record, weight))
-    found.sort(key=lambda known: (known.weight, known.record.created_at), reverse=True)
-    return found
+            weighted.append(Known(record, weight))
+    weighted.sort(key=lambda known: (known.weight, known.record.created_at), reverse=True)
+    return weighted
 
 
 def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
@@ -183,20 +183,20 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
     evidence = record.evidence
     error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
     more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
-    stated = [said[:MAX_SAID_CHARS] for said in (record.what, *more) if said]
-    if not any(_shares(said, text) for said in (*stated, error)):
+    texts = [symptom[:MAX_SAID_CHARS] for symptom in (record.what, *more) if symptom]
+    if not any(_shares(symptom, text) for symptom in (*texts, error)):
         return 0.0
     if error:
         weight = _by_line(error, text)
         if weight:
             return BY_LINE + weight
-    weight = _by_phrase(stated, text, typed)
+    weight = _by_phrase(texts, text, typed)
     if weight:
         return BY_PHRASE + weight
     # The same kind of failure of something else.
     if not text.places.keys() >= _names(error):
         return 0.0
-    weight = _by_words(record, " ".join(stated), text)
+    weight = _by_words(record, " ".join(texts), text)
     return BY_WORDS + weight if weight else 0.0
 
 
@@ -213,19 +213,19 @@ def _by_line(error: str, text: _Text) -> float:
         return 0.0
     for place in sorted({place for word in present for place in text.places[word]}):
         line = frozenset(text.lines[place])
-        held = sum(weight for word, weight in present.items() if word in line)
-        if held < least or not names <= line:
+        weight_in_line = sum(weight for word, weight in present.items() if word in line)
+        if weight_in_line < least or not names <= line:
             continue
-        others = sum(_weight_of(word) for word in line if word not in weights)
-        if held >= LINE_WEIGHT or others <= (1 - LINE_SHARE) * all_of_it:
-            return held
+        weight_of_others = sum(_weight_of(word) for word in line if word not in weights)
+        if weight_in_line >= LINE_WEIGHT or weight_of_others <= (1 - LINE_SHARE) * all_of_it:
+            return weight_in_line
     return 0.0
 
 
 def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> float:
     """Match a phrase that the record quotes, word for word, or an error code in it."""
-    for said in stated:
-        for groups in pattern(_QUOTED).findall(said):
+    for symptom in stated:
+        for groups in pattern(_QUOTED).findall(symptom):
             phrase = _words("".join(groups))
             if len(phrase) < 2 or not text.places.keys() >= set(phrase) or typed.issuperset(phrase):
                 continue
@@ -240,7 +240,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
                 _holds(text.lines[place], phrase) for place in text.places[phrase[0]]
             ):
                 return weight
-        for word in pattern(_TOKEN).findall(said) if "_" in said else ():
+        for word in pattern(_TOKEN).findall(symptom) if "_" in symptom else ():
             is_code = "_" in word and word.isupper() and word.lower() in text.places
             if is_code and _weight_of(word) >= CODE_WEIGHT:
                 return _weight_of(word)
@@ -265,15 +265,15 @@ def _near(
 ) -> float:
     """Return the weight of these words in the lines from this place on; 0 if it is too little."""
     lines = text.lines[place : place + WINDOW_LINES]
-    here = {word for line in lines for word in line if word in weights}
-    weight = sum(weights[word] for word in here)
+    near_words = {word for line in lines for word in line if word in weights}
+    weight = sum(weights[word] for word in near_words)
     if weight < NEAR_WEIGHT / 2:
         return 0.0
     for pair in pairs and {pair for line in lines for pair in pairwise(line)} & pairs:
         weight += PAIR_WITH_NUMBER if any(map(str.isdigit, pair)) else PAIR
-    named = any(weights[word] >= STRONG_WEIGHT or word.isdigit() for word in here)
-    distinctive = sum(weights[word] >= DISTINCTIVE for word in here)
-    is_sure = (named and len(here) > 1) or distinctive >= LEAST_DISTINCTIVE
+    is_specific = any(weights[word] >= STRONG_WEIGHT or word.isdigit() for word in near_words)
+    distinctive = sum(weights[word] >= DISTINCTIVE for word in near_words)
+    is_sure = (is_specific and len(near_words) > 1) or distinctive >= LEAST_DISTINCTIVE
     return weight if weight >= NEAR_WEIGHT and is_sure else 0.0
 
 
@@ -344,13 +344,13 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
 
     A name is known by its case, so that the heaviest form of a word counts.
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for word, low in _spelled(text):
         if among is None or low in among:
             weight = _weight_of(word)
-            if weight > found.get(low, 0.0):
-                found[low] = weight
-    return found
+            if weight > weights.get(low, 0.0):
+                weights[low] = weight
+    return weights
 
 
 @lru_cache(4096)

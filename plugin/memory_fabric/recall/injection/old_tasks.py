@@ -52,14 +52,14 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     turns: dict[str, list[Hit]] = {}
     for hit in hits:
         turns.setdefault(str(hit.metadata.get("session")), []).append(hit)
-    held = {session: _held(found, topics) for session, found in turns.items()}
-    counts = {topic: sum(topic in one for one in held.values()) for topic in topics}
+    shared_topics = {session: _held(found, topics) for session, found in turns.items()}
+    counts = {topic: sum(topic in one for one in shared_topics.values()) for topic in topics}
     most = max(1.0, RARE_SHARE * sessions)
     weights = {t: log(1 + (sessions + 3) / (count + 0.5)) for t, count in counts.items()}
     ranked = sorted(
         (
             (sum(weights[topic] for topic in rare), session, rare)
-            for session, found in held.items()
+            for session, found in shared_topics.items()
             if (rare := _whole(topic for topic in found if counts[topic] <= most))
         ),
         reverse=True,
@@ -67,7 +67,7 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     if not ranked:
         return None
     weight, session, rare = ranked[0]
-    share = sum(weights[t] for t in held[session]) / sum(weights.values())
+    share = sum(weights[t] for t in shared_topics[session]) / sum(weights.values())
     least = SHARE if sessions >= FEW_SESSIONS else SHARE_OF_FEW
     if share < least or (len(ranked) > 1 and ranked[1][0] > NEXT * weight):
         return None
@@ -83,10 +83,10 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
 
 def line(asked: str, ended: str, files: Sequence[str]) -> str:
     """Return what an old task was, how it ended, and its files."""
-    said = f"“{cut(one_line(asked), MAX_ASKED_CHARS)}”"
-    said += f" ended with: {cut(one_line(ended), MAX_END_CHARS)}" if ended else ""
+    text = f"“{cut(one_line(asked), MAX_ASKED_CHARS)}”"
+    text += f" ended with: {cut(one_line(ended), MAX_END_CHARS)}" if ended else ""
     names = [path.replace("\\", "/") for path in dict.fromkeys(files)]
-    return f"{said} (files: {first_of(names, MAX_FILES)})" if names else said
+    return f"{text} (files: {first_of(names, MAX_FILES)})" if names else text
 
 
 def closing(answer: str, rare: Sequence[str]) -> str:
@@ -106,5 +106,5 @@ def _held(turns: Iterable[Hit], topics: Iterable[str]) -> set[str]:
 
 def _whole(words: Iterable[str]) -> tuple[str, ...]:
     """Return words without those that are parts of others: a name counts once."""
-    found = sorted(set(words))
-    return tuple(w for w in found if not any(w != other and w in other for other in found))
+    ordered = sorted(set(words))
+    return tuple(w for w in ordered if not any(w != other and w in other for other in ordered))

@@ -8,8 +8,8 @@ from typing import Any
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import graph_view, pagination
+from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json
 from memory_fabric.servers.mcp.pagination import Page
-from memory_fabric.servers.mcp.result import Outcome, as_json
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
@@ -38,11 +38,11 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
     """Return the observations added to each entity; an unknown one fails it (MEM-03, MEM-04)."""
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
-    asked = [
+    requested = [
         {"entityName": o["entityName"], "addedObservations": o["contents"]}
         for o in arguments["observations"]
     ]
-    return _list_answer(result, "results", asked)
+    return _list_answer(result, "results", requested)
 
 
 def delete_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
@@ -97,10 +97,12 @@ def _readable(memory: Memory) -> list[Database]:
 
 def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
     """Return a page as an answer; its note says what it lacks, since models see nothing else."""
-    page, left = view
+    page, not_shown = view
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
     if page.following:
-        notes.append(f"Cut to size: {left}. For the rest call again with cursor {page.following}.")
+        notes.append(
+            f"Cut to size: {not_shown}. For the rest call again with cursor {page.following}."
+        )
     if page.cut:
         names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
         notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
@@ -110,16 +112,16 @@ def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
 
 
 def _noted(notes: Sequence[str]) -> dict[str, str]:
-    said = " ".join(note for note in notes if note)
-    return {"note": said} if said else {}
+    text_of_notes = " ".join(note for note in notes if note)
+    return {"note": text_of_notes} if text_of_notes else {}
 
 
 def _list_answer(
     result: Mapping[str, Any], key: str, asked: list[dict[str, Any]], *notes: str
 ) -> Outcome:
     listed = asked if result.get("queued") else list(result[key])
-    said = [note for note in (*notes, _queued_note(result)) if note]
-    return Outcome((as_json(listed), *said), {key: listed} | _noted(said), changed=True)
+    all_notes = [note for note in (*notes, _queued_note(result)) if note]
+    return Outcome((as_json(listed), *all_notes), {key: listed} | _noted(all_notes), changed=True)
 
 
 def _deleted(
@@ -151,5 +153,7 @@ def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:
 def _variants_note(variants: Mapping[str, Sequence[str]]) -> str:
     if not variants:
         return ""
-    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
+    pairs = "; ".join(
+        f"{name} beside {', '.join(other_names)}" for name, other_names in variants.items()
+    )
     return f"Names that differ only in case, -, _ or spaces: {pairs}."

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.servers.mcp.jsonrpc import quoted
 from memory_fabric.servers.mcp.pagination import (
     CHUNK,
     Page,
@@ -16,7 +17,6 @@ from memory_fabric.servers.mcp.pagination import (
     in_memory,
     page,
 )
-from memory_fabric.servers.mcp.result import quoted
 from memory_fabric.store import entity_search, graph
 from memory_fabric.store.database import Database
 from memory_fabric.text import name_key
@@ -39,16 +39,16 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
         return found, ""
     counts = [graph.counts(db) for db in databases]
     entities, relations = (sum(column) for column in zip(*counts, strict=True))
-    shown = f"{len(found.graph.entities)} of {entities} entities and "
-    return found, f"{shown}{len(found.graph.relations)} of {relations} relations are shown"
+    shown_count = f"{len(found.graph.entities)} of {entities} entities and "
+    return found, f"{shown_count}{len(found.graph.relations)} of {relations} relations are shown"
 
 
 def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
     """The entities of exactly these names, and relations that touch one (MEM-07, MEM-08)."""
-    known = (name for db in databases for name in graph.existing_in_order(db, names))
-    ordered = list(dict.fromkeys(known))
+    existing_names = (name for db in databases for name in graph.existing_in_order(db, names))
+    ordered = list(dict.fromkeys(existing_names))
     found = page(
         in_databases(databases),
         enumerate(ordered[start.place :], start.place),
@@ -58,8 +58,11 @@ def opened(
     )
     if found.following is None:
         return found, ""
-    left = len(ordered) - found.following.place
-    return found, f"{left} of the {len(ordered)} entities are not shown, or not with all relations"
+    not_shown = len(ordered) - found.following.place
+    return (
+        found,
+        f"{not_shown} of the {len(ordered)} entities are not shown, or not with all relations",
+    )
 
 
 def found(
@@ -83,8 +86,8 @@ def found(
         return result, ""
     last = result.following.place
     more = len(best) - last
-    told = f"at least {more}" if is_cut and more > 0 else str(more) if more > 0 else "some"
-    return result, f"the best {last} are shown, {told} more match"
+    count_text = f"at least {more}" if is_cut and more > 0 else str(more) if more > 0 else "some"
+    return result, f"the best {last} are shown, {count_text} more match"
 
 
 def as_object(view: Graph) -> dict[str, Any]:
@@ -115,10 +118,10 @@ def as_text(view: Graph, **more: str) -> str:
 
 def _entity_text(entity: Entity) -> str:
     name, kind, texts = entity
-    said = _list_text([f"\n        {quoted(text)}" for text in texts], "      ")
+    observations = _list_text([f"\n        {quoted(text)}" for text in texts], "      ")
     return (
         f'\n    {{\n      "name": {quoted(name)},\n      "entityType": {quoted(kind)},'
-        f'\n      "observations": {said}\n    }}'
+        f'\n      "observations": {observations}\n    }}'
     )
 
 
@@ -140,11 +143,11 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
-            told = set()
+            earlier_names = set()
             for earlier in databases[:number]:
-                told |= graph.existing(earlier, names)
+                earlier_names |= graph.existing(earlier, names)
             for name in names:
-                if name not in told:
+                if name not in earlier_names:
                     yield place, name
                 place += 1
         before += graph.counts(db)[0]
@@ -152,8 +155,8 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
     """The ranked matches of all databases by name, and whether more than these match."""
-    others = _other_names(query)
-    pools = [entity_search.find(db, query, others) for db in databases]
+    other_names = _other_names(query)
+    pools = [entity_search.find(db, query, other_names) for db in databases]
     matches = sorted(match for pool in pools for match in pool.best)
     full = [name for rank, name in matches if rank[1] == entity_search.ALL_WORDS]
     part = [name for rank, name in matches if rank[1] != entity_search.ALL_WORDS]
@@ -169,9 +172,13 @@ def _other_names(query: str) -> list[str]:
     )  # large, and for this alone
 
     key = name_key(query)
-    for known in (TECHNOLOGIES, PATTERNS):
-        if key in known:
-            return [other for other, name in known.items() if name == known[key] and other != key]
+    for names_by_key in (TECHNOLOGIES, PATTERNS):
+        if key in names_by_key:
+            return [
+                other
+                for other, name in names_by_key.items()
+                if name == names_by_key[key] and other != key
+            ]
     return []
 
 
@@ -179,9 +186,9 @@ def _best_then_others(
     databases: Sequence[Database], query: str, best: Sequence[str], is_cut: bool
 ) -> Iterator[str]:
     yield from best
-    told = set(best)
+    best_names = set(best)
     for db in databases if is_cut else ():
         for name in entity_search.all_matching(db, query):
-            if name not in told:
-                told.add(name)
+            if name not in best_names:
+                best_names.add(name)
                 yield name

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.models import SHARED_LOG, Provenance, shown_type
-from memory_fabric.servers.mcp.result import Outcome, within
+from memory_fabric.servers.mcp.jsonrpc import Outcome, within
 from memory_fabric.store.forget.plan import Found
 from memory_fabric.store.history.trace import (
     DescribedChange,
@@ -33,9 +33,11 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     what, code = arguments["what"], arguments.get("confirm", "")
     if not code:
         return Outcome((_preview(plan.find(memory, what)),))
-    found = plan.confirmed(memory, what, code)
-    gone = plan.forget(memory, found, said_by)
-    return Outcome((f"Forgotten: {gone}. {KEPT_OF_TURN if found.turns else KEPT}",), changed=True)
+    matches = plan.confirmed(memory, what, code)
+    forgotten = plan.forget(memory, matches, said_by)
+    return Outcome(
+        (f"Forgotten: {forgotten}. {KEPT_OF_TURN if matches.turns else KEPT}",), changed=True
+    )
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
@@ -70,9 +72,9 @@ def _preview(found: Found) -> str:
         f"{_short(r.what)}"
         for r in found.kept
     ]
-    kept = within(lines, "All of these would be forgotten.")
+    fitting = within(lines, "All of these would be forgotten.")
     confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{found.code}".'
-    return f"{kept}\n{confirm}"
+    return f"{fitting}\n{confirm}"
 
 
 def _of_record(origin: RecordTrace) -> Iterator[str]:
@@ -93,10 +95,14 @@ def _of_record(origin: RecordTrace) -> Iterator[str]:
 def _of_entity(origin: EntityTrace) -> Iterator[str]:
     also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
     yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
-    for said in origin.statements:
-        known = {"trust": said.trust, "source": said.source, "session": said.session}
-        by = _by(known | {"author": said.agent, "origin": SHARED_LOG}, said.at)
-        yield f"- {_short(said.text)} (said by {by})"
+    for statement in origin.statements:
+        provenance = {
+            "trust": statement.trust,
+            "source": statement.source,
+            "session": statement.session,
+        }
+        by = _by(provenance | {"author": statement.agent, "origin": SHARED_LOG}, statement.at)
+        yield f"- {_short(statement.text)} (said by {by})"
     yield from _deletion(origin.deletion)
 
 
@@ -106,9 +112,10 @@ def _deletion(change: DescribedChange | None) -> Iterator[str]:
 
 
 def _given(injections: Sequence[Injection]) -> Iterator[str]:
-    for one in injections[:MAX_INJECTIONS]:
-        agent = f", agent {_name(one.agent)}," if one.agent else ""
-        yield f"given to session {_name(one.session)}{agent} by {one.channel} on {one.at[:10]}"
+    for injection in injections[:MAX_INJECTIONS]:
+        agent = f", agent {_name(injection.agent)}," if injection.agent else ""
+        session, day = _name(injection.session), injection.at[:10]
+        yield f"given to session {session}{agent} by {injection.channel} on {day}"
     if len(injections) > MAX_INJECTIONS:
         yield f"given {len(injections) - MAX_INJECTIONS} more times"
 

@@ -7,6 +7,8 @@ a text or a number.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 Id = str | int | float
@@ -48,9 +50,9 @@ def message_of(value: Any) -> Message | None:
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, "Invalid Request", "a message is an object")
     stated = value.get("id")
-    known = stated if _is_id(stated) else None
+    id_ = stated if _is_id(stated) else None
     method, params = value.get("method"), value.get("params")
-    if "id" in value and known is None:
+    if "id" in value and id_ is None:
         wrong = "an id is a text or a number"
     elif value.get("jsonrpc") != VERSION:
         wrong = f"jsonrpc is not {VERSION}"
@@ -61,8 +63,8 @@ def message_of(value: Any) -> Message | None:
     elif params is not None and not isinstance(params, dict):
         wrong = "params are an object"
     else:
-        return Message(method, params or {}, known)
-    raise Fault(INVALID_REQUEST, "Invalid Request", wrong, id=known)
+        return Message(method, params or {}, id_)
+    raise Fault(INVALID_REQUEST, "Invalid Request", wrong, id=id_)
 
 
 def result(id: Id, found: dict[str, Any]) -> dict[str, Any]:
@@ -72,10 +74,10 @@ def result(id: Id, found: dict[str, Any]) -> dict[str, Any]:
 
 def error(fault: Fault, id: Id | None) -> dict[str, Any]:
     """The answer to a request that failed, or to what was none."""
-    told = {"code": fault.code, "message": fault.message}
+    fields = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
-        told["data"] = fault.data
-    return {"jsonrpc": VERSION, "id": id, "error": told}
+        fields["data"] = fault.data
+    return {"jsonrpc": VERSION, "id": id, "error": fields}
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -95,3 +97,93 @@ def _is_id(stated: object) -> bool:
     if isinstance(stated, float):
         return stated - stated == 0  # neither infinite nor NaN, which no JSON can give back
     return isinstance(stated, str | int) and not isinstance(stated, bool)
+
+
+# Answers of our own tools are text for a model's eyes: its attention is the budget.
+MAX_ANSWER_CHARS = 4000
+# Kept free for the line that says what was left out.
+NOTE_CHARS = 100
+# The JSON of a text; other scripts stay as they are.
+quoted: Callable[[str], str] = encode_basestring
+
+
+class Outcome(NamedTuple):
+    """The texts of an answer, the structure beside them (None for text only), and its kind.
+
+    `changed` says that the graph may differ from before: subscribers are told.
+    """
+
+    texts: tuple[str, ...]
+    structure: Mapping[str, Any] | None = None
+    failed: bool = False
+    changed: bool = False
+
+
+def failure(text: str) -> Outcome:
+    """An answer that says what went wrong."""
+    return Outcome((text,), failed=True)
+
+
+def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
+    """The outcome with more to say: as texts, and in the note of a structure."""
+    if not notes:
+        return outcome
+    outcome = outcome._replace(texts=(*outcome.texts, *notes))
+    if outcome.structure is None:
+        return outcome
+    notes_text = " ".join(filter(None, (str(outcome.structure.get("note", "")), *notes)))
+    return outcome._replace(structure={**outcome.structure, "note": notes_text})
+
+
+def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
+    """The first lines that fit, and how many were left out."""
+    used, fitting = 0, []
+    for line in lines:
+        used += len(line) + 1
+        if used > free - NOTE_CHARS:
+            break
+        fitting.append(line)
+    not_shown = len(lines) - len(fitting)
+    note = [f"{not_shown} more left out for length: {how_to_see_more}"] if not_shown else []
+    return "\n".join([*fitting, *note])
+
+
+def wire(outcome: Outcome) -> dict[str, Any]:
+    """The outcome as a `tools/call` result."""
+    result: dict[str, Any] = {"content": [{"type": "text", "text": t} for t in outcome.texts]}
+    if outcome.structure is not None:
+        result["structuredContent"] = outcome.structure
+    if outcome.failed:
+        result["isError"] = True
+    return result
+
+
+def as_json(value: Any, margin: str = "\n") -> str:
+    """The value as `JSON.stringify(value, null, 2)` writes it; `margin` begins each line."""
+    if isinstance(value, str):
+        return quoted(value)
+    inner = margin + "  "
+    # Most of a graph is texts: they are not worth a call each.
+    if isinstance(value, dict) and value:
+        items = [
+            f"{inner}{quoted(k)}: {quoted(v) if isinstance(v, str) else as_json(v, inner)}"
+            for k, v in value.items()
+        ]
+        return f"{{{','.join(items)}{margin}}}"
+    if isinstance(value, list | tuple) and value:
+        items = [inner + (quoted(v) if isinstance(v, str) else as_json(v, inner)) for v in value]
+        return f"[{','.join(items)}{margin}]"
+    return json.dumps(value)
+
+
+def whole_text(value: Any) -> Any:
+    """The same JSON value with lone surrogates in its texts as U+FFFD: UTF-8 cannot carry them."""
+    if isinstance(value, str):
+        if value.isascii():
+            return value
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [whole_text(item) for item in value]
+    if isinstance(value, dict):
+        return {whole_text(key): whole_text(item) for key, item in value.items()}
+    return value

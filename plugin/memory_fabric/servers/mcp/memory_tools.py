@@ -36,7 +36,7 @@ from memory_fabric.recall.render import (
     replaced_by,
     words_of,
 )
-from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
+from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.history.origin import GraphRows
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.store.memory import Memory
@@ -89,8 +89,8 @@ def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now:
     from memory_fabric.store.conversations import sessions, worth  # late: a client may never ask
 
     try:
-        told = worth.items(given, text)
-        sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, told)
+        items = worth.items(given, text)
+        sessions.record_told(memory.session_database(), by.session, worth.ASKED_FOR, now, items)
     except StoreUnavailable:
         return  # the answer matters, not its count
 
@@ -126,13 +126,16 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     from memory_fabric.capture.notes.replaced import refusal  # late: few calls replace anything
 
     stated = _as_stated(record, by)
-    kept = [old for old in replaced if refusal(memory, stated, quoted, old)]
+    not_closed = [old for old in replaced if refusal(memory, stated, quoted, old)]
     stored, is_new = state(
-        memory, beside(record, kept), by, [old.id for old in replaced if old not in kept]
+        memory,
+        beside(record, not_closed),
+        by,
+        [old.id for old in replaced if old not in not_closed],
     )
     if stored is None:
         return Outcome((FORGOTTEN,))
-    return Outcome((_confirmation(memory, stored, kept, repeated=not is_new),), changed=True)
+    return Outcome((_confirmation(memory, stored, not_closed, repeated=not is_new),), changed=True)
 
 
 def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
@@ -153,12 +156,14 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     if name and not looks_like_id(_bare(name)):
         rejected.append(redact(one_line(name)))
     kind = _one_of(arguments, "type", "kind")
-    told = stated(memory, text, type=kind, why=why, alternatives=rejected)
+    stated_record = stated(memory, text, type=kind, why=why, alternatives=rejected)
     # A name that redaction took out of the text is the secret, or holds it.
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
-    return told._replace(
-        entities=_named([name for name in names if "[redacted" not in name], told.entities),
+    return stated_record._replace(
+        entities=_named(
+            [name for name in names if "[redacted" not in name], stated_record.entities
+        ),
         scope=_scope(arguments),
         domain=domain,
         pinned=arguments.get("pinned", False),
@@ -196,18 +201,18 @@ def _by_words(
         quotation=words,
         candidate=candidate,
     )
-    said = said_by_user(memory, by.session)
-    found = earned(memory, note, said)
-    if not found.words:
+    prompts = said_by_user(memory, by.session)
+    earned_trust = earned(memory, note, prompts)
+    if not earned_trust.words:
         return by, record, ""
-    evidence = {**record.evidence, **found.evidence(note, said)}
-    if found.candidate is not None:
+    evidence = {**record.evidence, **earned_trust.evidence(note, prompts)}
+    if earned_trust.candidate is not None:
         from memory_fabric.capture.notes.replaced import discard
 
-        discard(memory, found.candidate, by, bury=False)
-    score = with_reason(NOTE if found.is_staged else USER_NOTE, bool(record.why))
-    noted = record._replace(evidence=evidence, confidence=score, valid_from=found.at)
-    return by._replace(trust=found.trust), noted, found.quoted
+        discard(memory, earned_trust.candidate, by, bury=False)
+    score = with_reason(NOTE if earned_trust.is_staged else USER_NOTE, bool(record.why))
+    noted = record._replace(evidence=evidence, confidence=score, valid_from=earned_trust.at)
+    return by._replace(trust=earned_trust.trust), noted, earned_trust.quoted
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
@@ -215,8 +220,8 @@ def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
     stated = {record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (RECORD_TYPES - {"session"}))
     if unknown:
-        known = ", ".join(sorted({*RECORD_TYPES, *TYPE_ALIASES} - {"session"}))
-        raise BadInput(second, f"There is no type {unknown[0]!r}.", remedy=f"Use {known}.")
+        type_names = ", ".join(sorted({*RECORD_TYPES, *TYPE_ALIASES} - {"session"}))
+        raise BadInput(second, f"There is no type {unknown[0]!r}.", remedy=f"Use {type_names}.")
     if len(stated) > 1:
         raise BadInput(second, f"{first} and {second} are one field.", remedy="State one of them.")
     return next(iter(stated), "")
@@ -245,8 +250,10 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     if not looks_like_id(name):
         from memory_fabric.capture.notes.replaced import named  # late: rare
 
-        found = named(memory, name, record.what)
-        return [old for old in found if (old.scope, old.domain) == (record.scope, record.domain)]
+        old_records = named(memory, name, record.what)
+        return [
+            old for old in old_records if (old.scope, old.domain) == (record.scope, record.domain)
+        ]
     old = record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         raise BadInput(
@@ -268,9 +275,9 @@ def _as_stated(record: Record, by: Provenance) -> Record:
 
 def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, ...]:
     """The stated names first, with the type that the text tells, then the extracted ones."""
-    told = {name_key(entity.name): entity for entity in extracted}
-    stated = [told.pop(name_key(n), Entity(n, "unknown")) for n in names if n.strip()]
-    return (*stated, *told.values())
+    by_key = {name_key(entity.name): entity for entity in extracted}
+    stated = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in names if n.strip()]
+    return (*stated, *by_key.values())
 
 
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
@@ -299,10 +306,10 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
 def _entities(stored: Record, came: GraphRows) -> str:
     """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
     names = [f"{name} (new)" for name in came.new] + list(came.known)
-    told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
+    names_text = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
     said = many(came.observations, "observation"), many(came.relations, "relation")
     counts = f"; in the graph: {', '.join(said)}"
-    return f"Entities: {told}" + (counts if came.observations else "")
+    return f"Entities: {names_text}" + (counts if came.observations else "")
 
 
 def _where(memory: Memory, stored: Record) -> str:
@@ -334,25 +341,25 @@ def _rendered(answer: Answer, limit: int) -> str:
     room = MAX_ANSWER_CHARS - len("\n".join([*head, *notes]))
     if len(answer.hits) >= limit:
         notes.append(f"Only the best {limit}: a higher limit may show more.")
-    shown = within(lines, "ask more narrowly, or add a filter.", room)
-    return "\n".join([*head, shown, *notes])
+    text = within(lines, "ask more narrowly, or add a filter.", room)
+    return "\n".join([*head, text, *notes])
 
 
 def _hit_line(hit: Hit) -> str:
-    known = hit.metadata
-    kind = shown_type(str(known.get("type") or known.get("entityType") or hit.source))
+    metadata = hit.metadata
+    kind = shown_type(str(metadata.get("type") or metadata.get("entityType") or hit.source))
     marks = [
         kind,
         hit.timestamp[:10],
-        str(known.get("scope", "")),
-        _said_by(known),
-        "stale" if known.get("stale") else "",
-        replaced_by(known),
+        str(metadata.get("scope", "")),
+        _said_by(metadata),
+        "stale" if metadata.get("stale") else "",
+        replaced_by(metadata),
         "" if kind == "relation" else _reference(hit),
     ]
-    text = one_line("; ".join((hit.text, *known.get("also_observed", ()))))
+    text = one_line("; ".join((hit.text, *metadata.get("also_observed", ()))))
     words = words_of(hit)
-    reason = one_line(str(known.get("why") or ""))
+    reason = one_line(str(metadata.get("why") or ""))
     if words:
         text = words_first(words, text, reason, max(MAX_HIT_CHARS, len(words) + 2))
     elif reason and reason not in text:
@@ -361,7 +368,7 @@ def _hit_line(hit: Hit) -> str:
     line = cut(text, max(MAX_HIT_CHARS, len(words) + 2)) + (
         f" [{cut(about, MAX_NAME_CHARS)}]" if about else ""
     )
-    line = f"{line} {changed_files(known)}".rstrip()
+    line = f"{line} {changed_files(metadata)}".rstrip()
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
 
 

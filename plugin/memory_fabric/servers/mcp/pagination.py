@@ -75,10 +75,10 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 
 def in_memory(view: Graph) -> Opener:
     """Return the reader of entities from a graph that was read whole; kept for the next call."""
-    kept = _KEPT.get("")
-    if kept is None or kept[0] is not view:
-        kept = _KEPT[""] = view, _reader_of(view)
-    return kept[1]
+    cached = _KEPT.get("")
+    if cached is None or cached[0] is not view:
+        cached = _KEPT[""] = view, _reader_of(view)
+    return cached[1]
 
 
 _KEPT: dict[str, tuple[Graph, Opener]] = {}
@@ -95,8 +95,8 @@ def _reader_of(view: Graph) -> Opener:
 
     def opened(names: Sequence[str], ends: Sequence[str]) -> list[Part]:
         around = touching if len(ends) > 1 else leaving
-        found = {number for name in names for number in around.get(name, ())}
-        relations = {number: view.relations[number] for number in found}
+        numbers = {number for name in names for number in around.get(name, ())}
+        relations = {number: view.relations[number] for number in numbers}
         return [([entities[name] for name in names if name in entities], relations)]
 
     return opened
@@ -119,18 +119,18 @@ def page(
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations
-    rest = iter(entities)
-    while chunk := list(islice(rest, filled.wanted())):
+    entities_left = iter(entities)
+    while chunk := list(islice(entities_left, filled.wanted())):
         names = [name for _, name in chunk]
         known, around = _opened(opener, names, outgoing)
         for place, name in chunk:
             if name in known:
                 relations = around.get(name, [])[skipped:]
-                left = filled.add(known[name], relations)
-                if left is None:
+                did_fit = filled.add(known[name], relations)
+                if did_fit is None:
                     return filled.page(Start(place))
-                if left:
-                    return filled.page(Start(place, skipped + len(relations) - left))
+                if did_fit:
+                    return filled.page(Start(place, skipped + len(relations) - did_fit))
             skipped = 0
     return filled.page(None)
 
@@ -162,8 +162,8 @@ class _Filled:
 
         The first entity is always in, with as many of its relations as fit.
         """
-        known = self._relations
-        size = _entity_chars(entity) + sum([n for key, _, n in around if key not in known])
+        relations = self._relations
+        size = _entity_chars(entity) + sum([n for key, _, n in around if key not in relations])
         if size <= self._free:
             self._put(entity, around, size)
             return 0
@@ -192,18 +192,18 @@ class _Filled:
 
     def _shortened(self, entity: Entity) -> Entity:
         """The entity with as many of its observations as fit; of the first a part, if none does."""
-        kept: list[str] = []
+        texts: list[str] = []
         free = self._free - _entity_chars(entity._replace(observations=()))
         for text in entity.observations:
             size = TEXT_CHARS + len(text)
             if size <= free:
-                kept.append(text)
+                texts.append(text)
                 free -= size
-        if entity.observations and not kept:
-            kept = [cut(entity.observations[0], max(LEAST_CHARS, free - TEXT_CHARS))]
-        if tuple(kept) != entity.observations:
+        if entity.observations and not texts:
+            texts = [cut(entity.observations[0], max(LEAST_CHARS, free - TEXT_CHARS))]
+        if tuple(texts) != entity.observations:
             self._cut.append(entity.name)
-        return entity._replace(observations=tuple(kept))
+        return entity._replace(observations=tuple(texts))
 
 
 def _opened(
@@ -214,24 +214,24 @@ def _opened(
     With `outgoing` each with its source.
     """
     parts = opener(names, graph.ENDS[:1] if outgoing else graph.ENDS)
-    known = graph.by_name(entities for entities, _ in parts)
+    by_name = graph.by_name(entities for entities, _ in parts)
     places = {name: place for place, name in enumerate(names)}
     around: dict[str, list[Numbered]] = {}
-    told: set[Relation] = set()
+    relations_given: set[Relation] = set()
     last = len(names)
     for number, (_, relations) in enumerate(parts):
         for id_, relation in sorted(relations.items()):
             if len(parts) > 1:
-                if relation in told:
+                if relation in relations_given:
                     continue
-                told.add(relation)
+                relations_given.add(relation)
             source, kind, target = relation
             owner = source
             if not outgoing and places.get(target, last) < places.get(source, last):
                 owner = target
             size = RELATION_CHARS + len(source) + len(kind) + len(target)
             around.setdefault(owner, []).append((number * MOST_ROWS + id_, relation, size))
-    return known, around
+    return by_name, around
 
 
 def _part(db: Database, names: Sequence[str], ends: Sequence[str]) -> Part:

@@ -13,7 +13,7 @@ from typing import Any
 from memory_fabric import __version__
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Fault
 from memory_fabric.servers.mcp.schema import STRING, TOOLS, Schema, listed
-from memory_fabric.servers.mcp.validation import problems
+from memory_fabric.servers.mcp.tools import problems
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
@@ -110,9 +110,9 @@ def check(method: str, params: Mapping[str, Any]) -> None:
     wanted = stated.get("notifications")
     if isinstance(wanted, dict):
         stated["notifications"] = {k: v for k, v in wanted.items() if v is not None}
-    found = next(_problems(method, stated), "")
-    if found:
-        raise invalid(found)
+    problem = next(_problems(method, stated), "")
+    if problem:
+        raise invalid(problem)
 
 
 def check_envelope(params: Mapping[str, Any]) -> None:
@@ -158,9 +158,9 @@ def wrong_era(params: Mapping[str, Any], *, modern: bool) -> Fault:
 
 def greeting(requested: str) -> dict[str, Any]:
     """The result of `initialize`: the requested version where it is spoken, else the newest."""
-    known = requested in HANDSHAKE_VERSIONS
+    is_supported = requested in HANDSHAKE_VERSIONS
     return {
-        "protocolVersion": requested if known else HANDSHAKE_VERSIONS[-1],
+        "protocolVersion": requested if is_supported else HANDSHAKE_VERSIONS[-1],
         "capabilities": _capabilities(listens=False),
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
@@ -212,10 +212,10 @@ def not_found(uri: str) -> Fault:
 
 def honoured(stated: Mapping[str, Any]) -> dict[str, Any]:
     """Return the accepted part of a listener's filter: all of it."""
-    asked: dict[str, Any] = {kind: True for kind in CHANGES if stated.get(kind)}
+    subscribed: dict[str, Any] = {kind: True for kind in CHANGES if stated.get(kind)}
     if stated.get("resourceSubscriptions"):
-        asked["resourceSubscriptions"] = list(stated["resourceSubscriptions"])
-    return asked
+        subscribed["resourceSubscriptions"] = list(stated["resourceSubscriptions"])
+    return subscribed
 
 
 def of_era(result: dict[str, Any], *, modern: bool) -> dict[str, Any]:
@@ -240,8 +240,8 @@ def _capabilities(*, listens: bool) -> dict[str, Any]:
 
 
 def _versions(requested: Any) -> dict[str, Any]:
-    told: dict[str, Any] = {"supported": [MODERN_VERSION]}
-    return {**told, "requested": requested} if isinstance(requested, str) else told
+    answer: dict[str, Any] = {"supported": [MODERN_VERSION]}
+    return {**answer, "requested": requested} if isinstance(requested, str) else answer
 
 
 def _problems(method: str, params: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from memory_fabric.models import Provenance
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp import caller_scope, graph_tools, tools
-from memory_fabric.servers.mcp.result import Outcome
+from memory_fabric.servers.mcp.jsonrpc import Outcome
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
 
@@ -32,8 +32,8 @@ class RequestHandler:
             memory
         )  # before the scope of the caller is found: domains may have been isolated meanwhile
         place = self._place or memory.settings.project_dir
-        seen, said_by = caller_scope.seated(memory, self._said_by, call, place)
-        return tools.call(seen, name, arguments, said_by)
+        visible, said_by = caller_scope.seated(memory, self._said_by, call, place)
+        return tools.call(visible, name, arguments, said_by)
 
     def whole_graph(self, memory: Memory) -> str:
         """The graph as JSON. Raises FabricError where it may not be shown or cannot be read."""

@@ -23,9 +23,9 @@ from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import caller_scope, protocol, tools
 from memory_fabric.servers.mcp.change_notifications import Mark, Watch, mark_of
+from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, wire
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.mcp.request_handler import RequestHandler
-from memory_fabric.servers.mcp.result import Outcome, failure, wire
 from memory_fabric.servers.mcp.schema import TOOLS, listed
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
@@ -106,11 +106,11 @@ class MemoryServer:
     def _tell_soon(self) -> None:
         """Tell them from another thread."""
         assert self._loop is not None  # whoever watches came by it
-        told = self._tell()
+        is_told = self._tell()
         try:
-            asyncio.run_coroutine_threadsafe(told, self._loop)
+            asyncio.run_coroutine_threadsafe(is_told, self._loop)
         except RuntimeError:  # the loop has ended: nobody is there to be told
-            told.close()
+            is_told.close()
 
     async def _list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})

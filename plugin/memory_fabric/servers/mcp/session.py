@@ -21,9 +21,11 @@ from memory_fabric.servers.mcp.jsonrpc import (
     METHOD_NOT_FOUND,
     Fault,
     Message,
+    Outcome,
+    failure,
+    wire,
 )
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.mcp.result import Outcome, failure, wire
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
@@ -104,8 +106,8 @@ class Session:
             self._take(value, None)
             return
         batch = Batch(self._send)
-        for one in value:
-            self._take(one, batch)
+        for item in value:
+            self._take(item, batch)
         batch.add(None)
 
     def end(self, timeout_s: float) -> None:
@@ -132,14 +134,14 @@ class Session:
         with self._settled:
             self._open.add(request)
         try:
-            found = self._answer(request)
+            answer = self._answer(request)
         except Fault as fault:
             self._settle(request, jsonrpc.error(fault, request.id))
         except Exception as error:  # noqa: BLE001 - one failing request must not end the others
             self._settle(request, jsonrpc.error(_told(request, error), request.id))
         else:
-            if found is not None:
-                self._settle(request, self._result(request, found))
+            if answer is not None:
+                self._settle(request, self._result(request, answer))
 
     def _answer_nobody(self, fault: Fault, batch: Batch | None) -> None:
         answer = jsonrpc.error(fault, fault.id)
@@ -153,8 +155,8 @@ class Session:
         if message.method == "notifications/initialized":
             self._greeted = True
         elif message.method == "notifications/cancelled":
-            asked = message.params.get("requestId")
-            for request in [one for one in list(self._open) if one.id == asked]:
+            request_id = message.params.get("requestId")
+            for request in [one for one in list(self._open) if one.id == request_id]:
                 self._settle(request, None)
 
     def _answer(self, request: Request) -> Result | None:
@@ -252,8 +254,8 @@ class Session:
         self._ask(request, lambda memory: None, done)  # after what was asked before it
 
     def _listen(self, request: Request) -> None:
-        kept = protocol.honoured(request.params["notifications"])
-        hears = GRAPH_URI in kept.get("resourceSubscriptions", ())
+        honoured = protocol.honoured(request.params["notifications"])
+        hears = GRAPH_URI in honoured.get("resourceSubscriptions", ())
 
         def begun() -> None:
             with self._settled:
@@ -261,7 +263,7 @@ class Session:
                 if is_open:
                     self._listening[request] = hears
             if is_open:
-                params = {"_meta": _of_listener(request), "notifications": kept}
+                params = {"_meta": _of_listener(request), "notifications": honoured}
                 self._say(jsonrpc.notification(ACKNOWLEDGED, params))
             elif hears:
                 self._watch.stop()
@@ -294,8 +296,8 @@ class Session:
 
         def finish(value: Any, error: BaseException | None) -> None:
             try:
-                found = done(value, error)
-                answer = None if found is None else self._result(request, found)
+                outcome = done(value, error)
+                answer = None if outcome is None else self._result(request, outcome)
             except Fault as fault:
                 answer = jsonrpc.error(fault, request.id)
             except Exception as caught:  # noqa: BLE001 - one failing request must not end the others
@@ -343,9 +345,9 @@ def _of_listener(request: Request) -> dict[str, Any]:
 
 def _told(request: Request, error: BaseException) -> Fault:
     """The answer to a request that failed by a fault of ours, which standard error is told, too."""
-    said = f"{type(error).__name__}: {error}"
-    print(f"memory-fabric: {request.method}: {said}", file=sys.stderr)  # noqa: T201
-    return Fault(INTERNAL_ERROR, said)
+    error_text = f"{type(error).__name__}: {error}"
+    print(f"memory-fabric: {request.method}: {error_text}", file=sys.stderr)  # noqa: T201
+    return Fault(INTERNAL_ERROR, error_text)
 
 
 _BOTH: Mapping[str, Handler] = {

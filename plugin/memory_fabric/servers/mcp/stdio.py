@@ -17,12 +17,12 @@ def lines(handle: int) -> Iterator[bytes]:
     """Every line until the input ends, the last one also without its end; of any length."""
     begun: list[bytes] = []
     while data := _read(handle):
-        *ended, rest = data.split(b"\n")
+        *ended, unfinished = data.split(b"\n")
         if ended:
             yield b"".join([*begun, ended[0]])
             yield from ended[1:]
             begun = []
-        begun.append(rest)
+        begun.append(unfinished)
     yield b"".join(begun)
 
 
@@ -64,16 +64,16 @@ class Output:
 
     def _write(self, *, wait: bool) -> None:
         try:
-            while rest := self._next():
-                while rest:
+            while remaining := self._next():
+                while remaining:
                     if not wait and not self._takes():
                         with self._written:
-                            self._lines.insert(0, bytes(rest))
+                            self._lines.insert(0, bytes(remaining))
                         slow = {"wait": True}
                         threading.Thread(target=self._write, kwargs=slow, daemon=True).start()
                         return
-                    piece = rest if wait else rest[:PIECE_BYTES]
-                    rest = rest[os.write(self._handle, piece) :]
+                    piece = remaining if wait else remaining[:PIECE_BYTES]
+                    remaining = remaining[os.write(self._handle, piece) :]
         except OSError as error:
             # It stays busy: what is sent from now on is for nobody.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201

@@ -25,9 +25,9 @@ import threading
 from memory_fabric.config import TIES
 from memory_fabric.models import Provenance
 from memory_fabric.servers import store_thread
+from memory_fabric.servers.mcp.caller_scope import WorkingFolder
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.mcp.stdio import Output, claimed_output, lines
-from memory_fabric.servers.mcp.working_folder import WorkingFolder
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.settings_file import settings_of
 

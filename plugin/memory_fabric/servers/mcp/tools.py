@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
@@ -12,9 +12,8 @@ from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import stated_name
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
-from memory_fabric.servers.mcp.result import Outcome, failure, whole_text, with_notes
+from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.mcp.schema import STRING, TOOLS
-from memory_fabric.servers.mcp.validation import known_part, problems
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
 
@@ -53,14 +52,14 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
     """Return the error of an invalid call in the reference server's words (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
         return failure(f"MCP error -32602: Tool {name} not found")
-    found = list(problems(SCHEMAS[name], arguments))
-    found += _domain_problems(arguments) if name in SAYING | READING and not found else []
-    if not found:
+    complaints = list(problems(SCHEMAS[name], arguments))
+    complaints += _domain_problems(arguments) if name in SAYING | READING and not complaints else []
+    if not complaints:
         return None
-    shown = found[:MAX_PROBLEMS] + (["…"] if len(found) > MAX_PROBLEMS else [])
+    first_complaints = complaints[:MAX_PROBLEMS] + (["…"] if len(complaints) > MAX_PROBLEMS else [])
     return failure(
         f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
-        + "\n".join(shown)
+        + "\n".join(first_complaints)
     )
 
 
@@ -73,13 +72,15 @@ def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
     """Return the errors of a stated domain, a field that the reference server does not have."""
     stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
     schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
-    found = list(problems(schema, stated))
-    if found:
-        return found
-    found = [f"{k}: a name has letters or digits" for k, v in stated.items() if not domain_name(v)]
+    complaints = list(problems(schema, stated))
+    if complaints:
+        return complaints
+    complaints = [
+        f"{k}: a name has letters or digits" for k, v in stated.items() if not domain_name(v)
+    ]
     if len(set(map(domain_name, stated.values()))) > 1:
-        found.append("domain and expert_domain are one field: state one of them")
-    return found
+        complaints.append("domain and expert_domain are one field: state one of them")
+    return complaints
 
 
 def call(
@@ -113,3 +114,83 @@ def call(
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
         print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         return failure(f"MCP error -32603: {type(error).__name__}: {error}")
+
+
+# bool is an int in Python and is not one in JSON; `_is` keeps them apart.
+TYPES: Mapping[str, type] = {
+    "string": str,
+    "array": list,
+    "object": dict,
+    "boolean": bool,
+    "integer": int,
+}
+
+
+def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
+    """Yield the errors of a value in the words of the reference server.
+
+    For example `Invalid input: expected string, received number at entities[0].name`.
+
+    Understands type, enum, minimum, maximum, items, properties, required. Keys the schema does not
+    name are ignored (MEM-12).
+    """
+    expected = schema["type"]
+    if not _is(expected, value):
+        yield _problem(expected, _type_of(value), path)
+    elif expected == "object":
+        yield from _object_problems(schema, value, path)
+    elif expected == "array":
+        for position, item in enumerate(value):
+            yield from problems(schema["items"], item, f"{path}[{position}]")
+    else:
+        yield from _value_problems(schema, value, path)
+
+
+def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str) -> Iterator[str]:
+    for name, part in schema.get("properties", {}).items():
+        place = f"{path}.{name}" if path else name
+        if name in value:
+            yield from problems(part, value[name], place)
+        elif name in schema.get("required", ()):
+            yield _problem(part["type"], "undefined", place)
+
+
+def _value_problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
+    if "enum" in schema and value not in schema["enum"]:
+        yield _problem(f"one of {', '.join(schema['enum'])}", f"{value!r:.80}", path)
+    if "minimum" in schema and value < schema["minimum"]:
+        yield _problem(f"at least {schema['minimum']}", str(value), path)
+    if "maximum" in schema and value > schema["maximum"]:
+        yield _problem(f"at most {schema['maximum']}", str(value), path)
+
+
+def _problem(expected: str, received: str, path: str) -> str:
+    return f"Invalid input: expected {expected}, received {received} at {path or 'arguments'}"
+
+
+def _is(expected: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return expected == "boolean"
+    return isinstance(value, TYPES[expected])
+
+
+def _type_of(value: Any) -> str:
+    """The type's name in JavaScript's words."""
+    if value is None:
+        return "null"
+    kinds = (name for name in ("boolean", "string", "array", "object") if _is(name, value))
+    return next(kinds, "number")
+
+
+def known_part(schema: Mapping[str, Any], value: Any) -> Any:
+    """A valid value without the object keys that the schema does not name (MEM-12); of an object
+    of which it names none, all.
+    """
+    if schema["type"] == "array":
+        return [known_part(schema["items"], item) for item in value]
+    if schema["type"] == "object" and "properties" in schema:
+        properties = schema["properties"]
+        return {
+            name: known_part(properties[name], value[name]) for name in properties if name in value
+        }
+    return value

@@ -22,8 +22,8 @@ from memory_fabric.servers.http.mcp_endpoint import JSON_TYPE, MAX_BYTES
 from memory_fabric.servers.http.responses import refusal
 from memory_fabric.servers.mcp import protocol
 from memory_fabric.servers.mcp import tools as local_tools
+from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, wire
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.mcp.result import Outcome, failure, wire
 from memory_fabric.servers.mcp.schema import TOOLS, listed
 from memory_fabric.servers.team import tools
 from memory_fabric.servers.team.access import Access

@@ -16,7 +16,7 @@ from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.servers.mcp import graph_view, memory_tools
 from memory_fabric.servers.mcp import tools as local_tools
-from memory_fabric.servers.mcp.result import Outcome, as_json, within
+from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
 from memory_fabric.servers.mcp.tools import Call
 from memory_fabric.servers.team import rows, writes
 from memory_fabric.servers.team.memory import TeamMemory
