@@ -299,10 +299,7 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
     modules = modules_after(hooks, "SessionStart", tmp_path)
 
     assert "memory_fabric.hooks.session.catch_up" in modules
-    assert (
-        modules & {"memory_fabric.capture.remember", "memory_fabric.clients.claude_code.transcript"}
-        == set()
-    )
+    assert modules & {"memory_fabric.capture.remember", "memory_fabric.clients.transcript"} == set()
 
 
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(

@@ -32,9 +32,9 @@ class Client(NamedTuple):
 
     `assistant` is the name of its assistant in notices. `memory_file` is the file of records that
     it shows its model by itself, '' for none.
-    `transcripts` names the reader of its transcripts (`clients.readers`), '' if they are not read.
+    `transcripts` is the form of its transcripts (`clients.transcripts`), '' if they are not read.
     `events`, `tools` and `fields` map its names to Claude Code's, which all other code uses. `form`
-    is the form of its replies (`clients.replies`). It `asks` if a hook may have it ask the person
+    is the form of its replies (`clients.adapter`). It `asks` if a hook may have it ask the person
     before a call, and `summarises` if what PreCompact prints reaches its summariser. Context in a
     reply to an event in `unheard` does not reach its model. `project_variable` holds the folder in
     which the session was started, '' for the event's own folder. `mark` is what a record's evidence

@@ -9,7 +9,7 @@ import pytest
 from cli.shell import Shell
 from cli.terminal import finish, start
 from command_line import run_here
-from learning.past import Machine, fixed
+from importing.past import Machine, fixed
 
 ASKED = "Please add an index to the orders table of the shop."
 ANSWER = "The invoice export writes CSV with semicolons, because Excel in Germany needs them."

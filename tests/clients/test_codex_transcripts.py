@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.clients import transcripts
-from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn
+from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn
 from memory_fabric.clients.transcripts import Reader, Transcript
 
 SESSION = "01a2078d-3b27-7890-a4de-ff1465aacbcc"

@@ -12,8 +12,8 @@ import pytest
 from clients.other_client import OtherClient
 from memory_fabric.config import read_settings, transcript_roots
 from memory_fabric.hooks import dispatcher
-from memory_fabric.learning import plan, runs
-from memory_fabric.learning.read import Reading
+from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing.learn import Reading
 from memory_fabric.store.conversations import sessions
 
 SESSION = "00000000-0000-4000-8000-000000000001"
@@ -110,7 +110,7 @@ def test_what_is_learned_of_a_past_session_names_its_client(tmp_path: Path, clie
     os.utime(path, (time.time() - 86400,) * 2)
     settings = read_settings(other.person, {})
 
-    found = plan.make(settings, transcript_roots(other.person), time.time())
+    found = past_sessions.make(settings, transcript_roots(other.person), time.time())
     Reading(settings, runs.begin(settings.home), lambda done, of: None).read(found)
 
     assert turns(other)[0] == ("user", "Write the first page of the shop, and its styles.")

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_fabric.clients.claude_code.transcript import before_prompt, read_on
-from memory_fabric.clients.qwen import transcripts
+from memory_fabric.clients import transcripts
+from memory_fabric.clients.transcript import before_prompt, read_on
 from memory_fabric.store.conversations import prompts
 
 RECORDED = Path(__file__).parents[1] / "events/transcript.typed.jsonl"
@@ -88,7 +88,7 @@ def test_what_qwen_adds_to_a_prompt_for_hooks_is_no_part_of_it() -> None:
     parts = [{"text": "Which database?"}, {"text": added}]
     entry = {"type": "user", "provenance": "real_user", "message": {"role": "user", "parts": parts}}
 
-    turn = transcripts.turn_of(entry)
+    turn = transcripts.qwen_turn_of(entry)
 
     assert turn is not None
     assert (turn.text, turn.origin) == ("Which database?", prompts.TYPED)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.clients import transcripts
-from memory_fabric.clients.claude_code.transcript import ToolResult, Turn
+from memory_fabric.clients.transcript import ToolResult, Turn
 from memory_fabric.clients.transcripts import Reader
 
 SESSION = "bc73d088-d068-472c-83ec-95089378275d"

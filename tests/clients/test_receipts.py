@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from memory_fabric.clients.claude_code import receipts
-from memory_fabric.clients.claude_code.receipts import Entry
+from memory_fabric.clients import receipts
+from memory_fabric.clients.receipts import Entry
 
 BLOCK = (
     "<memory-fabric>\nRemembered from earlier work, may be relevant (facts on record, not "

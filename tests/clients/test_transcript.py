@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.clients.claude_code import transcript
-from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
+from memory_fabric.clients import transcript
+from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_turns
 
 # Other work on the machine must not fail a law.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

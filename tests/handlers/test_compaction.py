@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
+from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_turns
 from memory_fabric.hooks.session.checkpoint import changed_files, open_items, read_files
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.clients.claude_code import transcript
+from memory_fabric.clients import transcript
 from memory_fabric.forwarding import sender
 from memory_fabric.hooks.handlers.session_forward import BETWEEN
 from memory_fabric.store import files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from learning.past import Machine
+from importing.past import Machine
 from memory_fabric.hooks import dispatcher
 
 

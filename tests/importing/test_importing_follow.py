@@ -13,8 +13,8 @@ from memory_fabric.config import read_settings
 from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.importing import follow
 from memory_fabric.importing.items import here_of
-from memory_fabric.importing.recognise import recognise
 from memory_fabric.importing.run import plan, store
+from memory_fabric.importing.sources import recognise
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import instruction_files, notices
 from memory_fabric.store.history import changes, undo

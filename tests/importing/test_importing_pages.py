@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from drawn import built
 from memory_fabric.config import read_settings
 from memory_fabric.errors import BadInput
-from memory_fabric.importing import page, page_restore, page_write
+from memory_fabric.importing import page, page_restore
 from memory_fabric.importing.page import Item
 from memory_fabric.models import HAS_OTHERS, RECORD_TYPES, Entity, Provenance, Record, Relation
 from memory_fabric.store import records
@@ -138,7 +138,7 @@ def content(memory: Memory) -> dict[str, Any]:
 def exported(memory: Memory, folder: Path) -> list[Path]:
     """The pages of a memory, in a folder."""
     paths = []
-    with page_write.pages(memory) as written:
+    with page.pages(memory) as written:
         for one in written:
             path = folder / f"{one.name}.md"
             path.write_bytes("".join(one.parts).encode())
@@ -420,13 +420,13 @@ def test_records_of_others_are_not_in_a_page(memory: Memory, tmp_path: Path) -> 
 def test_a_page_has_nothing_of_what_changes_while_it_is_written(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_write, "LINES_AT_ONCE", 3)
+    monkeypatch.setattr(page, "LINES_AT_ONCE", 3)
     other = opened(tmp_path)
     more = {"entityName": "api", "contents": ["a late fact"]}
     (path, *_) = exported(memory, tmp_path)
     undisturbed = path.read_text("utf-8")
 
-    with page_write.pages(memory) as (page_, *_):
+    with page.pages(memory) as (page_, *_):
         parts = [next(page_.parts)]
         other.remember(Record("note", "Said late", confidence=0.9), USER)
         other.write("add_observations", {"observations": [more]}, USER)

@@ -11,9 +11,9 @@ import pytest
 
 from importing.foreign import NOTE, OLD_SCHEMA, TOPIC, ClaudeMem, codex_main
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import instructions, items
+from memory_fabric.importing import items
 from memory_fabric.importing.items import Here, Reading
-from memory_fabric.importing.recognise import recognise
+from memory_fabric.importing.sources import INSTRUCTIONS, recognise
 
 
 def read(path: Path, here: Here) -> Reading:
@@ -275,7 +275,7 @@ def test_instructions_import_nothing_that_is_private(tmp_path: Path, here: Here)
     (config / "CLAUDE.md").write_text(f"- Be brief\n\n@own.md @{other}\n")
 
     project = [read(shop, here), read(shop / "CLAUDE.md", here)]
-    linked = instructions.read(str(shop / ".claude" / "rules" / "diary.md"), here)
+    linked = INSTRUCTIONS.read(str(shop / ".claude" / "rules" / "diary.md"), here)
     own = read(config / "CLAUDE.md", here)
 
     assert [[i.what for i in reading.items] for reading in project] == [["Use tabs"]] * 2

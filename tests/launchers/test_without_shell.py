@@ -17,8 +17,8 @@ import pytest
 from launchers.support import PROMPT, PYTHON, ROOT, run
 from launchers.test_launch_marks import FOLDER, PROJECT, Launched, launched
 from launchers.test_status_line import Bar, bar
-from memory_fabric.clients import hook_files
-from memory_fabric.clients.claude_code import hooks_json, set_up
+from memory_fabric.clients import hook_files, hooks_json, set_up
+from memory_fabric.clients.hooks_json import Edited
 from memory_fabric.store import launch_marks
 
 __all__ = ["bar", "launched"]
@@ -162,7 +162,7 @@ def test_setup_on_windows_starts_a_program_and_finds_its_own_hooks_again(tmp_pat
     os.symlink(ROOT, root)
 
     groups = set_up.hook_groups(root, "nt")
-    text = hooks_json.with_hooks('{"model": "opus"}', groups, "settings.json").text
+    text = hooks_json.with_hooks(Edited('{"model": "opus"}'), groups, "settings.json").text
 
     hooks = [hook for listed in groups.values() for group in listed for hook in group["hooks"]]
     file = os.path.join(root, "hooks", "launch.py")
@@ -171,7 +171,7 @@ def test_setup_on_windows_starts_a_program_and_finds_its_own_hooks_again(tmp_pat
     assert {tuple(hook["args"][3:]) for hook in hooks} == {(), ("rules",), ("fixes",)}
     ours = hooks_json.launcher_test()
     for found in (text, text.replace(file, r"C:\\x\\memory-fabric\\hooks\\launch.py")):
-        assert hooks_json.without_hooks(found, ours, "s").text == '{"model": "opus"}'
+        assert hooks_json.without_hooks(Edited(found), ours, "s").text == '{"model": "opus"}'
 
 
 def test_commands_for_windows_need_no_shell_of_unix() -> None:

@@ -17,7 +17,7 @@ from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic import place, update, vectors
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.update import embed_all
-from memory_fabric.setup import embedding_worker
+from memory_fabric.setup import extras
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget import vectors as stored_vectors
 from memory_fabric.store.memory import Memory
@@ -181,7 +181,7 @@ def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path
         for n in range(3 * update.BATCH)
     ]
     memory.write("create_entities", {"entities": entities}, USER)
-    started = embedding_worker.start_when_due(memory.settings, memory.databases())
+    started = extras.start_embedding_when_due(memory.settings, memory.databases())
     assert started
     while not stored(memory):
         assert os.waitpid(started, os.WNOHANG) == (0, 0)
@@ -191,13 +191,13 @@ def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path
     assert len(half) % update.BATCH == 0
 
     # At once after a start there is no other.
-    assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
-    again = embedding_worker.start(memory.settings)
+    assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
+    again = extras.start_embedding(memory.settings)
 
     assert os.waitpid(again, 0) == (again, 0)
     assert len(stored(memory)) == len(entities)
     assert set(half) <= set(stored(memory))
-    assert not any(map(embedding_worker.is_due, memory.databases()))
+    assert not any(map(extras.is_due, memory.databases()))
     memory.close()
 
 
@@ -208,7 +208,7 @@ def test_one_process_at_a_time(memory: Memory) -> None:
 
 
 def test_hooks_start_nothing_without_the_extra(memory: Memory) -> None:
-    assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
+    assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
 
 
 def test_the_packages_of_another_release_start_nothing(tmp_path: Path) -> None:
@@ -219,13 +219,13 @@ def test_the_packages_of_another_release_start_nothing(tmp_path: Path) -> None:
     memory = open_memory(tmp_path, CLAUDE_PLUGIN_DATA=str(data), CLAUDE_PLUGIN_ROOT=str(extra.ROOT))
     remember(memory, DENTIST)
 
-    assert embedding_worker.start_when_due(memory.settings, memory.databases()) == 0
+    assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
     memory.close()
 
 
 def is_due(memory: Memory) -> bool:
     """True if the process would be started for one of the databases."""
-    return any(map(embedding_worker.is_due, memory.databases()))
+    return any(map(extras.is_due, memory.databases()))
 
 
 def test_only_what_is_embedded_is_due(memory: Memory) -> None:

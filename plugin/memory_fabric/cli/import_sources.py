@@ -8,14 +8,12 @@ from typing import Any
 from memory_fabric.cli import environment, progress, show
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import discover, follow, run, write
+from memory_fabric.importing import follow, run, runs, sources
 from memory_fabric.importing.follow import Followings
 from memory_fabric.importing.items import MAX_EXAMPLES, Here, here_of
-from memory_fabric.importing.recognise import INSTRUCTIONS, Source
-from memory_fabric.importing.run import Plan
-from memory_fabric.importing.write import Stored
-from memory_fabric.learning import runs
-from memory_fabric.learning.undo import undo
+from memory_fabric.importing.run import Plan, Stored
+from memory_fabric.importing.runs import undo
+from memory_fabric.importing.sources import INSTRUCTIONS, Source
 from memory_fabric.models import shown_type
 from memory_fabric.store import instruction_files, switches
 from memory_fabric.store.files import Refused
@@ -29,11 +27,11 @@ def show_places(as_json: bool) -> int:
         here = here_of(memory, _codex_home())
         plans = []
         problems = []
-        for place in discover.find(memory.settings, here):
+        for source, path in sources.find(memory.settings, here):
             try:
-                plans.append(run.plan(memory, place.source, place.path, here, {}))
+                plans.append(run.plan(memory, source, path, here, {}))
             except (BadInput, OSError) as error:
-                problems.append(f"{place.path}: {error}")
+                problems.append(f"{path}: {error}")
         name = here.name or "no project"
     if as_json:
         show.json_out(
@@ -81,7 +79,7 @@ def import_found(
         stored: list[Stored] = []
         if not dry_run and any(one.new or _relations(one) for one in plans):
             with progress.bar("Importing", quiet=as_json) as tell:
-                stored = run.store(memory, plans, write.new_batch(), tell)
+                stored = run.store(memory, plans, run.new_batch(), tell)
         if not dry_run:
             for one in plans:
                 if one.source is INSTRUCTIONS:
@@ -171,7 +169,7 @@ def _expect_writing(settings: Settings, dry_run: bool) -> None:
 
 
 def _relations(plan: Plan) -> int:
-    return sum(len(part.choice.relations) for part in plan.parts)
+    return sum(len(part.relations) for part in plan.parts)
 
 
 def _show_plan(plan: Plan) -> None:
@@ -183,7 +181,7 @@ def _show_plan(plan: Plan) -> None:
     )
     for part in plan.parts:
         kinds: dict[str, int] = {}
-        for record in part.choice.records:
+        for record in part.records:
             kind = shown_type(record.type)
             kinds[kind] = kinds.get(kind, 0) + 1
         if kinds:
@@ -192,8 +190,6 @@ def _show_plan(plan: Plan) -> None:
     for left in plan.left:
         shown = "; ".join(f"“{one_line(text)}”" for text in left.examples[:MAX_EXAMPLES])
         show.line(f"  left out, {left.reason}: {left.number}" + (f" ({shown})" if shown else ""))
-    for note in plan.notes:
-        show.line(f"  {note}")
 
 
 def _count(number: int, kind: str) -> str:
@@ -224,7 +220,7 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "found": plan.found,
         "new": plan.new,
         "relations": _relations(plan),
-        "projects": {part.name: len(part.choice.records) for part in plan.parts},
+        "projects": {part.name: len(part.records) for part in plan.parts},
         "left_out": [one._asdict() for one in plan.left],
     }
 

@@ -8,12 +8,10 @@ from memory_fabric.cli import environment, progress, show
 from memory_fabric.cli.output import write
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import timestamp
-from memory_fabric.importing import page_restore, page_write
+from memory_fabric.importing import page, page_restore, runs
 from memory_fabric.importing.page_restore import Restoring
-from memory_fabric.importing.run import FILE
-from memory_fabric.importing.write import new_batch
-from memory_fabric.learning import runs
-from memory_fabric.learning.runs import Run
+from memory_fabric.importing.run import FILE, new_batch
+from memory_fabric.importing.runs import Run
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store import files
 from memory_fabric.text import many, one_line
@@ -27,14 +25,14 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
         raise BadInput("--markdown", f"{folder} is not a folder.", remedy="Name a folder.")
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        with page_write.pages(memory) as written:
+        with page.pages(memory) as written:
             if memory.failures:
                 raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
             files.make_folder(os.path.abspath(folder))
             filled = (one for one in written if one.records or one.entities or one.relations)
             made = [_written(one, folder, force, quiet=as_json) for one in filled]
     if as_json:
-        show.json_out({"pages": made, "left_out": page_write.LEFT_OUT})
+        show.json_out({"pages": made, "left_out": page.LEFT_OUT})
         return 0
     for row in made:
         counts = ", ".join(
@@ -45,11 +43,11 @@ def export(folder: str, *, force: bool, as_json: bool) -> int:
             )
         )
         show.line(f"{row['text']}: {counts}")
-    show.line(page_write.LEFT_OUT if made else "Nothing is remembered yet; no page was written.")
+    show.line(page.LEFT_OUT if made else "Nothing is remembered yet; no page was written.")
     return 0
 
 
-def _written(one: page_write.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
+def _written(one: page.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
     """Write a page; return its name, path and numbers."""
     path = os.path.join(folder, f"{_file_name(one.name)}.md")
     with progress.bar(f"Writing {path}", quiet=quiet) as tell:
@@ -58,9 +56,7 @@ def _written(one: page_write.Written, folder: str, force: bool, *, quiet: bool) 
     return {"name": one.name, "text": path, **numbers}
 
 
-def _encoded(
-    written: page_write.Written, tell: Callable[[int, int], object] | None
-) -> Iterator[bytes]:
+def _encoded(written: page.Written, tell: Callable[[int, int], object] | None) -> Iterator[bytes]:
     for done, part in enumerate(written.parts, start=1):
         yield part.encode("utf-8", "replace")
         if tell:

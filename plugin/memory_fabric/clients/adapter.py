@@ -1,22 +1,25 @@
-"""Events of other clients, made into Claude Code's form before any other code reads them."""
+"""Events of other clients, made into Claude Code's form before any other code reads them, and the
+replies in the form that each client documents.
 
-from __future__ import annotations
+Unknown keys are errors in some clients, so that only what is named here is printed.
+"""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric.client import Client
-from memory_fabric.clients.codex import patches
-from memory_fabric.clients.readers import head_of
+from memory_fabric.clients import codex
 from memory_fabric.clients.table import client_of
+from memory_fabric.clients.transcript import table_in
+from memory_fabric.clients.transcripts import head_of, printed_by
 from memory_fabric.config import SDK, Settings
 from memory_fabric.events import Event, event_of, prompt
+from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted
 
 SHELL, EDIT, WRITE = "Bash", "Edit", "Write"
 RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
-# The report of a command by Gemini CLI and Qwen Code: its output between these.
-_OUTPUT, _AFTER_OUTPUT, _EXIT_CODE = "\nOutput: ", "\nError: ", "\nExit Code: "
+_EXIT_CODE = "\nExit Code: "
 
 
 def adapt(event: Event, key: str) -> Event:
@@ -35,11 +38,13 @@ def adapt(event: Event, key: str) -> Event:
     raw["hook_event_name"] = client.events.get(event.name, event.name)
     if "tool_name" in raw:
         raw |= _call(raw, client)
-        if raw["hook_event_name"] == RESULT and _has_failed(raw.get("tool_response")):
+        result = raw.get("tool_response")
+        has_failed = isinstance(result, dict) and result.get("exitCode") not in (None, 0, "0", "")
+        if raw["hook_event_name"] == RESULT and has_failed:
             raw |= {"hook_event_name": FAILURE, "error": raw["tool_response"].get("stdout", "")}
-    made = event_of(raw, client)
-    is_empty = made.name == "UserPromptSubmit" and not prompt(made).strip()
-    return made._replace(name="") if is_empty else made
+    adapted = event_of(raw, client)
+    is_empty = adapted.name == "UserPromptSubmit" and not prompt(adapted).strip()
+    return adapted._replace(name="") if is_empty else adapted
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
@@ -63,24 +68,21 @@ def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -
 
 def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
     """Return the fields of a tool's call, and of its result, as Claude Code has them."""
-    tool, given = str(raw["tool_name"]), raw.get("tool_input")
-    given = dict(given) if isinstance(given, dict) else {}
-    patch = patches.patch_in(tool, str(given.get("command") or given.get("input") or ""))
-    if patch:
-        files = patches.changed_files(patch)
-        return {
-            "tool_name": EDIT,
-            "tool_input": {"file_path": "".join(files[:1]), "file_paths": files},
-        }
+    tool, arguments = str(raw["tool_name"]), dict(table_in(raw, "tool_input"))
+    command = str(arguments.get("command") or arguments.get("input") or "")
+    if patch := codex.patch_in(tool, command):
+        paths = codex.changed_files(patch)
+        edit = {"file_path": "".join(paths[:1]), "file_paths": paths}
+        return {"tool_name": EDIT, "tool_input": edit}
     name = client.tools.get(tool, tool)
-    fields: dict[str, Any] = {"tool_name": name, "tool_input": given}
-    if name in (EDIT, WRITE) and "file_path" not in given and "path" in given:
-        given["file_path"] = given["path"]
+    fields: dict[str, Any] = {"tool_name": name, "tool_input": arguments}
+    if name in (EDIT, WRITE) and "file_path" not in arguments and "path" in arguments:
+        arguments["file_path"] = arguments["path"]
     if name == SHELL:
         if "tool_response" in raw:
             fields["tool_response"] = _shell_result(raw["tool_response"])
         if isinstance(raw.get("error"), str):
-            fields["error"] = _output(raw["error"])
+            fields["error"] = printed_by(raw["error"])
     return fields
 
 
@@ -92,23 +94,65 @@ def _shell_result(result: object) -> object:
         except (ValueError, RecursionError):
             return {"stdout": result}
     if isinstance(result, str):
-        return {"stdout": _output(result)}
+        return {"stdout": printed_by(result)}
     if not isinstance(result, dict) or "stdout" in result:
         return result
     text = result.get("llmContent") or result.get("output")
     if not isinstance(text, str):
         return result
     _, mark, code = text.rpartition(_EXIT_CODE)
-    stated = {"exitCode": code.split("\n", 1)[0].strip()} if mark else {}
-    return {**result, **stated, "stdout": _output(text)}
+    exit_code = {"exitCode": code.split("\n", 1)[0].strip()} if mark else {}
+    return {**result, **exit_code, "stdout": printed_by(text)}
 
 
-def _has_failed(result: object) -> bool:
-    """Return True if the result of a command states another exit code than 0."""
-    code = result.get("exitCode") if isinstance(result, dict) else None
-    return code not in (None, 0, "0", "")
+def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
+    """Encode a reply to an event (Claude Code's name of it) for another client's standard output:
+    one JSON object, or nothing.
+    """
+    if not client.summarises:
+        reply = reply._replace(plain="")
+    if not client.asks and reply.question:
+        reasons = "\n\n".join(text for text in (reply.refusal, reply.question) if text)
+        reply = reply._replace(refusal=reasons, question="")
+    reply = reply._replace(notice=_in_a_shell(reply.notice), stop=_in_a_shell(reply.stop))
+    if client.form == "claude":
+        return encode(event_name, reply)
+    context = ""
+    if event_name in CONTEXT_EVENTS - client.unheard:
+        context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
+    output = {"gemini": _gemini, "cursor": _cursor}[client.form](client, event_name, reply, context)
+    return json.dumps(output).encode("ascii") if output else b""
 
 
-def _output(text: str) -> str:
-    _, mark, rest = text.partition(_OUTPUT)
-    return rest.partition(_AFTER_OUTPUT)[0] if mark else text
+def _in_a_shell(text: str) -> str:
+    """Return a text with commands as a shell has them, since only Claude Code has the skills."""
+    text = text.replace("/memory-fabric:memory ", "memory-fabric ")
+    return text.replace("/memory-fabric:", "memory-fabric ")
+
+
+def _gemini(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
+    """Return the object for Gemini CLI: a refusal is a `decision` with its reason."""
+    output: dict[str, object] = {}
+    if event_name in NOTICE_EVENTS and reply.notice.strip():
+        output["systemMessage"] = fitted(reply.notice)
+    reason = reply.stop if event_name == "UserPromptSubmit" else reply.refusal
+    if reason and event_name in ("UserPromptSubmit", "PreToolUse"):
+        output |= {"decision": "deny", "reason": fitted(reason)}
+    if context:
+        own_names = {known: name for name, known in client.events.items()}
+        own_names[FAILURE] = own_names[RESULT]
+        output["hookSpecificOutput"] = {
+            "hookEventName": own_names.get(event_name, event_name),
+            "additionalContext": fitted(context),
+        }
+    return output
+
+
+def _cursor(client: Client, event_name: str, reply: Reply, context: str) -> dict[str, object]:
+    """Return the object for Cursor, which shows a notice to no one."""
+    if event_name == "UserPromptSubmit" and reply.stop:
+        return {"continue": False, "user_message": fitted(reply.stop)}
+    if event_name == "PreToolUse" and reply.refusal:
+        text = fitted(reply.refusal)
+        return {"permission": "deny", "agent_message": text, "user_message": text}
+    return {"additional_context": fitted(context)} if context else {}

@@ -8,110 +8,103 @@ import json
 import os
 import re
 import shlex
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.client import VARIABLE, Client
-from memory_fabric.clients.claude_code import set_up
-from memory_fabric.clients.claude_code.set_up import Change
-from memory_fabric.clients.codex import server
+from memory_fabric.clients import manifest, set_up
+from memory_fabric.clients.hooks_json import SERVER, Edited
+from memory_fabric.clients.json_text import Edit
+from memory_fabric.clients.manifest import Mark
+from memory_fabric.clients.set_up import Change
 from memory_fabric.clients.table import CLIENTS
+from memory_fabric.errors import BadInput
 from memory_fabric.store import files
 
 MILLISECONDS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class HookFile:
+class HookFile(NamedTuple):
     """The user's file of hooks of a client.
 
     `folder` is the client's folder (from `variable`, else below the user's home), `name` the file
-    in it. `events` are those of Claude Code's events that it has; `per_second` is the unit of its
-    timeouts, 0 where it is not certain and none is written; `most_s` limits those of some events.
-    `flat` hooks stand in the list of their event without a group, in a file that has a version.
-    The MCP server stands in the same file if it `has_server`.
-    `todo` is left to the person.
+    in it. `todo` is left to the person. `lacks` are those of Claude Code's events that it has not;
+    `per_second` is the unit of its timeouts, 0 where it is not certain and none is written;
+    `most_s` limits those of some events. `flat` hooks stand in the list of their event without a
+    group, in a file that has a version. The MCP server stands in the same file if it `has_server`.
     """
 
     variable: str
     folder: str
     name: str
-    events: frozenset[str]
     todo: str
+    lacks: tuple[str, ...] = ()
     per_second: int = 1
-    most_s: Mapping[str, int] = field(default_factory=dict)
+    most_s: Mapping[str, int] = {}
     flat: bool = False
     has_server: bool = False
 
 
-_ALL = frozenset(
+EVENTS = frozenset(
     """SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure SubagentStart
     SubagentStop Stop PreCompact PostCompact SessionEnd""".split()
 )
 NEW_SESSIONS = "New sessions will have the hooks."
-OPENCODE = "opencode"
+CODEX, OPENCODE = "codex", "opencode"
 FILES: Mapping[str, HookFile] = {
-    "codex": HookFile(
-        "CODEX_HOME",
-        ".codex",
-        "hooks.json",
-        _ALL - {"PostToolUseFailure", "PostCompact"},
+    CODEX: HookFile(
+        *("CODEX_HOME", ".codex", "hooks.json"),
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
+        lacks=("PostToolUseFailure", "PostCompact"),
         # The client cuts a longer one, with a warning at each start.
         most_s={"SessionEnd": 3},
     ),
     "qwen": HookFile(
-        "QWEN_HOME",
-        ".qwen",
-        "settings.json",
-        _ALL,
+        *("QWEN_HOME", ".qwen", "settings.json"),
         NEW_SESSIONS,
-        MILLISECONDS,
+        per_second=MILLISECONDS,
         has_server=True,
     ),
     "gemini": HookFile(
-        "",
-        ".gemini",
-        "settings.json",
-        _ALL - {"PostToolUseFailure", "SubagentStart", "SubagentStop", "PostCompact"},
+        *("", ".gemini", "settings.json"),
         f"{NEW_SESSIONS} In Gemini CLI, /hooks lists them.",
-        MILLISECONDS,
+        lacks=("PostToolUseFailure", "SubagentStart", "SubagentStop", "PostCompact"),
+        per_second=MILLISECONDS,
     ),
     "cursor": HookFile(
-        "",
-        ".cursor",
-        "hooks.json",
-        _ALL - {"PostCompact"},
+        *("", ".cursor", "hooks.json"),
         "Restart Cursor; its settings list the hooks. If it also loads Claude Code's hooks "
         "(third-party configurations) and these are in ~/.claude/settings.json, switch that off: "
         "every hook would run twice.",
+        lacks=("PostCompact",),
         per_second=0,
         flat=True,
     ),
     "factory": HookFile(
-        "",
-        ".factory",
-        "settings.json",
-        _ALL - {"PostToolUseFailure", "SubagentStart", "PostCompact"},
+        *("", ".factory", "settings.json"),
         f"{NEW_SESSIONS} In droid, /hooks lists them.",
+        lacks=("PostToolUseFailure", "SubagentStart", "PostCompact"),
     ),
     "codebuddy": HookFile(
-        "",
-        ".codebuddy",
-        "settings.json",
-        _ALL - {"PostToolUseFailure", "SubagentStart", "PostCompact"},
+        *("", ".codebuddy", "settings.json"),
         f"{NEW_SESSIONS} In CodeBuddy, /hooks reviews them.",
+        lacks=("PostToolUseFailure", "SubagentStart", "PostCompact"),
     ),
     OPENCODE: HookFile(
         "OPENCODE_CONFIG_DIR",
         os.path.join(".config", "opencode"),
         os.path.join("plugins", "memory-fabric.js"),
-        frozenset(),
         "Restart OpenCode: it loads the plugin when it starts.",
+        lacks=tuple(EVENTS),
     ),
 }
+# Codex's MCP servers: a table of its own at the end of its file, between two comments.
+CODEX_CONFIG, TABLES = "config.toml", "mcp_servers"
+BEGIN, END = "# memory-fabric: begin\n", "# memory-fabric: end\n"
+# Codex hands its servers few variables; hooks and server must find the same memory.
+VARIABLES = ("MEMORY_FABRIC_HOME", "CLAUDE_CONFIG_DIR", "MEMORY_FABRIC", "MEMORY_FABRIC_PYTHON")
 
 
 def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
@@ -128,30 +121,27 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
     Raises BadInput, OSError.
     """
     if client == OPENCODE:
-        return [set_up.with_file(home, path, plugin(root), root)]
+        return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)
     has_server = mcp and file.has_server
     own = set_up.with_hooks(home, path, root, groups, has_version=file.flat, has_server=has_server)
-    more = [server.with_server(home, server.path_of(path), root)] if _is_codex(client, mcp) else []
-    return [own, *more]
+    if client == CODEX and mcp:
+        return [own, _with_codex_server(home, _codex_config(path), root)]
+    return [own]
 
 
 def removals(client: str, home: str, path: str, root: str) -> list[Change]:
     """Return the changes that remove what `changes` adds. Raises BadInput, OSError."""
     take = set_up.without_file if client == OPENCODE else set_up.without_hooks
-    more = (
-        [server.without_server(home, server.path_of(path), root)] if _is_codex(client, True) else []
-    )
-    return [take(home, path, root), *more]
-
-
-def _is_codex(client: str, mcp: bool) -> bool:
-    return mcp and client == "codex"
+    own = take(home, path, root)
+    if client == CODEX:
+        return [own, without_codex_server(home, _codex_config(path), root)]
+    return [own]
 
 
 def plugin(root: str) -> str:
     """Return the text of OpenCode's plugin, which calls the launcher."""
-    path = os.path.join(os.path.dirname(__file__), OPENCODE, "plugin.js")
+    path = os.path.join(os.path.dirname(__file__), "opencode_plugin.js")
     place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
     return (files.read_text(path) or "").replace("@LAUNCHER@", place)
 
@@ -163,7 +153,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
     return {
         own_names.get(event, event): [_group(row, file, event, group) for group in groups]
         for event, groups in set_up.hook_groups(root, "posix").items()
-        if event in file.events
+        if event in EVENTS.difference(file.lacks)
     }
 
 
@@ -185,29 +175,75 @@ def command(client: str, root: str, arguments: list[str], system: str = os.name)
 def _group(row: Client, file: HookFile, event: str, group: Mapping[str, Any]) -> dict[str, Any]:
     matcher = group.get("matcher")
     head = {"matcher": _matcher(row, matcher)} if matcher else {}
-    made = [_hook(row.key, file, event, hook) for hook in group["hooks"]]
-    if not file.flat:
-        return {**head, "hooks": made}
-    (only,) = made
-    return {**head, "command": only["command"]}
-
-
-def _hook(client: str, file: HookFile, event: str, hook: Mapping[str, Any]) -> dict[str, Any]:
-    root = os.path.dirname(os.path.dirname(hook["command"]))
-    made = {"type": "command", "command": command(client, root, hook.get("args", []))}
-    seconds = min(hook["timeout"], file.most_s.get(event, hook["timeout"]))
-    return {**made, "timeout": seconds * file.per_second} if file.per_second else made
+    commands: list[dict[str, Any]] = []
+    for hook in group["hooks"]:
+        root = os.path.dirname(os.path.dirname(hook["command"]))
+        entry: dict[str, Any] = {"command": command(row.key, root, hook.get("args", []))}
+        if not file.flat:
+            entry = {"type": "command", **entry}
+        if file.per_second:
+            seconds = min(hook["timeout"], file.most_s.get(event, hook["timeout"]))
+            entry["timeout"] = seconds * file.per_second
+        commands.append(entry)
+    return {**head, **commands[0]} if file.flat else {**head, "hooks": commands}
 
 
 def _matcher(row: Client, matcher: str) -> str:
     """Return a matcher with the client's names of tools beside Claude Code's."""
-    theirs: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, known in row.tools.items():
-        theirs.setdefault(known, []).append(name)
-    alone = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
-    grouped = f"^({alone[1]})$" if alone and alone[1] in theirs else matcher
+        names.setdefault(known, []).append(name)
+    single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
+    grouped = f"^({single[1]})$" if single and single[1] in names else matcher
     return re.sub(
         r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
-        lambda found: "|".join((found[0], *theirs.get(found[0], ()))),
+        lambda match: "|".join((match[0], *names.get(match[0], ()))),
         grouped,
     )
+
+
+def _codex_config(hooks_path: str) -> str:
+    return os.path.join(os.path.dirname(hooks_path), CODEX_CONFIG)
+
+
+def _with_codex_server(home: str, path: str, root: str) -> Change:
+    """Return the change that adds the server. Raises BadInput if another has its name, OSError."""
+    bare = without_codex_server(home, path, root)
+    text = set_up.text_of(bare.after, path) if bare.after is not None else ""
+    try:
+        servers = tomllib.loads(text).get(TABLES, {})
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(
+            path, f"{path}: {error}; it was left as it is.", remedy="Correct it, and try again."
+        ) from error
+    if isinstance(servers, dict) and SERVER in servers:
+        raise BadInput(
+            "--client",
+            f"{path} has a server named {SERVER} already; nothing was changed.",
+            remedy="Remove or rename it, or add --no-mcp.",
+        )
+    server = {**set_up.server_of(root), "env_vars": VARIABLES}
+    # TOML writes texts and lists of them as JSON does.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
+    block = f"{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    return set_up.added(
+        bare,
+        lambda done: done.then(Edit(len(done.text), "", gap + block)),
+        Mark(path, manifest.CODEX, server["command"]),
+        empty="",
+    )
+
+
+def without_codex_server(home: str, path: str, root: str) -> Change:
+    """Return the change that removes the server from Codex's file. Raises BadInput, OSError."""
+
+    def take(done: Edited) -> Edited:
+        text = done.text
+        start, end = text.find(BEGIN), text.find(END)
+        if start < 0 or end < start:
+            return done
+        start -= text[:start].endswith("\n\n")  # the line that parted it from what is above
+        return done.then(Edit(start, text[start : end + len(END)], ""))
+
+    return set_up.taken(home, path, take)

@@ -4,8 +4,6 @@ Measured with Codex CLI 0.169.0 and Qwen Code 0.24.4; the others as their docume
 Claude Code has a memory file of records that this package writes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from memory_fabric.client import CLAUDE_CODE, Client
@@ -113,7 +111,7 @@ CLIENTS: Mapping[str, Client] = {
             project_variable="CODEBUDDY_PROJECT_DIR",
             instructions=("CODEBUDDY.md", "AGENTS.md"),
         ),
-        # Its shim (`clients/opencode/plugin.js`) speaks Claude Code's form.
+        # Its shim (`clients/opencode_plugin.js`) speaks Claude Code's form.
         _client("opencode", "OpenCode")._replace(
             tools={"bash": "Bash", "edit": "Edit", "write": "Write", "task": "Task"},
             asks=False,

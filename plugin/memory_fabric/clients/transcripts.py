@@ -1,29 +1,197 @@
 """The transcripts that clients keep on this machine: where they are, and how each is read.
 
-A client's module `transcripts` has `NAME`, `paths(root)`, `head(path)`, `agent(path)`,
-`parser(head)` and `kept_days(root)`; its turns have Claude Code's names of tools. `CLIENTS` is the
-only list of them.
+`CLIENTS` has a row for each form; turns have Claude Code's names of tools.
+
+- Claude Code: `projects/<folder>/<session>.jsonl` in its config folder. Those of subagents
+  (`<session>/subagents/`) are left out, as live: a subagent's report stands in its session's own
+  transcript as the result of a tool, and what it was told is no person's word.
+- Qwen Code: `projects/<folder>/chats/<session>.jsonl`. Measured with release 0.24: Claude Code's
+  fields around a message of Gemini's form (`parts`).
+- Codex: `clients.codex`.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator, Mapping
-from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from memory_fabric.clients.claude_code import transcripts as claude_code
-from memory_fabric.clients.claude_code.transcript import read_on
-from memory_fabric.clients.codex import transcripts as codex
-from memory_fabric.clients.head import Head
-from memory_fabric.clients.qwen import transcripts as qwen
+from memory_fabric.clients import codex
+from memory_fabric.clients.table import GEMINI_TOOLS
+from memory_fabric.clients.transcript import (
+    Head,
+    Parse,
+    Reading,
+    ToolResult,
+    ToolUse,
+    Turn,
+    entries,
+    read_on,
+    table_in,
+    text_in,
+    turn_of,
+)
+from memory_fabric.config import SDK
+from memory_fabric.errors import BadInput
+from memory_fabric.events import load_object
 from memory_fabric.ids import timestamp
+from memory_fabric.store import files
+from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
-if TYPE_CHECKING:
-    from memory_fabric.clients.claude_code.transcript import Reading
-
-CLIENTS: Mapping[str, ModuleType] = {"claude-code": claude_code, "codex": codex, "qwen": qwen}
 DAY_S = 24 * 3600
+# Claude Code: subagents of older releases, beside the sessions.
+SUBAGENT = "agent-"
+# The start of an entry that names the session's type of agent.
+AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
+DEFAULT_KEPT_DAYS = 30
+# Qwen Code: opens the part of a user's message that holds what hooks added.
+_OF_HOOKS = "<qwen:user-prompt-submit-context>"
+# The report of a command by Gemini CLI and Qwen Code: its output between these.
+_OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
+
+
+def printed_by(report: str) -> str:
+    """Return the output in Gemini CLI's report of a command; the whole of any other text."""
+    _, mark, behind = report.partition(_OUTPUT)
+    return behind.partition(_AFTER_OUTPUT)[0] if mark else report
+
+
+def _files_in(root: str, inside: str = "") -> Iterator[str]:
+    """Yield the transcripts in each folder of a root, or in the folder `inside` of each."""
+    for name in _names(root):
+        folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
+        files_ = (file for file in _names(folder) if file.endswith(".jsonl"))
+        yield from (os.path.join(folder, file) for file in files_)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _head(path: str) -> Head | None:
+    """Return the head of a transcript of Claude Code, or of Qwen Code, whose entries are alike."""
+    at = ""
+    for entry in entries(path):
+        at = at or text_in(entry, "timestamp")
+        if folder := text_in(entry, "cwd"):
+            is_attended = not text_in(entry, "entrypoint").startswith(SDK)
+            session = os.path.basename(path).removesuffix(".jsonl")
+            return Head(session, folder, at, "", is_attended)
+    return None
+
+
+def _claude_agent(path: str) -> str:
+    """Return the type of agent that the session runs as, '' without one. Raises OSError.
+
+    The client writes it again from time to time; the whole file is searched.
+    """
+    with files.open_regular(path) as file:
+        for line in file:
+            if AGENT_SETTING in line[:MAX_SETTING_BYTES]:
+                try:
+                    return text_in(load_object(line), "agentSetting")
+                except BadInput:
+                    continue
+    return ""
+
+
+def _claude_kept_days(root: str) -> int:
+    try:
+        settings = files.read_json(os.path.join(os.path.dirname(root), "settings.json"))
+    except OSError:
+        return DEFAULT_KEPT_DAYS
+    days = settings.get("cleanupPeriodDays")
+    if isinstance(days, int) and not isinstance(days, bool) and days > 0:
+        return days
+    return DEFAULT_KEPT_DAYS
+
+
+def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
+    """Return the turn in an entry of Qwen Code's transcript; None if it has none."""
+    kind, message = entry.get("type"), entry.get("message")
+    if kind not in ("user", "assistant", "tool_result") or not isinstance(message, dict):
+        return None
+    if entry.get("isSidechain") is True or entry.get("agentId"):
+        return None
+    is_typed = not entry.get("subtype") and entry.get("provenance") != "system"
+    parts = message.get("parts")
+    blocks = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    texts = [
+        text
+        for part in blocks
+        if part.get("thought") is not True
+        and (text := text_in(part, "text"))
+        and not (kind == "user" and text.startswith(_OF_HOOKS))
+    ]
+    turn = Turn(
+        uuid=text_in(entry, "uuid"),
+        role="assistant" if kind == "assistant" else "user",
+        text="\n".join(texts) if kind != "tool_result" else "",
+        created_at=text_in(entry, "timestamp"),
+        cwd=text_in(entry, "cwd"),
+        tools=tuple(_qwen_tool(part["functionCall"]) for part in blocks if "functionCall" in part),
+        results=tuple(
+            _qwen_result(part["functionResponse"], text_in(entry.get("toolCallResult"), "status"))
+            for part in blocks
+            if "functionResponse" in part
+        ),
+        session=text_in(entry.get("forkedFrom"), "sessionId") or text_in(entry, "sessionId"),
+        origin=TYPED if is_typed or kind != "user" else BY_MACHINE,
+    )
+    return turn if turn.text or turn.tools or turn.results else None
+
+
+def _qwen_tool(call: object) -> ToolUse:
+    name = text_in(call, "name")
+    known = GEMINI_TOOLS.get(name, name)
+    is_change = known in ("Bash", "Write", "Edit")
+    return ToolUse(text_in(call, "id"), known if is_change else name, table_in(call, "args"))
+
+
+def _qwen_result(answer: object, status: str) -> ToolResult:
+    response = table_in(answer, "response")
+    error = text_in(response, "error")
+    text = printed_by(error or text_in(response, "output"))
+    return ToolResult(text_in(answer, "id"), text, bool(error) or status == "error")
+
+
+class Form(NamedTuple):
+    """A form of transcripts: its client's name, and the functions that find and read them.
+
+    `paths` yields those of all sessions below the client's folder. `head` returns None if no entry
+    names a folder, and raises OSError. `parser` makes a function that makes turns of a session's
+    entries. `kept_days` are the days for which the client keeps a transcript after its last
+    change, 0 for ever. `agent` returns the type of agent that a session runs as.
+    """
+
+    name: str
+    paths: Callable[[str], Iterator[str]]
+    head: Callable[[str], Head | None]
+    parser: Callable[[Head], Parse]
+    kept_days: Callable[[str], int] = lambda root: 0
+    agent: Callable[[str], str] = lambda path: ""
+
+
+CLIENTS: Mapping[str, Form] = {
+    "claude-code": Form(
+        "Claude Code",
+        lambda root: (
+            path for path in _files_in(root) if not os.path.basename(path).startswith(SUBAGENT)
+        ),
+        _head,
+        lambda head: lambda entry, _: turn_of(entry),
+        _claude_kept_days,
+        _claude_agent,
+    ),
+    "codex": Form("Codex", codex.paths, codex.head, codex.Parser),
+    "qwen": Form(
+        "Qwen Code",
+        lambda root: _files_in(root, "chats"),
+        lambda path: (head := _head(path)) and head._replace(is_attended=True),
+        lambda head: lambda entry, _: qwen_turn_of(entry),
+    ),
+}
 
 
 class Transcript(NamedTuple):
@@ -48,19 +216,19 @@ def find(
     """
     seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
-        module = CLIENTS[client]
-        days = module.kept_days(root)
-        for path in module.paths(root):
+        form = CLIENTS[client]
+        days = form.kept_days(root)
+        for path in form.paths(root):
             try:
                 if os.path.islink(path):
                     path = os.path.realpath(path)  # a file's name is the session's id
-                found = os.stat(path)
-                if (found.st_dev, found.st_ino) in seen:
+                status = os.stat(path)
+                if (status.st_dev, status.st_ino) in seen:
                     continue
-                seen.add((found.st_dev, found.st_ino))
-                head = module.head(path) if found.st_size else None
+                seen.add((status.st_dev, status.st_ino))
+                head = form.head(path) if status.st_size else None
                 if head is not None and agents:
-                    head = head._replace(agent=module.agent(path))
+                    head = head._replace(agent=form.agent(path))
             except FileNotFoundError:
                 continue  # removed meanwhile
             except OSError as error:
@@ -68,8 +236,8 @@ def find(
                     failed.append(f"{path}: {error.strerror or error}")
                 continue
             if head is not None:
-                deleted_s = found.st_mtime + days * DAY_S if days else 0.0
-                yield Transcript(client, path, head, found.st_size, found.st_mtime, deleted_s)
+                deleted_s = status.st_mtime + days * DAY_S if days else 0.0
+                yield Transcript(client, path, head, status.st_size, status.st_mtime, deleted_s)
 
 
 class Earlier(NamedTuple):
@@ -87,26 +255,26 @@ def earlier(roots: Mapping[str, str], path: str) -> Earlier:
 
     The dates are those of their last changes.
     """
-    count: dict[str, int] = {}
-    days: dict[str, int] = {}
-    changed = []
+    numbers: dict[str, int] = {}
+    kept_days: dict[str, int] = {}
+    changed_s: list[float] = []
     for client, root in roots.items():
-        module = CLIENTS[client]
-        own = [at for other in module.paths(root) if other != path and (at := _changed_s(other))]
-        if own:
-            count[module.NAME] = len(own)
-            changed += own
-            if kept := module.kept_days(root):
-                days[module.NAME] = kept
-    return Earlier(count, timestamp(min(changed))[:10] if changed else "", days)
+        form = CLIENTS[client]
+        times = [at for other in form.paths(root) if other != path and (at := _changed_s(other))]
+        if times:
+            numbers[form.name] = len(times)
+            changed_s += times
+            if days := form.kept_days(root):
+                kept_days[form.name] = days
+    return Earlier(numbers, timestamp(min(changed_s))[:10] if changed_s else "", kept_days)
 
 
 def _changed_s(path: str) -> float:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return 0.0  # removed meanwhile
-    return found.st_mtime if found.st_size else 0.0
+    return status.st_mtime if status.st_size else 0.0
 
 
 class Reader:
@@ -124,3 +292,26 @@ class Reader:
         self.trouble = reading.trouble or self.trouble
         # They are reported with the run, not by the notices of a session.
         return reading._replace(bad=0, trouble="")
+
+
+def head_of(form: str, path: str) -> Head | None:
+    """Return the head of a transcript; None if there is none yet, or its form is unknown."""
+    if form not in CLIENTS or not path:
+        return None
+    try:
+        return CLIENTS[form].head(path)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return None
+
+
+def read_running(
+    form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
+) -> Reading:
+    """Read on the transcript of another client's running session, like `read_on`; of an unknown
+    form nothing. `form` is the client's `transcripts`.
+    """
+    head = head_of(form, path)
+    if head is None:
+        return Reading([], offset, mark=mark)
+    parse = CLIENTS[form].parser(head)
+    return read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)

@@ -508,7 +508,7 @@ def _closed_notice(event_name: str, settings: Settings) -> bytes:
 def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
     if client == CLAUDE_CODE:
         return encode(event_name, reply)
-    from memory_fabric.clients.replies import encoded  # late: for other clients only
+    from memory_fabric.clients.adapter import encoded  # late: for other clients only
 
     return encoded(client, event_name, reply)
 

@@ -3,36 +3,37 @@
 The files are never written. A record that the user pinned, confirmed or reworded stays as it is.
 """
 
-from __future__ import annotations
-
 import os
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.clients.table import INSTRUCTION_FILES
-from memory_fabric.importing import choose, instructions
-from memory_fabric.importing.items import Here, Left, here_of
-from memory_fabric.models import INSTRUCTIONS, LINE, PLACE
+from memory_fabric.importing import instructions
+from memory_fabric.importing.instructions import File
+from memory_fabric.importing.items import (
+    TRUST,
+    Here,
+    Left,
+    here_of,
+    provenance,
+    record_of,
+    records_with,
+    worthless,
+)
+from memory_fabric.models import INSTRUCTIONS, LINE, PLACE, Operation, Record
 from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.store import instruction_files, notices, records, write
+from memory_fabric.store.database import Database
 from memory_fabric.store.instruction_files import Followed
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS, same_form, stem, words
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory_fabric.importing.instructions import File
-    from memory_fabric.models import Operation, Record
-    from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-
 # A new line replaces the removed one that shares at least so much of its content words.
 SAME_SHARE = 0.5
-CHUNK = 400
 # No limit, and how many closed records of a file may hold again.
 MAX_RECORDS, MAX_CLOSED = 1 << 30, 1000
 
@@ -74,31 +75,26 @@ class _Changes(NamedTuple):
 def begin(memory: Memory, path: str) -> None:
     """Follow the instruction files at a path from now on; their statements were imported."""
     here = here_of(memory)
-    for one in instructions.read_files(path, here, Left()):
-        database = memory.database(instruction_files.kind_of(one.place), create=True)
+    for file in instructions.read_files(path, here, Left()):
+        database = memory.database(instruction_files.kind_of(file.place), create=True)
         assert database is not None
         followed = instruction_files.load(database)
-        for name in _names(one, here):
+        for name in _names(file, here):
             before = followed.get(name) or Followed(0, 0, ())
             domain = _domain(memory, database, before)
-            stated = _stated(memory, one, domain)
-            ids_ = _begun(database, stated, before, domain)
-            stamp = instruction_files.stamp(one.path)
-            followed[name] = Followed(*stamp, ids_, one.via or before.via, domain, before.closed)
+            stated = _stated(memory, file, domain)
+            # The records of its lines, also those that somebody closed.
+            by_text = _by_text(database, stated, domain)
+            forms = {same_form(record.what) for record in stated}
+            own = _records(database, [record.id for record in stated], alive=False)
+            earlier = _records(database, before.ids, alive=False)
+            own += [record for record in earlier if same_form(record.what) in forms]
+            current = [by_text[form].id for form in forms if form in by_text]
+            every = dict.fromkeys([*current, *(record.id for record in own)])
+            ids_ = tuple(id_ for id_ in every if id_ not in before.closed or id_ in current)
+            stamp = instruction_files.stamp(file.path)
+            followed[name] = Followed(*stamp, ids_, file.via or before.via, domain, before.closed)
         instruction_files.save(database, followed)
-
-
-def _begun(
-    database: Database, stated: Sequence[Record], before: Followed, domain: str
-) -> tuple[str, ...]:
-    """Return the records of the lines of a file, also those that somebody closed."""
-    known = _by_text(database, stated, domain)
-    forms = {same_form(record.what) for record in stated}
-    own = _records(database, [record.id for record in stated], alive=False)
-    own += [r for r in _records(database, before.ids, alive=False) if same_form(r.what) in forms]
-    current = [known[form].id for form in forms if form in known]
-    found = dict.fromkeys([*current, *(record.id for record in own)])
-    return tuple(id_ for id_ in found if id_ not in before.closed or id_ in current)
 
 
 def update(memory: Memory, names: Iterable[str], limits: Limits | None = None) -> Followings:
@@ -129,49 +125,49 @@ class _Update:
         """
         database = self._memory.database(instruction_files.kind_of(name), create=False)
         path = instruction_files.path_of(self._memory, name)
-        known = instruction_files.load(database).get(name) if database and path else None
-        if database is None or known is None:
+        followed = instruction_files.load(database) if database and path else {}
+        if database is None or name not in followed:
             return True
-        noted = (*known.ids, *known.closed)
+        noted = (*followed[name].ids, *followed[name].closed)
         if noted and not _records(database, noted, alive=False):
             # The import was undone, or all of it forgotten.
-            _unfollow(database, name)
+            del followed[name]
+            instruction_files.save(database, followed)
             return True
-        read = self._read(database, name, path, known)
-        if read is None:
+        files = self._read(database, name, path)
+        if files is None:
             return False
-        mine = [one for one in read if name in _names(one, self._here)]
+        mine = [file for file in files if name in _names(file, self._here)]
         is_whole = self._one(database, name, mine[0] if mine else None)
-        for one in read:
+        for file in files:
             followed = instruction_files.load(database)
-            is_here = instruction_files.kind_of(one.place) == database.kind
-            if is_here and one not in mine and one.place not in followed:
+            is_here = instruction_files.kind_of(file.place) == database.kind
+            if is_here and file not in mine and file.place not in followed:
                 domain = followed[name].domain
-                followed[one.place] = Followed(instruction_files.GONE, 0, (), one.via, domain)
+                followed[file.place] = Followed(instruction_files.GONE, 0, (), file.via, domain)
                 instruction_files.save(database, followed)
-                is_whole = self._one(database, one.place, one) and is_whole
+                is_whole = self._one(database, file.place, file) and is_whole
         return is_whole
 
-    def _read(self, database: Database, name: str, path: str, known: Followed) -> list[File] | None:
+    def _read(self, database: Database, name: str, path: str) -> list[File] | None:
         """Return the files at a path; None if they are too large for what is left."""
         if not os.path.isfile(path):
             return []
         budget = instructions.Budget(self._bytes)
         try:
-            found = instructions.read_files(path, self._here, Left(), budget)
+            files = instructions.read_files(path, self._here, Left(), budget)
         except instructions.TooLarge:
             if self._limits.is_last and self._bytes == self._limits.bytes:
                 followed = instruction_files.load(database)
                 size, mtime_ns = instruction_files.stamp(path)
-                followed[name] = known._replace(size=size, mtime_ns=mtime_ns)
+                followed[name] = followed[name]._replace(size=size, mtime_ns=mtime_ns)
                 instruction_files.save(database, followed)
-                self._tell(name)
+                self._note_too_large(name)
             return None
         self._bytes = budget.left
-        return found
+        return files
 
-    def _tell(self, name: str) -> None:
-        """Leave a notice that a file is too large to be followed."""
+    def _note_too_large(self, name: str) -> None:
         text = (
             f"{name} and the files that it imports have more than {int(self._bytes) >> 10} KB, so "
             f"their change was not read; run memory-fabric import {name}"
@@ -181,47 +177,45 @@ class _Update:
         except (OSError, TimeoutError) as error:
             self._memory.fail(f"notices: {error}")
 
-    def _one(self, database: Database, name: str, one: File | None) -> bool:
+    def _one(self, database: Database, name: str, file: File | None) -> bool:
         """Bring the records of one file up to date; return False if some are left."""
         followed = instruction_files.load(database)
-        known = followed[name]
+        before = followed[name]
         elsewhere = {id_ for other, f in followed.items() if other != name for id_ in f.ids}
-        found = _compared(self._memory, database, known, one, elsewhere)
-        new = found.new[: self._records]
-        is_whole = len(new) == len(found.new)
+        changes = _compared(self._memory, database, before, file, elsewhere)
+        new, later = changes.new[: self._records], changes.new[self._records :]
         self._records -= len(new)
-        ended = self._apply(database, found, new)
-        waiting = [found.pairs[r.id].id for r in found.new[len(new) :] if r.id in found.pairs]
-        made = [record.id for record in (*found.again, *new)]
-        ids_ = tuple(dict.fromkeys([*found.kept, *made, *waiting]))
-        stamp = instruction_files.stamp(one.path) if one else (instruction_files.GONE, 0)
-        if not is_whole:
-            stamp = (known.size, known.mtime_ns)
-        closed = [id_ for id_ in dict.fromkeys([*known.closed, *ended]) if id_ not in ids_]
-        via = one.via or known.via if one else known.via
-        followed[name] = Followed(*stamp, ids_, via, found.domain, tuple(closed[-MAX_CLOSED:]))
+        ended = self._apply(database, changes, new)
+        waiting = [changes.pairs[r.id].id for r in later if r.id in changes.pairs]
+        made = [record.id for record in (*changes.again, *new)]
+        ids_ = tuple(dict.fromkeys([*changes.kept, *made, *waiting]))
+        stamp = instruction_files.stamp(file.path) if file else (instruction_files.GONE, 0)
+        stamp = (before.size, before.mtime_ns) if later else stamp
+        closed = [id_ for id_ in dict.fromkeys([*before.closed, *ended]) if id_ not in ids_]
+        via = file.via or before.via if file else before.via
+        followed[name] = Followed(*stamp, ids_, via, changes.domain, tuple(closed[-MAX_CLOSED:]))
         instruction_files.save(database, followed)
-        return is_whole
+        return not later
 
-    def _apply(self, database: Database, found: _Changes, new: Sequence[Record]) -> list[str]:
+    def _apply(self, database: Database, changes: _Changes, new: Sequence[Record]) -> list[str]:
         """Store the changes in one transaction; return the ids of the records that it closes."""
-        memory, now = self._memory, self._now
-        by = choose.provenance(memory, found.domain)
-        taken = {record.id for record in found.pairs.values()}
-        removed = [record for record in found.gone if record.id not in taken]
-        links = [
+        memory, now, pairs = self._memory, self._now, changes.pairs
+        by = provenance(memory, changes.domain)
+        taken = {record.id for record in pairs.values()}
+        removed = [record.id for record in changes.gone if record.id not in taken]
+        back = [record.id for record in changes.again if record.id in pairs]
+        links: list[dict[str, Any]] = [
             {"id": r.id, **OPEN, "was": {"by": r.superseded_by, "at": r.valid_to}}
-            for r in found.again
+            for r in changes.again
         ]
-        back = [r for r in found.again if r.id in found.pairs]
-        links += [{"id": found.pairs[r.id].id, "by": r.id, "at": now, "was": OPEN} for r in back]
-        links += [{"id": record.id, "by": "", "at": now, "was": OPEN} for record in removed]
+        links += [{"id": pairs[id_].id, "by": id_, "at": now, "was": OPEN} for id_ in back]
+        links += [{"id": id_, "by": "", "at": now, "was": OPEN} for id_ in removed]
         made: list[Operation] = []
         replaced = []
         for record in new:
             payload = {"record": records.as_object(record), "past": True, "batch": self._batch}
-            if record.id in found.pairs:
-                replaced.append(found.pairs[record.id].id)
+            if record.id in pairs:
+                replaced.append(pairs[record.id].id)
                 payload["supersedes"] = replaced[-1:]
             made.append(memory.operation("remember", payload, by, database.kind))
         if links:
@@ -230,144 +224,109 @@ class _Update:
         write.apply_all(database, made)
         count = len(back) + len(replaced)
         self.done = Followings(
-            self.done.new + len(new) + len(found.again) - count,
+            self.done.new + len(new) + len(changes.again) - count,
             self.done.replaced + count,
             self.done.closed + len(removed),
         )
-        return [*replaced, *(found.pairs[r.id].id for r in back), *(r.id for r in removed)]
+        return [*replaced, *(pairs[id_].id for id_ in back), *removed]
 
 
 def _compared(
-    memory: Memory, database: Database, known: Followed, one: File | None, elsewhere: set[str]
+    memory: Memory, database: Database, followed: Followed, file: File | None, elsewhere: set[str]
 ) -> _Changes:
     """Compare the lines of a file with its records; None is a file that does not exist."""
-    domain = _domain(memory, database, known)
-    stated = _stated(memory, one, domain) if one else []
-    old = {record.id: record for record in _records(database, known.ids)}
-    there = {same_form(r.what): r for r in old.values()} | _by_text(database, stated, domain)
+    domain = _domain(memory, database, followed)
+    stated = _stated(memory, file, domain) if file else []
+    old = {record.id: record for record in _records(database, followed.ids)}
     # What others closed stays closed while its line stands.
     ended: dict[str, Record] = {}
-    for record in _records(database, known.ids, alive=False):
+    for record in _records(database, followed.ids, alive=False):
         if record.id not in old:
             ended |= {same_form(record.what): record, record.id: record}
-    closed = _closed_here(database, known)
+    by_form = {same_form(r.what): r for r in old.values()} | _by_text(database, stated, domain)
+    # Those that were closed because their line went.
+    own = {"", *followed.ids, *followed.closed}
+    closed = {
+        same_form(record.what): record
+        for record in _records(database, followed.closed, alive=False)
+        if record.valid_to and record.status == "active" and record.superseded_by in own
+    }
     kept, new, again = [], [], []
     for record in stated:
         form = same_form(record.what)
-        same = there.get(form) or old.get(record.id) or ended.get(form) or ended.get(record.id)
+        same = by_form.get(form) or old.get(record.id) or ended.get(form) or ended.get(record.id)
         if same is not None:
             kept.append(same.id)
         elif form in closed:
             again.append(closed[form])
         elif not is_forgotten(database.connection, record):
-            new.append(_fresh(database, record))
+            # Under an id of its own if its line stood in the file before.
+            if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)):
+                record = record._replace(id=ids.id_for(f"{record.id}\n{record.created_at}"))
+            new.append(record)
     stay = {*kept, *elsewhere}
-    gone = [r for r in old.values() if r.id not in stay and _is_ours(r)]
+    # A record that a person confirmed or pinned is not only the file's.
+    gone = [r for r in old.values() if r.id not in stay and r.trust == TRUST and not r.pinned]
     pairs = _pairs([*new, *again], gone)
     new = [r._replace(domain=pairs[r.id].domain) if r.id in pairs else r for r in new]
     return _Changes(domain, kept, new, again, gone, pairs)
 
 
-def _stated(memory: Memory, one: File, domain: str) -> list[Record]:
+def _stated(memory: Memory, file: File, domain: str) -> list[Record]:
     now = ids.timestamp()
-    found = [choose.record_of(item, INSTRUCTIONS, memory, now, domain) for item in one.items]
-    return [record for record in found if not choose.worthless(record)]
+    stated = [record_of(item, INSTRUCTIONS, memory, now, domain) for item in file.items]
+    return [record for record in stated if not worthless(record)]
 
 
-def _domain(memory: Memory, database: Database, known: Followed) -> str:
+def _domain(memory: Memory, database: Database, followed: Followed) -> str:
     """Return the domain of a file's records, whichever session sees its change."""
-    if known.domain:
-        return known.domain
-    found = _records(database, known.ids, alive=False)
-    return found[0].domain if found else domain_for(memory.settings).name
-
-
-def _closed_here(database: Database, known: Followed) -> dict[str, Record]:
-    """Return the records that were closed because their line went, by their form."""
-    own = {"", *known.ids, *known.closed}
-    return {
-        same_form(record.what): record
-        for record in _records(database, known.closed, alive=False)
-        if record.valid_to and record.status == "active" and record.superseded_by in own
-    }
-
-
-def _is_ours(record: Record) -> bool:
-    """Return True for a record that only its file states."""
-    return record.trust == choose.TRUST and not record.pinned
-
-
-def _fresh(database: Database, record: Record) -> Record:
-    """Return the record under an id of its own if its line stood in the file before."""
-    known = database.row("SELECT 1 FROM records WHERE id = ?", (record.id,))
-    return record._replace(id=ids.id_for(f"{record.id}\n{record.created_at}")) if known else record
+    if followed.domain:
+        return followed.domain
+    own = _records(database, followed.ids, alive=False)
+    return own[0].domain if own else domain_for(memory.settings).name
 
 
 def _pairs(new: Sequence[Record], gone: Sequence[Record]) -> dict[str, Record]:
     """Return the removed record that each new one replaces: the most alike, in the same file."""
-    left = list(gone)
-    found = {}
+    left, pairs = list(gone), {}
     for record in new:
-        best = max(
-            left, key=lambda old: (_alike(record, old), -_distance(record, old)), default=None
-        )
-        if best is not None and _alike(record, best) >= SAME_SHARE:
-            found[record.id] = best
+        ranked = ((*_likeness(record, old), old) for old in left)
+        share, _, best = max(ranked, key=lambda rank: rank[:2], default=(0.0, 0, record))
+        if share >= SAME_SHARE:
+            pairs[record.id] = best
             left.remove(best)
-    return found
+    return pairs
 
 
-def _alike(one: Record, other: Record) -> float:
-    """Return the share of the content words of the shorter text that both have."""
-    if one.evidence.get(PLACE) != other.evidence.get(PLACE):
-        return 0.0
-    a, b = ({stem(w) for w in words(r.what) if w not in STOPWORDS} for r in (one, other))
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
+def _likeness(new: Record, old: Record) -> tuple[float, int]:
+    """Return the share of the content words of the shorter text that both have, and the negative
+    distance of their lines; a share of 0 for another file's.
+    """
+    lines = [int(record.evidence.get(LINE) or 0) for record in (new, old)]
+    a, b = ({stem(w) for w in words(r.what) if w not in STOPWORDS} for r in (new, old))
+    is_same_file = new.evidence.get(PLACE) == old.evidence.get(PLACE)
+    share = len(a & b) / min(len(a), len(b)) if a and b and is_same_file else 0.0
+    return share, -abs(lines[0] - lines[1])
 
 
-def _distance(one: Record, other: Record) -> int:
-    lines = [int(r.evidence.get(LINE) or 0) for r in (one, other)]
-    return abs(lines[0] - lines[1])
-
-
-def _names(one: File, here: Here) -> list[str]:
+def _names(file: File, here: Here) -> list[str]:
     """Return the names under which clients read a file: its own, and those of links to it."""
-    links = [
-        name
-        for name in INSTRUCTION_FILES
-        for root in here.roots[:1]
-        if name[0] != "~"
-        and "*" not in name
-        and os.path.islink(os.path.join(root, name))
-        and os.path.realpath(os.path.join(root, name)) == one.path
-    ]
-    return [one.place, *links]
+    plain = [name for name in INSTRUCTION_FILES if name[0] != "~" and "*" not in name]
+    paths = {name: os.path.join(root, name) for root in here.roots[:1] for name in plain}
+    links = (name for name, path in paths.items() if os.path.islink(path))
+    return [file.place, *(name for name in links if os.path.realpath(paths[name]) == file.path)]
 
 
 def _records(database: Database, ids_: Sequence[str], *, alive: bool = True) -> list[Record]:
-    found: list[Record] = []
-    for start in range(0, len(ids_), CHUNK):
-        some = ids_[start : start + CHUNK]
-        marks = ", ".join("?" * len(some))
-        condition = f"id IN ({marks})" + (f" AND {ACTIVE_CURRENT}" if alive else "")
-        found += [r for r, _ in records.find(database.connection, condition, tuple(some))]
-    return found
+    condition = f" AND {ACTIVE_CURRENT}" if alive else ""
+    return list(records_with(database, "id IN ({})" + condition, ids_))
 
 
 def _by_text(database: Database, stated: Sequence[Record], domain: str) -> dict[str, Record]:
     """Return the current records of a domain with the same words, by their form."""
-    found: dict[str, Record] = {}
     keys = list({records.key_of(record) for record in stated})
-    for start in range(0, len(keys), CHUNK):
-        some = keys[start : start + CHUNK]
-        marks = ", ".join("?" * len(some))
-        where = f"domain = ? AND key IN ({marks}) AND scope <> 'local' AND {ACTIVE_CURRENT}"
-        for record, _ in records.find(database.connection, where, (domain, *some)):
-            found.setdefault(same_form(record.what), record)
-    return found
-
-
-def _unfollow(database: Database, name: str) -> None:
-    followed = instruction_files.load(database)
-    followed.pop(name, None)
-    instruction_files.save(database, followed)
+    where = "key IN ({}) AND domain = ? AND scope <> 'local' AND " + ACTIVE_CURRENT
+    by_form: dict[str, Record] = {}
+    for record in records_with(database, where, keys, domain):
+        by_form.setdefault(same_form(record.what), record)
+    return by_form

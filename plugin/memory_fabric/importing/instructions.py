@@ -4,9 +4,8 @@ Each bullet, and each paragraph that states a rule, is one statement. Bullets th
 or a command (`src/` – the server) are notes, other paragraphs are left out.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_fabric import deadline
@@ -14,17 +13,13 @@ from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.statement import stated_type
 from memory_fabric.clients.table import INSTRUCTION_FILES
 from memory_fabric.ids import timestamp
-from memory_fabric.importing import folders, markdown
-from memory_fabric.importing.items import MAX_WHAT_CHARS, Here, Item, Left, Reading
+from memory_fabric.importing import items as files_read
+from memory_fabric.importing import markdown
+from memory_fabric.importing.items import Here, Item, Left, decoded, names_below
+from memory_fabric.importing.markdown import Block
 from memory_fabric.store import files
 from memory_fabric.store.tiers import memory_md
-from memory_fabric.text import cut, same_form, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memory_fabric.importing.markdown import Block
+from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
@@ -40,10 +35,14 @@ PROSE = "paragraphs that state no rule"
 POINTERS = "lines that only point to a file"
 OUTSIDE = "files outside the project that it imports"
 TOO_MANY = f"files beyond the first {MAX_FILES} that it imports"
+UNREADABLE = "files that cannot be read"
 RULE_TYPES = ("constraint", "preference", "decision")
-# Verbs that open an instruction; in other languages the words of `stated_type` tell it.
+BLOCK_BEGIN = "<!-- memory-fabric:begin"
+SENTENCE_ENDS, ABBREVIATIONS = (".", "!", "?", "。", "！", "？"), ("e.g.", "i.e.", "etc.")
+# Verbs that open an instruction, without apostrophes; in other languages the words of `stated_type`
+# tell it.
 _OPENING = frozenset(
-    """add ask avoid build call check commit confirm consider create delete do document don't edit
+    """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
     mention move name never note only open pass place plan prefer put read refer remove rename reply
     report respond return review run see set show skip start stay stick stop test treat try update
@@ -79,22 +78,20 @@ def files_of(path: str) -> list[str]:
     if not os.path.isdir(path):
         return [path]
     root = os.path.realpath(path)
-    found = [os.path.join(root, name) for name in INSTRUCTION_FILES if name[0] != "~"]
-    named = [one for one in found if "*" not in one and os.path.isfile(one)]
-    for inside, endings in FOLDERS:
-        below = os.path.join(root, inside)
-        named += [os.path.join(below, name) for name in folders.names_below(below, endings)]
+    plain = [name for name in INSTRUCTION_FILES if name[0] != "~" and "*" not in name]
+    paths = [named for name in plain if os.path.isfile(named := os.path.join(root, name))]
+    folders = [(os.path.join(root, inside), endings) for inside, endings in FOLDERS]
     if os.path.basename(root) == "rules":
-        named += [os.path.join(root, name) for name in folders.names_below(root, (".mdc", ".md"))]
-    return list(dict.fromkeys(named))
+        folders.append((root, (".mdc", ".md")))
+    for below, endings in folders:
+        paths += [os.path.join(below, name) for name in names_below(below, endings)]
+    return list(dict.fromkeys(paths))
 
 
-def read(path: str, here: Here) -> Reading:
+def read(path: str, here: Here, left: Left) -> Iterator[Item]:
     """Read a file with those that it imports, or all of a folder. Raises OSError."""
-    left = Left()
-    found = read_files(path, here, left)
-    items = [item for one in found for item in one.items]
-    return Reading(tuple(items), left=left.all, files=tuple(one.path for one in found))
+    for file in read_files(path, here, left):
+        yield from file.items
 
 
 class Budget:
@@ -124,53 +121,12 @@ def read_files(path: str, here: Here, left: Left, budget: Budget | None = None) 
     """
     reading = _Reading(here, left, budget or Budget())
     is_folder = os.path.isdir(path)
-    for one in files_of(path):
-        if _leaves(one, path if is_folder else "", here):
-            left.add(folders.OUTSIDE, place_of(one, here) if is_folder else one)
+    for file in files_of(path):
+        if _leaves(file, path if is_folder else "", here):
+            left.add(files_read.OUTSIDE, place_of(file, here) if is_folder else file)
         else:
-            reading.read(one, ())
-    return list(reading.found.values())
-
-
-def statements(text: str, place: str, changed_at: str, scope: str, left: Left) -> list[Item]:
-    """Return the statements of the text of an instruction file that is called `place`."""
-    parts = memory_md.parse(text)
-    # Lines keep their numbers, whatever stands between.
-    page = markdown.parse(text if not parts.fenced else _without_block(text))
-    applies = page.head.get("globs") or page.head.get("paths") or ""
-    found: dict[str, Item] = {}
-    for block in page.blocks:
-        for item in _statements(block, left):
-            what = f"{block.heading}: {item.what}" if _is_headed(block, page.title) else item.what
-            key = f"{place}\n{same_form(what)}"
-            found.setdefault(
-                key,
-                item._replace(
-                    what=cut(what, MAX_WHAT_CHARS),
-                    key=key,
-                    at=changed_at,
-                    place=place,
-                    scope=scope,
-                    also=applies,
-                    category="instructions",
-                ),
-            )
-    return list(found.values())
-
-
-def place_of(path: str, here: Here) -> str:
-    """Return the name of a file as evidence: relative to the project, or with `~`."""
-    real = os.path.realpath(path)
-    for root in here.roots:
-        if real.startswith(root + os.sep):
-            return real[len(root) + 1 :]
-    home = os.path.realpath(here.user_home) if here.user_home else ""
-    return f"~{real[len(home) :]}" if home and real.startswith(home + os.sep) else real
-
-
-def scope_of(place: str) -> str:
-    """Return the scope of what a file states: those of the user's home are for every project."""
-    return "user" if place.startswith("~") else "team"
+            reading.read(file, ())
+    return list(reading.files.values())
 
 
 class _Reading:
@@ -178,12 +134,12 @@ class _Reading:
 
     def __init__(self, here: Here, left: Left, budget: Budget) -> None:
         self._here, self._left, self._budget = here, left, budget
-        self.found: dict[str, File] = {}
+        self.files: dict[str, File] = {}
 
     def read(self, path: str, via: tuple[str, ...]) -> None:
         """Read a file and those that it imports, which `via` leads to."""
         real, here, left = os.path.realpath(path), self._here, self._left
-        if real in self.found or len(via) > MAX_HOPS:
+        if real in self.files or len(via) > MAX_HOPS:
             return
         place = place_of(path, here)
         try:
@@ -191,19 +147,18 @@ class _Reading:
             if not self._budget.takes(status.st_size):
                 left.add(TOO_MANY, place)
                 return
-            text = folders.decoded(real)
+            text = decoded(real)
         except files.Refused as error:
-            left.add("files that cannot be read", str(error))
+            left.add(UNREADABLE, str(error))
             return
         except OSError as error:
-            left.add("files that cannot be read", f"{place}: {error.strerror or error}")
+            left.add(UNREADABLE, f"{place}: {error.strerror or error}")
             return
         if text is None:
-            left.add(folders.NOT_TEXT, place)
+            left.add(files_read.NOT_TEXT, place)
             return
-        changed_at = timestamp(status.st_mtime)
-        said = statements(text, place, changed_at, scope_of(place), left)
-        self.found[real] = File(real, place, via, tuple(said), status.st_size)
+        stated = statements(text, place, timestamp(status.st_mtime), left)
+        self.files[real] = File(real, place, via, tuple(stated), status.st_size)
         for named in dict.fromkeys(imports(text)):
             target = os.path.join(os.path.dirname(real), os.path.expanduser(named))
             if not os.path.isfile(target):
@@ -214,28 +169,38 @@ class _Reading:
                 left.add(OUTSIDE, named)
 
 
+def place_of(path: str, here: Here) -> str:
+    """Return the name of a file as evidence: relative to the project, or with `~`."""
+    real = os.path.realpath(path)
+    for root in here.roots:
+        if _is_in(real, root):
+            return real[len(root) + 1 :]
+    home = os.path.realpath(here.user_home) if here.user_home else ""
+    return f"~{real[len(home) :]}" if home and _is_in(real, home) else real
+
+
 def imports(text: str) -> list[str]:
     """Return the paths that lines of a CLAUDE.md import with `@`; none in code."""
-    found, code = [], ""
+    paths, code = [], ""
     for line in text.split("\n"):
         bare = line.strip()
-        if code or bare.startswith(("```", "~~~")):
+        if code or bare.startswith(markdown.CODE):
             code = bare[:3] if not code else "" if bare.startswith(code) else code
             continue
-        found += [
+        paths += [
             word[1:].rstrip(".,;:)")
             for word in "".join(bare.split("`")[::2]).split()
             if word.startswith("@") and len(word) > 2 and ("." in word or "/" in word)
         ]
-    return found
+    return paths
 
 
 def may_import(real: str, target: str, here: Here) -> bool:
     """Return True if a file may import another: within the project, or within the folder of the
     user's client that both are in; never what that client keeps of projects.
     """
-    kept = os.path.join(os.path.realpath(here.config_dir), "projects") if here.config_dir else ""
-    if kept and _is_in(target, kept):
+    projects = os.path.join(os.path.realpath(here.config_dir), "projects")
+    if here.config_dir and _is_in(target, projects):
         return False
     if any(_is_in(real, root) for root in here.roots):
         return any(_is_in(target, root) for root in here.roots)
@@ -266,49 +231,59 @@ def _is_in(real: str, folder: str) -> bool:
     return real.startswith(os.path.join(folder, ""))
 
 
-def _without_block(text: str) -> str:
-    """Return the text with the lines of our own block emptied."""
-    inside, kept = False, []
-    for line in text.split("\n"):
-        begins = line.startswith("<!-- memory-fabric:begin")
-        inside = inside or begins
-        kept.append("" if inside else line)
-        inside = inside and not line.startswith(memory_md.END)
-    return "\n".join(kept)
+def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
+    """Return the statements of the text of an instruction file that is called `place`; those of
+    the user's home are for every project.
+    """
+    lines, is_inside = [], False
+    for line in text.split("\n") if memory_md.parse(text).fenced else ():
+        # Lines of our own block are emptied: the others keep their numbers.
+        is_inside = is_inside or line.startswith(BLOCK_BEGIN)
+        lines.append("" if is_inside else line)
+        is_inside = is_inside and not line.startswith(memory_md.END)
+    page = markdown.parse("\n".join(lines) if lines else text)
+    by_key: dict[str, Item] = {}
+    for block in page.blocks:
+        is_headed = block.heading not in ("", page.title)
+        for statement, kind in _statements(block, left):
+            text = f"{block.heading}: {statement}" if is_headed else statement
+            key = f"{place}\n{same_form(text)}"
+            item = Item(
+                what=text,
+                key=key,
+                type=kind,
+                at=changed_at,
+                category="instructions",
+                scope="user" if place.startswith("~") else "team",
+                also=page.head.get("globs") or page.head.get("paths") or "",
+                place=place,
+                line=block.line,
+                confidence=PURPOSE,
+            )
+            by_key.setdefault(key, item)
+    return list(by_key.values())
 
 
-def _is_headed(block: Block, title: str) -> bool:
-    return bool(block.heading) and block.heading != title
-
-
-def _statements(block: Block, left: Left) -> Iterator[Item]:
+def _statements(block: Block, left: Left) -> Iterator[tuple[str, str]]:
+    """Yield the statements of a block, each with its type."""
     text = markdown.plain(block.text)
     if not any(c.isalpha() for c in text):
         return
-    if block.is_bullet:
-        if _points(text):
-            left.add(POINTERS, text)
-            return
-        kind = "note" if _describes(block.text) else "constraint"
-        kind = "preference" if stated_type(text) == "preference" else kind
-        yield Item(text, "", kind, line=block.line, confidence=PURPOSE)
-        return
-    line = block.line
-    for one in _sentences(block):
-        if _points(one):
-            left.add(POINTERS, one)
-            continue
-        kind = stated_type(one)
-        if kind in RULE_TYPES or _opens_as_instruction(one):
-            kind = "preference" if kind == "preference" else "constraint"
-            yield Item(one, "", kind, line=line, confidence=PURPOSE)
+    for sentence in [text] if block.is_bullet else _sentences(text):
+        kind = stated_type(sentence)
+        if imports(sentence) and len(sentence.split()) <= MAX_POINTER_WORDS:
+            left.add(POINTERS, sentence)
+        elif kind == "preference":
+            yield sentence, kind
+        elif block.is_bullet:
+            yield sentence, "note" if _describes(block.text) else "constraint"
+        elif kind in RULE_TYPES or (
+            _OPENING.intersection(words(sentence.replace("'", ""))[:1])
+            and not sentence.rstrip().endswith("?")
+        ):
+            yield sentence, "constraint"
         else:
-            left.add(PROSE, one)
-
-
-def _points(text: str) -> bool:
-    """Return True for a line that does little more than import a file."""
-    return bool(imports(text)) and len(text.split()) <= MAX_POINTER_WORDS
+            left.add(PROSE, sentence)
 
 
 def _describes(text: str) -> bool:
@@ -317,25 +292,15 @@ def _describes(text: str) -> bool:
         return True
     if not text.startswith(("`", "**`")):
         return False
-    rest = text.lstrip("*`").partition("`")[2].lstrip("* ")
-    return rest.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not rest
+    behind = text.lstrip("*`").partition("`")[2].lstrip("* ")
+    return behind.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not behind
 
 
-def _opens_as_instruction(text: str) -> bool:
-    first = words(text.replace("'", ""))[:1]
-    opening = {word.replace("'", "") for word in _OPENING}
-    return bool(first) and (first[0] in opening) and not text.rstrip().endswith("?")
-
-
-def _sentences(block: Block) -> list[str]:
+def _sentences(text: str) -> list[str]:
     """Return the sentences of a paragraph."""
-    found: list[str] = []
-    held = ""
-    for word in markdown.plain(block.text).split(" "):
-        held = f"{held} {word}" if held else word
-        if word.endswith((".", "!", "?", "。", "！", "？")) and not word.endswith(
-            ("e.g.", "i.e.", "etc.")
-        ):
-            found.append(held)
-            held = ""
-    return [*found, held] if held else found
+    sentences: list[list[str]] = [[]]
+    for word in text.split(" "):
+        sentences[-1].append(word)
+        if word.endswith(SENTENCE_ENDS) and not word.endswith(ABBREVIATIONS):
+            sentences.append([])
+    return [sentence for some in sentences if (sentence := " ".join(some).lstrip())]

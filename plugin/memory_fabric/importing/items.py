@@ -1,18 +1,38 @@
-"""Results of readers: statements of another program's memory, and what was left out and why."""
-
-from __future__ import annotations
+"""Results of readers: statements of another program's memory, the records that they become, and
+what was left out and why. Files of a folder are read with limits, never through a link that leaves
+it.
+"""
 
 import os
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric.capture.confidence import NOTE
-from memory_fabric.models import Entity, Relation
+from memory_fabric.errors import BadInput
+from memory_fabric.events import is_machine_text
+from memory_fabric.ids import id_for, timestamp
+from memory_fabric.models import (
+    IMPORTED,
+    INSTRUCTIONS,
+    LINE,
+    PLACE,
+    Entity,
+    Provenance,
+    Record,
+    Relation,
+)
+from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import files, records
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
+from memory_fabric.text import cut, without_controls
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.store.memory import Memory
+# Imported text is not the user's word: other programs and their models wrote it.
+SOURCE, TRUST = "import", "tool"
+# Beginnings of what clients write into conversations by themselves.
+_MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
 
 # Reasons for which a statement is left out; the command counts them.
 EMPTY = "empty"
@@ -24,8 +44,17 @@ TWICE = "said twice in the source"
 KNOWN = "in memory already"
 FORGOTTEN = "forgotten earlier"
 UNREADABLE = "cannot be read"
+OUTSIDE = "links out of the folder"
+NOT_TEXT = "files that are no UTF-8 text"
 MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 3, 100
 MAX_WHAT_CHARS = 2000
+MAX_FILES, MAX_FILE_BYTES = 20_000, 4 << 20
+TOO_MANY = f"files beyond the first {MAX_FILES:,}"
+# Records that are looked up, or stored, at once: other processes wait for one transaction at most,
+# some 0.2 s.
+CHUNK = 400
+# Folders of tools, which hold no notes.
+PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
 
 class Item(NamedTuple):
@@ -60,45 +89,38 @@ class LeftOut(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The content of a source: statements in the order of the source, and relations of its own.
-
-    `files` are the files that it was read from; `notes` are sentences for the person.
-    """
+    """The content of a source: statements in the order of the source, and relations of its own."""
 
     items: tuple[Item, ...] = ()
     relations: tuple[Relation, ...] = ()
     left: tuple[LeftOut, ...] = ()
-    files: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class Left:
     """A counter of what is left out, by reason, with a few examples of each."""
 
     def __init__(self) -> None:
-        self._found: dict[str, LeftOut] = {}
+        self._by_reason: dict[str, LeftOut] = {}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
         """Count one or several statements that are left out."""
-        known = self._found.get(reason) or LeftOut(reason)
-        examples = known.examples
-        if example and len(examples) < MAX_EXAMPLES:
+        example_text = ""
+        if example and len(self._by_reason.get(reason, LeftOut(reason)).examples) < MAX_EXAMPLES:
             # Before it is cut: half a secret has no sign by which it is known.
-            shown = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
-            examples = tuple(dict.fromkeys((*examples, *filter(None, [shown]))))
-        self._found[reason] = LeftOut(reason, known.number + number, examples)
+            example_text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
+        self.extend([LeftOut(reason, number, (example_text,) if example_text else ())])
 
-    def extend(self, others: tuple[LeftOut, ...]) -> None:
+    def extend(self, others: Iterable[LeftOut]) -> None:
         """Count what another step left out."""
-        for one in others:
-            known = self._found.get(one.reason) or LeftOut(one.reason)
-            examples = (*known.examples, *one.examples)[:MAX_EXAMPLES]
-            self._found[one.reason] = LeftOut(one.reason, known.number + one.number, examples)
+        for reason, number, new in others:
+            before = self._by_reason.get(reason) or LeftOut(reason)
+            examples = tuple(dict.fromkeys((*before.examples, *new)))[:MAX_EXAMPLES]
+            self._by_reason[reason] = LeftOut(reason, before.number + number, examples)
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
         """All that was left out, in the order in which the reasons were met."""
-        return tuple(self._found.values())
+        return tuple(self._by_reason.values())
 
 
 class Here(NamedTuple):
@@ -121,8 +143,8 @@ class Here(NamedTuple):
         if os.path.isabs(project):
             real = os.path.realpath(project)
             # A folder with a repository of its own, or of a project without one, is another's.
-            is_known = real in self.roots or os.path.isdir(real)
-            return is_known and worktree_of(real) in {worktree_of(root) for root in self.roots}
+            is_folder = real in self.roots or os.path.isdir(real)
+            return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
         # A worktree is named `project/worktree`.
         return bool({project.casefold(), project.casefold().split("/")[0]} & (names - {""}))
@@ -139,3 +161,153 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
         settings.config_dir,
         codex_home,
     )
+
+
+def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> Record:
+    """Return the record of a statement as it would be stored: redacted, with its source.
+
+    Its domain is that of this folder unless another is given.
+    """
+    what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
+    # Instructions are told with the name of their file.
+    is_instruction = source == INSTRUCTIONS and bool(item.place)
+    evidence: dict[str, Any] = {
+        IMPORTED: item.place if is_instruction else source,
+        PLACE: item.place,
+        "also": item.also,
+        "project": item.project,
+        LINE: item.line,
+        INSTRUCTIONS: item.place if is_instruction else "",
+    }
+    at = min(item.at, now) if item.at else now
+    return Record(
+        type=item.type,
+        what=cut(what, MAX_WHAT_CHARS).strip(),
+        why=without_controls(item.why),
+        entities=item.entities,
+        category=item.category,
+        confidence=item.confidence,
+        id=id_for(f"{source}\n{item.key}"),
+        trust=TRUST,
+        source=SOURCE,
+        scope=item.scope if memory.project else "user",
+        domain=domain or domain_for(memory.settings).name,
+        project=memory.project.name if memory.project and item.scope == "team" else "",
+        created_at=at,
+        valid_from=at,
+        evidence={name: value for name, value in evidence.items() if value},
+    )
+
+
+def worthless(record: Record) -> str:
+    """Return the reason why a text is worth nothing; '' if it may be."""
+    bare = record.what.strip()
+    if not bare or bare == "[private]":
+        return EMPTY
+    if bare.startswith(_MACHINE) or is_machine_text(bare):
+        return NOISE
+    if "[redacted: " in bare:
+        # late: only for redacted texts
+        from memory_fabric.redaction.redact import says_only_secrets
+
+        if says_only_secrets(bare):
+            return SECRET
+    words = [word for word in bare.split() if "/" not in word and sum(map(str.isalpha, word)) > 1]
+    is_dense = any(c.isalpha() and not c.isascii() for c in bare)
+    return "" if words or is_dense else NOISE
+
+
+def provenance(memory: Memory, domain: str = "") -> Provenance:
+    """Return who says what is imported: another program, whose words nobody confirmed."""
+    return Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
+
+
+def unusable(problem: str, remedy: str) -> BadInput:
+    """Return the error for a source that cannot be read."""
+    return BadInput("PATH", problem, remedy=f"{remedy} Nothing was imported.".strip())
+
+
+def records_with(
+    database: Database, where: str, values: Sequence[str], *more: str
+) -> Iterator[Record]:
+    """Yield the records for which a condition holds with one of these values, in place of `{}` in
+    it; some hundred at a time.
+    """
+    for start in range(0, len(values), CHUNK):
+        some = values[start : start + CHUNK]
+        condition = where.format(", ".join("?" * len(some)))
+        for record, _ in records.find(database.connection, condition, (*some, *more)):
+            yield record
+
+
+class Text(NamedTuple):
+    """A text file: its path relative to the folder, its content, its time of change."""
+
+    name: str
+    text: str
+    changed_at: str
+
+
+def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
+    """Yield the text files of a folder by name, or a file; count those that are left out.
+
+    Raises OSError.
+    """
+    root = os.path.realpath(path)
+    names = names_below(root, endings)
+    if not os.path.isdir(path):
+        root, name = os.path.split(root)
+        names = [name]
+    number = 0
+    for name in names:
+        if number >= MAX_FILES:
+            left.add(TOO_MANY, name)
+        elif text := read_one(root, name, left):
+            number += 1
+            yield text
+
+
+def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
+    """Return the relative paths of files with these endings below a folder, sorted; none of hidden
+    folders.
+    """
+    paths = []
+    for above, folders, names in os.walk(root):
+        folders[:] = [f for f in sorted(folders) if f[0] != "." and f not in PASSED_OVER]
+        inside = os.path.relpath(above, root)
+        paths += [
+            name if inside == "." else os.path.join(inside, name)
+            for name in names
+            if name.lower().endswith(endings) and name[0] != "."
+        ]
+    return sorted(paths)
+
+
+def read_one(root: str, name: str, left: Left) -> Text | None:
+    """Return a file below a folder; None, and counted, if it leaves the folder or is no text."""
+    path = os.path.realpath(os.path.join(root, name))
+    if not path.startswith(os.path.join(os.path.realpath(root), "")):
+        left.add(OUTSIDE, name)
+        return None
+    try:
+        text = decoded(path)
+        changed_s = os.stat(path).st_mtime
+    except OSError as error:
+        left.add(UNREADABLE, f"{name}: {error.strerror or error}")
+        return None
+    if text is None:
+        left.add(NOT_TEXT, name)
+        return None
+    return Text(name, text, timestamp(changed_s))
+
+
+def decoded(path: str) -> str | None:
+    """Return the text of a file; None if it is not UTF-8. Raises OSError."""
+    data = files.read_bytes(path, MAX_FILE_BYTES)
+    if data is None:
+        raise FileNotFoundError(2, "it does not exist")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text

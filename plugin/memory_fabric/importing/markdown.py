@@ -4,16 +4,13 @@ Code blocks and comments are kept out. Only a subset of YAML is read: `key: valu
 nested keys, which are joined with a dot.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 _BULLETS = ("- ", "* ", "+ ")
-_CODE = ("```", "~~~")
+CODE = ("```", "~~~")
+# In place of a value whose text follows in the lines below.
+_TEXT_BELOW = ("|", ">", "|-", ">-", "|+", ">+")
 # A line that is indented this far belongs to the bullet above it.
 _NESTED_FROM = 2
 
@@ -43,7 +40,8 @@ def parse(text: str) -> Page:
     """Split a Markdown text into its frontmatter and blocks."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     head, first = frontmatter(lines)
-    return Page(head, _title(lines[first:]), tuple(_blocks(lines, first)))
+    title = next((line.strip("# \t") for line in lines[first:] if line.startswith("# ")), "")
+    return Page(head, title, tuple(_blocks(lines, first)))
 
 
 def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
@@ -53,29 +51,22 @@ def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
     if not end:
         return {}, 0
-    found: dict[str, str] = {}
-    above, at = "", 1
-    while at < end:
-        line = lines[at]
-        at += 1
+    values: dict[str, str] = {}
+    above = ""
+    for line in lines[1:end]:
         bare = line.strip()
         if bare.startswith("- ") and above:
-            found[above] = ", ".join(
-                part for part in (found.get(above, ""), _value(bare[2:])) if part
-            )
+            values[above] = ", ".join(filter(None, (values.get(above, ""), _value(bare[2:]))))
             continue
         key, colon, value = bare.partition(":")
         if not colon or bare.startswith("#"):
             if above and bare:
-                found[above] = f"{found.get(above, '')} {bare}".strip()
+                values[above] = f"{values.get(above, '')} {bare}".strip()
             continue
-        name = key.strip()
-        if line[:1] in " \t" and above:
-            name = f"{above.split('.')[0]}.{name}"
-        stated = _value(value)
-        found[name] = "" if stated in ("|", ">", "|-", ">-", "|+", ">+") else stated
-        above = name
-    return found, end + 1
+        is_nested = line[:1] in " \t" and above
+        above = f"{above.split('.')[0]}.{key.strip()}" if is_nested else key.strip()
+        values[above] = "" if value.strip() in _TEXT_BELOW else _value(value)
+    return values, end + 1
 
 
 def _value(text: str) -> str:
@@ -87,37 +78,35 @@ def _value(text: str) -> str:
     return bare
 
 
-def _title(lines: Sequence[str]) -> str:
-    return next((line.strip("# \t") for line in lines if line.startswith("# ")), "")
-
-
 def _blocks(lines: Sequence[str], first: int) -> Iterator[Block]:
     heading, code, is_comment, base = "", "", False, 0
-    held: list[str] = []
+    lines_of_block: list[str] = []
     began, is_bullet = 0, False
-    for number, line in enumerate(lines[first:], first + 1):
+    for number, line in enumerate([*lines[first:], ""], first + 1):
         bare = line.strip()
-        if code or bare.startswith(_CODE):
+        if code or bare.startswith(CODE):
             code = bare[:3] if not code else "" if bare.startswith(code) else code
             continue
         if is_comment or bare.startswith("<!--"):
             is_comment = "-->" not in bare
             continue
-        deep = level(bare)
+        deep, is_empty = level(bare), not bare.strip("-*_=# \t")
         indent = len(line) - len(line.lstrip())
-        said = without_bullet(bare)
-        starts = said != bare and (not is_bullet or indent < base + _NESTED_FROM)
-        if held and (deep or starts or not bare.strip("-*_=# \t")):
-            yield Block(" ".join(held), began, heading, is_bullet, tuple(held))
-            held, is_bullet = [], False
+        text = without_bullet(bare)
+        starts = text != bare and (not is_bullet or indent < base + _NESTED_FROM)
+        if lines_of_block and (deep or starts or is_empty):
+            texts = tuple(lines_of_block)
+            yield Block(" ".join(texts), began, heading, is_bullet, texts)
+            lines_of_block, is_bullet = [], False
         if deep:
             heading = bare.strip("# \t").rstrip(":")
-        elif bare.strip("-*_=# \t"):
-            if not held:
-                began, is_bullet, base = number, said != bare, indent
-            held.append(said)
-    if held:
-        yield Block(" ".join(held), began, heading, is_bullet, tuple(held))
+        elif not is_empty:
+            if not lines_of_block:
+                began, is_bullet, base = number, text != bare, indent
+            lines_of_block.append(text)
+    if lines_of_block:  # behind it an unfinished piece of code, or comment
+        texts = tuple(lines_of_block)
+        yield Block(" ".join(texts), began, heading, is_bullet, texts)
 
 
 def level(bare: str) -> int:
@@ -129,12 +118,12 @@ def level(bare: str) -> int:
 def without_bullet(bare: str) -> str:
     """Return a line without the sign or number of a list, and without its check box."""
     if bare.startswith(_BULLETS):
-        rest = bare[2:].lstrip()
+        text = bare[2:].lstrip()
         for box in ("[ ] ", "[x] ", "[X] "):
-            rest = rest.removeprefix(box)
-        return rest
-    number, dot, rest = bare.partition(". ")
-    return rest.lstrip() if dot and number.isdigit() else bare
+            text = text.removeprefix(box)
+        return text
+    number, dot, text = bare.partition(". ")
+    return text.lstrip() if dot and number.isdigit() else bare
 
 
 def plain(text: str) -> str:

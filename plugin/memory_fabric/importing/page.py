@@ -1,4 +1,5 @@
-"""The form of a memory page: a project's memories as Markdown that a person reads and edits.
+"""Memory pages: a project's memories as Markdown that a person reads and edits, one page for the
+project and one for what holds for the user everywhere.
 
 Headings by kind; one item each: its text, its reason, one line on when, who and state, and its id
 in a comment. A comment at the end holds what is not visible (one JSON object per line), and sums by
@@ -8,12 +9,21 @@ which an edited text is known. Text stands in the page once.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple
 
+from memory_fabric.ids import short_id, timestamp
+from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at, text_with_reason
+from memory_fabric.store import records, signing
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import rows
 from memory_fabric.store.signing import ListSignature
 
 MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"
+USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
 # Headings by type of record, in the order of the page.
 HEADINGS = {
@@ -31,9 +41,27 @@ HEADINGS = {
 }
 TYPES = {heading: kind for kind, heading in HEADINGS.items()}
 WHY = "*Why:* "
+# What a page leaves out: it is told by the command.
+LEFT_OUT = (
+    "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
+    "changes, and what was forgotten."
+)
 # Signs that would begin another block of Markdown, or a line of the page's own, at a line's start.
 _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
+# Rows that are read, and lines that are written, at once: a large graph is never held whole.
+ROWS_AT_ONCE, LINES_AT_ONCE = 5_000, 5_000
+# The rows of each table that are this user's own, and how they are read.
+_OWN = {
+    "entities": "said_by = ''",
+    "relations": "said_by = ''",
+    "observations": f"source <> '{OTHERS}'",
+}
+_READ = {"entities": rows.entities, "relations": rows.relations, "observations": rows.observations}
+
+Row = Mapping[str, Any]
+# A record with the sessions that it was seen in.
+Seen = tuple[Record, list[str]]
 
 
 class Item(NamedTuple):
@@ -50,9 +78,33 @@ class Found(NamedTuple):
 
     head: str
     items: tuple[Item, ...]
-    data: tuple[Mapping[str, Any], ...]
+    data: tuple[Row, ...]
     signature: str = ""
     torn: int = 0
+
+
+class Written(NamedTuple):
+    """A page: the name of its file without ending, and its numbers of records and rows.
+
+    `parts` are its lines, in parts of some thousand; they are read from the database as they are
+    asked for, once, inside of `pages`.
+    """
+
+    name: str
+    parts: Iterator[str]
+    records: int
+    entities: int
+    relations: int
+    observations: int
+
+    @property
+    def about_parts(self) -> int:
+        """About the number of its parts: most rows have a line to read and one of data."""
+        number = self.records + self.entities + self.relations + self.observations
+        return 2 * number // LINES_AT_ONCE + 1
+
+
+# --- the text of a page: an item, its data, and what is read of them
 
 
 def digest(text: str) -> str:
@@ -60,33 +112,43 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def page_name(name: str) -> str:
+    """Return the name of a project as the head of a page can state it."""
+    return name.replace("--", "- -")
+
+
 def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> list[str]:
     """Return the lines of an item; `about` is one line on when, who and state."""
     within = indent + "  "
-    first, *rest = _escaped(what)
-    lines = [f"{indent}- {first}", *(_indented(line, within) for line in rest)]
-    if why:
-        first, *rest = _escaped(why)
-        lines += [f"{within}{WHY}{first}", *(_indented(line, within) for line in rest)]
-    if about:
-        return [*lines, f"{within}*{inline(about)}* <!-- {id_} -->"]
-    return [*lines, f"{within}<!-- {id_} -->"]
+    lines = []
+    for begin, text in ((f"{indent}- ", what), *([(f"{within}{WHY}", why)] if why else [])):
+        first, *others = _escaped(text)
+        lines += [f"{begin}{first}", *(within + line if line else "" for line in others)]
+    about = f"*{inline(about)}* " if about else ""
+    return [*lines, f"{within}{about}<!-- {id_} -->"]
 
 
-def data_lines(rows: Iterable[Mapping[str, Any]], sign: ListSignature) -> Iterator[str]:
+def data_lines(data: Iterable[Row], sign: ListSignature) -> Iterator[str]:
     """Yield the comment at the end of a page, one line for each row and the signature of all."""
     yield DATA
-    for row in rows:
+    for row in data:
         sign.add(row)
         yield _json(row)
     yield _json({"signature": sign.close()})
     yield "-->"
 
 
+def _json(row: Row) -> str:
+    text = json.dumps(row, ensure_ascii=False)
+    for sign in ("<", ">", "\u2028", "\u2029", "\x85"):
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
 def inline(text: str) -> str:
     """Return a text for within a line: no sign in it ends the line, a comment or the emphasis."""
-    for sign, shown in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
-        text = text.replace(sign, shown)
+    for sign, code in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
+        text = text.replace(sign, code)
     return text
 
 
@@ -99,7 +161,7 @@ def read(text: str) -> Found:
     """Read a page, also one that was edited by hand. Lines of data that are torn are counted."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     end = next((at for at in reversed(range(len(lines))) if lines[at] == DATA), len(lines))
-    data: list[Mapping[str, Any]] = []
+    data: list[Row] = []
     signature, torn = "", 0
     for line in lines[end + 1 :]:
         if line == "-->":
@@ -125,31 +187,31 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         at += 1
         if line.startswith("## "):
             heading = line[3:].strip()
-        if not _begins_item(line.lstrip(" ")):
+        bare = line.lstrip(" ")
+        if not _begins_item(bare):
             continue
-        indent = " " * (len(line) - len(line.lstrip(" ")))
+        indent = line[: len(line) - len(bare)]
         within = indent + "  "
-        what, why, held, id_ = [line[len(within) :]], [], None, ""
-        held = what
+        what, why, id_ = [line[len(within) :]], [], ""
+        texts = what
         while at < len(lines):
             line = lines[at]
             inner = line.removeprefix(within) if line.startswith(within) else line.lstrip(" ")
-            found = _id_in(inner)
-            if found:
-                id_ = found
+            id_ = _id_in(inner)
+            if id_:
                 at += 1
                 break
-            if _ends_item(line, indent):
+            if _is_behind(line, indent):
                 break
             at += 1
             # An editor strips the space behind it where the reason begins with an empty line.
-            if f"{inner} ".startswith(WHY) and held is what:
+            if f"{inner} ".startswith(WHY) and texts is what:
                 why = [inner[len(WHY) :]]
-                held = why
+                texts = why
             else:
-                held.append(inner)
-        while held and not id_ and not held[-1].strip():
-            held.pop()
+                texts.append(inner)
+        while texts and not id_ and not texts[-1].strip():
+            texts.pop()
         yield Item(heading, _plain(what), _plain(why), id_)
 
 
@@ -158,7 +220,7 @@ def _begins_item(bare: str) -> bool:
     return bare == "-" or bare.startswith("- ")
 
 
-def _ends_item(line: str, indent: str) -> bool:
+def _is_behind(line: str, indent: str) -> bool:
     """Return True for a line behind an item that has no line of its own at its end."""
     if line.startswith(("# ", "## ")):
         return True
@@ -178,55 +240,197 @@ def _id_in(line: str) -> str:
 
 def _escaped(text: str) -> list[str]:
     """Return the lines of a text so that each stays what it is in Markdown and in `read`."""
-    for sign, shown in _ENTITIES_OUT:
-        text = text.replace(sign, shown)
-    return [_escaped_line(line) for line in text.split("\n")]
-
-
-def _escaped_line(line: str) -> str:
-    number, rest = _numbered(line)
-    if line[:1] and line[0] in _AT_START:
-        line = "\\" + line
-    elif number and rest.lstrip("\\").startswith("."):
-        line = f"{number}\\{rest}"
-    elif line[:1] == " ":
-        line = "&#32;" + line[1:]
-    return line[:-1] + "&#32;" if line.endswith(" ") else line
-
-
-def _indented(line: str, within: str) -> str:
-    return within + line if line else ""
+    for sign, code in _ENTITIES_OUT:
+        text = text.replace(sign, code)
+    lines = []
+    for line in text.split("\n"):
+        number, behind = _numbered(line)
+        if line[:1] and line[0] in _AT_START:
+            line = "\\" + line
+        elif number and behind.lstrip("\\").startswith("."):
+            line = f"{number}\\{behind}"
+        elif line[:1] == " ":
+            line = "&#32;" + line[1:]
+        lines.append(line[:-1] + "&#32;" if line.endswith(" ") else line)
+    return lines
 
 
 def _plain(lines: Sequence[str]) -> str:
     """Return the text of escaped lines."""
-    return _decoded("\n".join(map(_plain_line, lines)))
-
-
-def _plain_line(line: str) -> str:
-    # An editor strips spaces at the end; those of the text are written as `&#32;`.
-    line = line.rstrip(" ")
-    if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:
-        return line[1:]
-    number, rest = _numbered(line)
-    is_escaped = number and rest[:1] == "\\" and rest.lstrip("\\").startswith(".")
-    return f"{number}{rest[1:]}" if is_escaped else line
+    plain = []
+    for line in lines:
+        # An editor strips spaces at the end; those of the text are written as `&#32;`.
+        line = line.rstrip(" ")
+        number, behind = _numbered(line)
+        if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:
+            line = line[1:]
+        elif number and behind[:1] == "\\" and behind.lstrip("\\").startswith("."):
+            line = f"{number}{behind[1:]}"
+        plain.append(line)
+    text = "\n".join(plain)
+    for sign, code in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):
+        text = text.replace(code, sign)
+    return text
 
 
 def _numbered(line: str) -> tuple[str, str]:
     """Return the digits at the beginning of a line, and the rest."""
-    rest = line.lstrip("0123456789")
-    return line[: len(line) - len(rest)], rest
+    behind = line.lstrip("0123456789")
+    return line[: len(line) - len(behind)], behind
 
 
-def _decoded(text: str) -> str:
-    for sign, shown in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):
-        text = text.replace(shown, sign)
-    return text
+# --- the pages of a memory
 
 
-def _json(row: Mapping[str, Any]) -> str:
-    text = json.dumps(row, ensure_ascii=False)
-    for sign in ("<", ">", "\u2028", "\u2029", "\x85"):
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+@contextmanager
+def pages(memory: Memory) -> Iterator[list[Written]]:
+    """Give the pages of the databases that can be read, until the end of the `with` block.
+
+    Each is read in one transaction: what others change meanwhile is not in it. Raises
+    StoreUnavailable, OSError.
+    """
+    databases = memory.databases()
+    try:
+        for database in databases:
+            database.rows("BEGIN")
+        yield [_page(memory, database) for database in databases]
+    finally:
+        for database in databases:
+            if database.connection.in_transaction:
+                database.rows("ROLLBACK")
+
+
+def _page(memory: Memory, database: Database) -> Written:
+    project = memory.project if database.kind == "project" else None
+    name = project.name if project else USER_PAGE
+    title = f"Memories of {name}" if project else "Memories for all projects"
+    own = records.find(database.connection, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
+    sign = ListSignature("lines", signing.key_of(memory.settings.home))
+    data = _data(database, project.id if project else "", own)
+    lines = (
+        line
+        for part in (
+            (f"{MARK}of {page_name(name)} -->", f"# {inline(title)}", ""),
+            (
+                f"Written on {timestamp()[:10]}. `memory-fabric import` reads it back: a text that "
+                "you change is changed, an item that you add is added, one that you remove stays "
+                "in memory.",
+            ),
+            _record_lines([record for record, _ in own]),
+            _entity_lines(database),
+            _relation_lines(database),
+            ("",),
+            data_lines(data, sign),
+        )
+        for line in part
+    )
+    counts = [database.row(f"SELECT count(*) FROM {t} WHERE {mine}") for t, mine in _OWN.items()]
+    entities, relations, observations = (int(row[0]) if row else 0 for row in counts)
+    return Written(name, _in_parts(lines), len(own), entities, relations, observations)
+
+
+def _in_parts(lines: Iterator[str]) -> Iterator[str]:
+    while part := list(islice(lines, LINES_AT_ONCE)):
+        yield "\n".join(part) + "\n"
+
+
+def _record_lines(own: Sequence[Record]) -> Iterator[str]:
+    """Yield the lines of the records by kind, current ones first, newest first."""
+    newest_first = sorted(own, key=stated_at, reverse=True)
+    ordered = sorted(newest_first, key=lambda r: bool(r.valid_to or r.superseded_by))
+    for kind, heading in HEADINGS.items():
+        of_kind = [record for record in ordered if record.type == kind]
+        if of_kind:
+            yield from ("", f"## {heading}")
+        for record in of_kind:
+            yield ""
+            yield from item_lines(record.what, record.why, _about(record), record.id)
+
+
+def _about(record: Record) -> str:
+    state = "" if record.status == "active" else record.status
+    if record.superseded_by:
+        state = f"replaced by {short_id(record.superseded_by)} on {record.valid_to[:10]}"
+    elif record.valid_to:
+        state = f"ended on {record.valid_to[:10]}"
+    author = str(record.evidence.get(IMPORTED) or record.author or f"the {record.trust}")
+    parts = (
+        stated_at(record)[:10],
+        f"{author}, by {record.source}",
+        f"instead of {', '.join(record.alternatives)}" if record.alternatives else "",
+        "" if record.domain == "general" else f"domain {record.domain}",
+        "pinned" if record.pinned else "",
+        state,
+    )
+    return " · ".join(" ".join(part.split()) for part in parts if part)
+
+
+def _entity_lines(database: Database) -> Iterator[str]:
+    c, own = database.connection, f"e.{_OWN['entities']}"
+    head = ["", f"## {ENTITIES}", ""]
+    for between in _ranges(database, "entities"):
+        observations: dict[str, list[dict[str, Any]]] = {}
+        direct = f"o.source <> '{OTHERS}' AND o.record = '' AND o.entity BETWEEN ? AND ?"
+        for row in rows.observations(c, direct, between):
+            observations.setdefault(row["entity"], []).append(row)
+        for row in rows.entities(c, f"{own} AND e.id BETWEEN ? AND ?", between):
+            yield from head
+            head = []
+            names = ", ".join(alias for _, alias in row["aliases"])
+            also = f", also called {names}" if names else ""
+            yield f"* **{inline(row['name'])}** ({inline(row['type'] + also)})"
+            for said in observations.get(row["name"], ()):
+                yield from item_lines(said["text"], "", "", f"o{said['id']}", indent="  ")
+
+
+def _relation_lines(database: Database) -> Iterator[str]:
+    head = ["", f"## {RELATIONS}", ""]
+    for row in _rows(database, "relations"):
+        yield from head
+        head = []
+        yield "* " + " → ".join(inline(row[end]) for end in ("from", "relationType", "to"))
+
+
+def _data(database: Database, project: str, own: Sequence[Seen]) -> Iterator[Row]:
+    """Yield what a page does not show: fields of records, rows of the graph; an observation's row
+    without a text that stands in the page.
+    """
+    yield {"project": project}
+    for record, seen in own:
+        plain = records.as_object(Record(record.type, ""))
+        whole = {
+            name: part
+            for name, part in records.as_object(record).items()
+            if name in ("id", "type") or (name not in ("what", "why") and part != plain[name])
+        }
+        sums = [digest(record.what), digest(record.why)]
+        yield {"record": whole, "seen_in": seen, "sums": sums}
+    texts = {record.id: text_with_reason(record) for record, _ in own}
+    for row in _rows(database, "entities"):
+        yield {"entities": row}
+    for row in _rows(database, "observations"):
+        bare = {name: part for name, part in row.items() if name != "text"}
+        owners = (row["record"], *row["claims"]) if row["record"] else ()
+        owner = next((owner for owner in owners if texts.get(owner) == row["text"]), "")
+        if not row["record"]:
+            yield {"observations": bare, "sums": [digest(row["text"])]}
+        else:
+            yield {"observations": bare, "of": owner} if owner else {"observations": row}
+    for row in _rows(database, "relations"):
+        yield {"relations": row}
+
+
+def _rows(database: Database, table: str) -> Iterator[dict[str, Any]]:
+    """Yield all rows of a table of the graph that are this user's own, in order of entry."""
+    alias = table[0]
+    condition = f"{alias}.{_OWN[table]} AND {alias}.id BETWEEN ? AND ?"
+    for between in _ranges(database, table):
+        yield from _READ[table](database.connection, condition, between)
+
+
+def _ranges(database: Database, table: str) -> Iterator[tuple[int, int]]:
+    """Yield ranges of row numbers, each of ROWS_AT_ONCE."""
+    row = database.row(f"SELECT max(id) FROM {table}")
+    most = int(row[0] or 0) if row else 0
+    for first in range(1, most + 1, ROWS_AT_ONCE):
+        yield first, first + ROWS_AT_ONCE - 1

@@ -5,6 +5,7 @@ be anybody's words, unless the person says that they are their own.
 """
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,22 +14,16 @@ from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.statement import stated_type
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import page
-from memory_fabric.importing.choose import SOURCE, TRUST
-from memory_fabric.importing.items import FORGOTTEN, KNOWN, UNREADABLE, Left, LeftOut
-from memory_fabric.importing.page import Found, Item
-from memory_fabric.importing.page_write import USER_PAGE, page_name
+from memory_fabric.importing.items import FORGOTTEN, KNOWN, SOURCE, TRUST, UNREADABLE, Left, LeftOut
+from memory_fabric.importing.page import USER_PAGE, Found, Item, Row, page_name
 from memory_fabric.models import IMPORTED, Operation, Provenance, Record, text_with_reason
 from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.store import files, records, signing, write
-from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows, tombstones
 from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.projects import identity
 from memory_fabric.text import encodable
-
-Row = Mapping[str, Any]
-
 
 MAX_BYTES = 256 << 20
 REMOVED = "removed from the page (kept where memory has them)"
@@ -36,7 +31,16 @@ CHANGED_BOTH = "changed in the page and in memory (kept as in memory)"
 NOT_OURS = "edits, which another may have made (--mine takes them)"
 NAME = "a memory page"
 KEYS = ("record", "entities", "observations", "relations")
+# The texts that a row of each table of the graph needs.
+NEEDED = {
+    "entities": ("name", "type", "domain"),
+    "observations": ("entity", "text", "domain"),
+    "relations": ("from", "relationType", "to", "domain"),
+}
 OBSERVATION = "o"
+
+# A record with the sessions that it was seen in.
+Seen = tuple[Record, tuple[str, ...]]
 
 
 class Restoring(NamedTuple):
@@ -49,7 +53,7 @@ class Restoring(NamedTuple):
     name: str
     store: str
     is_own: bool
-    records: tuple[tuple[Record, tuple[str, ...]], ...] = ()
+    records: tuple[Seen, ...] = ()
     rows: Mapping[str, Any] = {}
     removed: tuple[tuple[str, str], ...] = ()
     restored: int = 0
@@ -57,6 +61,15 @@ class Restoring(NamedTuple):
     added: int = 0
     had_trust: int = 0
     left: tuple[LeftOut, ...] = ()
+
+
+def is_page(path: str) -> bool:
+    """Return True for a file that begins as a page does."""
+    if not os.path.isfile(path):
+        return False
+    with files.open_regular(path) as stream:
+        head = stream.read(len(page.MARK) + 8)
+    return page.is_page(encodable(head.decode("utf-8", "replace").removeprefix("\ufeff")))
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
@@ -84,7 +97,10 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
             remedy=f"Import it in the folder of {name}, or with --here into this project.",
         )
     store = "user" if is_user or memory.project is None else "project"
-    return _Comparison(memory, found, store, _is_signed(memory, found), mine).result(name)
+    key = signing.known_key(memory.settings.home)
+    line = {"lines": list(found.data), "signature": found.signature}
+    is_signed = bool(key) and not found.torn and signing.is_ours(line, key)
+    return _Comparison(memory, found, store, is_signed, mine).result(name)
 
 
 def _is_of_here(memory: Memory, stated: str, name: str) -> bool:
@@ -107,12 +123,12 @@ def store(memory: Memory, found: Restoring, batch: str) -> None:
         payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": list(seen)}
         if record.id in found.rows.get("of", ()):
             payload["rows"] = rows.nothing()
-        said = by if record.trust == "user" else by._replace(trust=TRUST)
-        made.append(memory.operation("put_record", {**payload, "batch": batch}, said, kind))
+        author = by if record.trust == "user" else by._replace(trust=TRUST)
+        made.append(memory.operation("put_record", {**payload, "batch": batch}, author, kind))
     for entity, text in found.removed:
         gone = {"deletions": [{"entityName": entity, "observations": [text]}], "batch": batch}
         made.append(memory.operation("delete_observations", gone, by, kind))
-    graph = {table: list(found.rows.get(table, ())) for table in KEYS[1:]}
+    graph = {table: list(found.rows.get(table, ())) for table in NEEDED}
     if any(graph.values()):
         made.append(memory.operation("restore", {**graph, "batch": batch}, by, kind))
     if made:
@@ -122,26 +138,20 @@ def store(memory: Memory, found: Restoring, batch: str) -> None:
         memory.flush()
 
 
-def _is_signed(memory: Memory, found: Found) -> bool:
-    key = signing.known_key(memory.settings.home)
-    line = {"lines": list(found.data), "signature": found.signature}
-    return bool(key) and not found.torn and signing.is_ours(line, key)
-
-
 class _Comparison:
     """A page beside the database that it belongs to."""
 
     def __init__(self, memory: Memory, found: Found, store: str, signed: bool, mine: bool) -> None:
         self._memory, self._found, self._store = memory, found, store
         self._own, self._mine = signed or mine, mine
-        self._database: Database | None = memory.database(store, create=False)
+        self._database = memory.database(store, create=False)
         self._left = Left()
         # The first of an id: a person who adds an item may copy one with its comment.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
-        self._records: dict[str, tuple[Record, tuple[str, ...]]] = {}
+        self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
         self._doubted: set[str] = set()
-        self._restored = self._edited = self._had_trust = 0
+        self._counts: Counter[str] = Counter()
         self._removed: list[tuple[str, str]] = []
 
     def result(self, name: str) -> Restoring:
@@ -151,43 +161,39 @@ class _Comparison:
         for row in self._found.data:
             if "record" in row:
                 self._record(row)
-        restored_records = set(self._records)
+        restored = frozenset(self._records)
         graph = self._graph()
-        added = self._added()
-        whole = _successors_first(list(self._records.values()))
+        self._add()
         return Restoring(
             name,
             self._store,
             self._own,
-            tuple(whole),
-            {**graph, "of": frozenset(restored_records)},
+            tuple(_successors_first(list(self._records.values()))),
+            {**graph, "of": restored},
             tuple(self._removed),
-            self._restored,
-            self._edited,
-            added,
-            self._had_trust,
-            self._left.all,
+            left=self._left.all,
+            **self._counts,
         )
 
     def _record(self, row: Row) -> None:
-        given = row["record"]
-        id_ = str(given.get("id") or "") if isinstance(given, dict) else ""
-        item, sums = self._items.get(id_), row.get("sums")
+        fields, sums, seen = row["record"], row.get("sums"), row.get("seen_in")
+        id_ = str(fields.get("id") or "") if isinstance(fields, dict) else ""
+        item = self._items.get(id_)
         if not id_ or not isinstance(sums, list) or len(sums) != 2:
-            self._left.add(UNREADABLE, str(given))
+            self._left.add(UNREADABLE, str(fields))
             return
         if item is None:
             self._left.add(REMOVED, id_[-8:])
             return
         try:
-            record = records.from_object({**given, "what": item.what, "why": item.why})
+            record = records.from_object({**fields, "what": item.what, "why": item.why})
         except KeyError:
             self._left.add(UNREADABLE, item.what)
             return
-        is_edited = [page.digest(item.what), page.digest(item.why)] != sums
+        is_edited = _sums(item) != sums
         live = self._live(id_)
         if live is not None:
-            is_taken = self._compare(live, record, sums, is_edited)
+            is_taken = self._take_edit(live, record, sums)
             self._texts[id_] = text_with_reason(record if is_taken else live[0])
             return
         if self._is_forgotten(record):
@@ -196,79 +202,72 @@ class _Comparison:
         self._texts[id_] = text_with_reason(record)
         if not (self._mine or (self._own and not is_edited)):
             self._doubted.add(id_)
-            self._had_trust += record.trust == "user"
-            record = _without_trust(record)
-        seen = row.get("seen_in")
+            self._counts["had_trust"] += record.trust == "user"
+            evidence = {**record.evidence, IMPORTED: record.evidence.get(IMPORTED) or NAME}
+            record = record._replace(trust=TRUST, source=SOURCE, pinned=False, evidence=evidence)
         self._records[id_] = (record, tuple(map(str, seen)) if isinstance(seen, list) else ())
-        self._restored += 1
-        self._edited += is_edited
+        self._counts["restored"] += 1
+        self._counts["edited"] += is_edited
 
-    def _compare(
-        self,
-        live: tuple[Record, list[str]],
-        record: Record,
-        sums: Sequence[Any],
-        is_edited: bool,
+    def _take_edit(
+        self, live: tuple[Record, list[str]], record: Record, sums: Sequence[Any]
     ) -> bool:
         """Take the edit of a record that memory has; return False if it stays as it is."""
-        known, seen = live
-        if not is_edited or (known.what, known.why) == (record.what, record.why):
+        stored, seen = live
+        if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(KNOWN, record.what)
-            return False
-        if [page.digest(known.what), page.digest(known.why)] != list(sums):
+        elif _sums(stored) != sums:
             self._left.add(CHANGED_BOTH, record.what)
-            return False
-        if not self._mine:
+        elif not self._mine:
             self._left.add(NOT_OURS, record.what)
-            return False
-        changed = known._replace(what=record.what, why=record.why)
-        self._records[record.id] = (changed, tuple(seen))
-        self._edited += 1
-        return True
+        else:
+            changed = stored._replace(what=record.what, why=record.why)
+            self._records[record.id] = (changed, tuple(seen))
+            self._counts["edited"] += 1
+            return True
+        return False
 
     def _graph(self) -> dict[str, list[Row]]:
         """Return the rows of the graph that the page has and memory lacks."""
         # Records that memory has already bring their own rows.
-        graph: dict[str, list[Row]] = {table: [] for table in KEYS[1:]}
+        graph: dict[str, list[Row]] = {table: [] for table in NEEDED}
         for row in self._found.data:
-            table = next((key for key in KEYS[1:] if isinstance(row.get(key), dict)), "")
+            table = next((key for key in NEEDED if isinstance(row.get(key), dict)), "")
             if not table:
                 continue
-            one = dict(row[table])
-            if table == "observations" and "text" not in one:
-                text = self._observation(one, row)
+            fields = dict(row[table])
+            if table == "observations":
+                text = fields["text"] if "text" in fields else self._observation(fields, row)
                 if text is None:
                     continue
-                one["text"] = text
-            if table == "observations" and not self._is_trusted(one, row):
-                one |= {"trust": TRUST, "source": SOURCE}
-            if not _is_row(table, one):
-                self._left.add(UNREADABLE, str(one))
-            elif not self._has(table, one):
-                graph[table].append(one)
+                fields["text"] = text
+                # Trusted is a text that stands as this home signed it.
+                is_edited = "of" in row and str(row["of"]) in self._doubted
+                is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
+                if not (self._mine or (self._own and not is_edited)):
+                    fields |= {"trust": TRUST, "source": SOURCE}
+            if not all(isinstance(fields.get(name), str) for name in NEEDED[table]):
+                self._left.add(UNREADABLE, str(fields))
+            elif not self._has(table, fields):
+                graph[table].append(fields)
         return graph
 
-    def _is_trusted(self, one: Row, row: Row) -> bool:
-        """Return True for an observation whose text stands as this home signed it."""
-        is_edited = "of" in row and str(row["of"]) in self._doubted
-        is_edited |= "sums" in row and [page.digest(str(one["text"]))] != row["sums"]
-        return self._mine or (self._own and not is_edited)
-
-    def _observation(self, one: dict[str, Any], row: Row) -> str | None:
+    def _observation(self, fields: Row, row: Row) -> str | None:
         """Return the text of an observation as the page shows it; None if it is not there."""
         if "of" in row:
             return self._texts.get(str(row["of"]))
-        item = self._items.get(f"{OBSERVATION}{one.get('id')}")
+        entity = str(fields.get("entity") or "")
+        item = self._items.get(f"{OBSERVATION}{fields.get('id')}")
         if item is None:
-            self._left.add(REMOVED, str(one.get("entity") or ""))
+            self._left.add(REMOVED, entity)
             return None
         if [page.digest(item.what)] != row.get("sums"):
-            before = self._before(str(one.get("entity") or ""), row.get("sums"))
+            before = self._before(entity, row.get("sums"))
             if before is not None and not self._mine:
                 self._left.add(NOT_OURS, item.what)
                 return None
-            self._removed += [(str(one.get("entity")), before)] if before is not None else []
-            self._edited += 1
+            self._removed += [(entity, before)] if before is not None else []
+            self._counts["edited"] += 1
         return item.what
 
     def _before(self, entity: str, sums: Any) -> str | None:
@@ -282,11 +281,10 @@ class _Comparison:
         )
         return next((text for (text,) in texts if [page.digest(text)] == sums), None)
 
-    def _added(self) -> int:
-        """Add the items that a person wrote into the page; return how many are new."""
-        count = 0
-        given = [row["record"] for row in self._found.data if isinstance(row.get("record"), dict)]
-        stated = {str(one.get("id")) for one in given}
+    def _add(self) -> None:
+        """Add the items that a person wrote into the page."""
+        fields = (row["record"] for row in self._found.data if isinstance(row.get("record"), dict))
+        stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
             if item.id and item.id not in stated:
@@ -301,8 +299,7 @@ class _Comparison:
                 self._left.add(FORGOTTEN)
             else:
                 self._records[record.id] = (record, ("",))
-                count += 1
-        return count
+                self._counts["added"] += 1
 
     def _new(self, item: Item) -> Record:
         now, settings = ids.timestamp(), self._memory.settings
@@ -328,8 +325,7 @@ class _Comparison:
     def _live(self, id_: str) -> tuple[Record, list[str]] | None:
         if self._database is None:
             return None
-        found = records.find(self._database.connection, "id = ?", (id_,))
-        return found[0] if found else None
+        return next(iter(records.find(self._database.connection, "id = ?", (id_,))), None)
 
     def _is_forgotten(self, record: Record) -> bool:
         if self._database is None:
@@ -346,50 +342,25 @@ class _Comparison:
             return rows.entity_id(c, row["name"]) is not None
         if table == "observations":
             entity = rows.entity_id(c, row["entity"])
-            known = entity and rows.text_id(c, entity, row["text"], row["domain"])
-            return bool(known)
-        ends = [rows.entity_id(c, row[end]) for end in ("from", "to")]
-        if None in ends:
+            return bool(entity and rows.text_id(c, entity, row["text"], row["domain"]))
+        start, end = (rows.entity_id(c, row[side]) for side in ("from", "to"))
+        if start is None or end is None:
             return False
-        return rows.relation_id(c, ends[0] or 0, row["relationType"], ends[1] or 0) is not None
+        return rows.relation_id(c, start, row["relationType"], end) is not None
 
 
-def _is_row(table: str, row: Row) -> bool:
-    """Return True if a row has the texts that the store needs."""
-    names = {
-        "entities": ("name", "type", "domain"),
-        "observations": ("entity", "text", "domain"),
-        "relations": ("from", "relationType", "to", "domain"),
-    }[table]
-    return all(isinstance(row.get(name), str) for name in names)
+def _sums(item: Item | Record) -> list[str]:
+    return [page.digest(item.what), page.digest(item.why)]
 
 
-def _without_trust(record: Record) -> Record:
-    evidence = {**record.evidence, IMPORTED: record.evidence.get(IMPORTED) or NAME}
-    return record._replace(trust=TRUST, source=SOURCE, pinned=False, evidence=evidence)
-
-
-def _successors_first(
-    found: list[tuple[Record, tuple[str, ...]]],
-) -> list[tuple[Record, tuple[str, ...]]]:
+def _successors_first(pairs: list[Seen]) -> list[Seen]:
     """Return records so that each stands behind the one that replaced it: its link needs that."""
-    by_id = {record.id: (record, seen) for record, seen in found}
-    placed: dict[str, tuple[Record, tuple[str, ...]]] = {}
-    for record, _ in found:
+    by_id = {pair[0].id: pair for pair in pairs}
+    placed: dict[str, Seen] = {}
+    for id_ in by_id:
         chain = []
-        id_ = record.id
         while id_ in by_id and id_ not in placed and id_ not in chain:
             chain.append(id_)
             id_ = by_id[id_][0].superseded_by
-        for one in reversed(chain):
-            placed[one] = by_id[one]
+        placed |= {link: by_id[link] for link in reversed(chain)}
     return list(placed.values())
-
-
-def is_page(path: str) -> bool:
-    """Return True for a file that begins as a page does."""
-    if not os.path.isfile(path):
-        return False
-    with files.open_regular(path) as stream:
-        head = stream.read(len(page.MARK) + 8)
-    return page.is_page(encodable(head.decode("utf-8", "replace").removeprefix("\ufeff")))

@@ -1,28 +1,45 @@
-"""One import: its parts by project, stored as one batch that `undo` takes back in all of them."""
+"""One import: what is new of a source, by project, stored as one batch that `undo` takes back.
 
-from __future__ import annotations
+It is stored in few large transactions.
+"""
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.config import Settings
-from memory_fabric.importing import choose, write
-from memory_fabric.importing.choose import Choice
-from memory_fabric.importing.items import ELSEWHERE, Here, Item, Left, LeftOut, Reading
-from memory_fabric.importing.recognise import Source
-from memory_fabric.importing.write import Stored
-from memory_fabric.learning import runs
-from memory_fabric.learning.plan import make as past_sessions
-from memory_fabric.learning.runs import Run
-from memory_fabric.store.memory import Memory
+from memory_fabric.errors import FabricError, StoreUnavailable
+from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing.items import (
+    CHUNK,
+    ELSEWHERE,
+    FORGOTTEN,
+    KNOWN,
+    SECRET,
+    TWICE,
+    Here,
+    Item,
+    Left,
+    LeftOut,
+    provenance,
+    record_of,
+    records_with,
+    worthless,
+)
+from memory_fabric.importing.runs import Run
+from memory_fabric.importing.sources import Source
+from memory_fabric.models import Operation, Progress, Record, Relation
+from memory_fabric.store import graph, records, write
+from memory_fabric.store.bulk_load import create_operations
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import USER_SCOPES, Memory
+from memory_fabric.store.operations.record_effects import is_forgotten
 from memory_fabric.store.projects import identity
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.models import Progress
+from memory_fabric.store.record_state import CURRENT
+from memory_fabric.text import same_form
 
 FILE = "import.json"
 NO_FOLDER = "of projects without a known folder on this machine"
@@ -30,11 +47,14 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(NamedTuple):
-    """The statements for one project: the folder that it is opened by, its name."""
+    """What is stored in one project: the folder that it is opened by, its name, the records, and
+    relations between entities.
+    """
 
     folder: str
     name: str
-    choice: Choice
+    records: tuple[Record, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
 
 class Plan(NamedTuple):
@@ -48,13 +68,25 @@ class Plan(NamedTuple):
     found: int
     parts: tuple[Part, ...]
     left: tuple[LeftOut, ...]
-    notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
     @property
     def new(self) -> int:
         """The number of statements that are to be stored."""
-        return sum(len(part.choice.records) for part in self.parts)
+        return sum(len(part.records) for part in self.parts)
+
+
+class Stored(NamedTuple):
+    """The numbers of stored records and of relations between entities, and the batch."""
+
+    records: int = 0
+    relations: int = 0
+    batch: str = ""
+
+
+def new_batch() -> str:
+    """Return the name of a new import, which `undo --step` takes."""
+    return f"import-{ids.new_id()[-8:]}"
 
 
 def plan(
@@ -66,25 +98,89 @@ def plan(
     leave these out. Raises BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
-    now, left = ids.timestamp(), Left()
-    parts = []
+    left = Left()
     if others:
         left.extend(reading.left)
-        groups = _by_folder(reading, here, others, left)
-    else:
-        groups = {"": _of_here(reading, here, left)}
+    groups: dict[str, list[Item]] = {"": []}
+    for item in reading.items:
+        if not item.project or here.is_stated(item.project) or (here.whole and not others):
+            groups[""].append(item)
+        elif not others:
+            left.add(ELSEWHERE, item.project)
+        elif len(folders := _folders(item.project, others)) == 1:
+            groups.setdefault(folders[0], []).append(item)
+        else:
+            left.add(SEVERAL if folders else NO_FOLDER, item.project)
+    if not others:
+        left.extend(reading.left)
+    now, parts = ids.timestamp(), []
     for folder, items in groups.items():
-        some = reading._replace(
-            items=tuple(items),
-            relations=() if folder else reading.relations,
-            left=() if others else reading.left,
-        )
-        parts.append(_part(memory, source, some, folder, now))
-        left.extend(parts[-1].choice.left)
-    found = len(reading.items) + sum(one.number for one in reading.left)
-    here_ = [item.project for item in groups[""] if item.project]
-    names = tuple(dict.fromkeys(name for name in here_ if not os.path.isabs(name)))
-    return Plan(source, path, found, tuple(parts), left.all, reading.notes, names)
+        relations = () if folder else reading.relations
+        with _opened(memory, folder) as opened:
+            name = opened.project.name if opened.project else "the user"
+            chosen = _chosen(opened, items, source.key, now, left)
+            graphs = [graph.read_graph(db) for db in opened.databases()] if relations else []
+        stored = {relation for one in graphs for relation in one.relations}
+        unknown = tuple(relation for relation in relations if relation not in stored)
+        parts.append(Part(folder, name, chosen, unknown))
+    stated = (item.project for item in groups[""] if item.project)
+    names = tuple(dict.fromkeys(name for name in stated if not os.path.isabs(name)))
+    number = len(reading.items) + sum(one.number for one in reading.left)
+    return Plan(source, path, number, tuple(parts), left.all, names)
+
+
+def _folders(project: str, others: dict[str, list[str]]) -> Sequence[str]:
+    """Return the folders that a source may mean by a project's name or folder."""
+    if os.path.isabs(project):
+        is_here = os.path.isdir(project)
+        return [identity.worktree_of(os.path.realpath(project))] if is_here else []
+    return others.get(project.casefold(), others.get(project.casefold().split("/")[0], ()))
+
+
+def _chosen(
+    memory: Memory, items: Sequence[Item], source: str, now: str, left: Left
+) -> tuple[Record, ...]:
+    """Return what is new of these statements, and count the rest. Raises StoreUnavailable."""
+    by_form: dict[tuple[str, str], Record] = {}
+    for item in sorted(items, key=lambda item: item.at or now):
+        record = record_of(item, source, memory, now)
+        key = (record.scope, same_form(record.what))
+        if reason := worthless(record):
+            left.add(reason, item.what if reason != SECRET else "")
+        elif key in by_form:
+            left.add(TWICE, record.what)
+        else:
+            by_form[key] = record
+    new: list[Record] = []
+    where = "key IN ({}) AND " + CURRENT
+    for database, some in _chunks(memory, by_form.values()):
+        ids_, keys = [r.id for r in some], [records.key_of(r) for r in some]
+        same_id = {r.id for r in records_with(database, "id IN ({})", ids_)} if database else ()
+        same_key = records_with(database, where, keys) if database else ()
+        texts = {(r.scope, r.domain, same_form(r.what)) for r in same_key}
+        for record in some:
+            text = (record.scope, record.domain, same_form(record.what))
+            if record.id in same_id or text in texts:
+                left.add(KNOWN, record.what)
+            elif database and is_forgotten(database.connection, record):
+                left.add(FORGOTTEN)
+            else:
+                new.append(record)
+    return tuple(sorted(new, key=lambda record: record.created_at))
+
+
+def _chunks(
+    memory: Memory, chosen: Iterable[Record], *, create: bool = False
+) -> Iterator[tuple[Database | None, list[Record]]]:
+    """Yield records by the database of their scope, CHUNK at a time."""
+    stores: dict[str, list[Record]] = {}
+    for record in chosen:
+        store = "user" if record.scope in USER_SCOPES else "project"
+        stores.setdefault(store, []).append(record)
+    for store, some in stores.items():
+        database = memory.database(store, create=create)
+        for start in range(0, len(some), CHUNK):
+            yield database, some[start : start + CHUNK]
 
 
 def store(
@@ -92,47 +188,98 @@ def store(
 ) -> list[Stored]:
     """Store all parts as one batch, and note it for undo; return the result of each plan.
 
-    Raises StoreUnavailable.
+    Raises StoreUnavailable; what was stored before stays, and running it again stores the rest.
     """
-    home, own = memory.settings.home, memory.settings.project_dir
-    folders = [part.folder or own for plan in plans for part in plan.parts if _has(part)]
-    if not folders:
-        return [Stored(batch=batch) for _ in plans]
-    run = Run(batch, ids.timestamp(), {folder: folder for folder in folders}, state="done")
-    runs.save(home, run, FILE)
+    due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
+    own = memory.settings.project_dir
+    folders = {part.folder or own: part.folder or own for parts in due for part in parts}
+    if folders:
+        run = Run(batch, ids.timestamp(), folders, state="done")
+        runs.save(memory.settings.home, run, FILE)
     results = []
-    for one in plans:
-        made = Stored(batch=batch)
-        for part in filter(_has, one.parts):
-            with_ = _opened(memory, part.folder)
-            try:
-                done = write.store(with_, part.choice, batch, progress)
-            finally:
-                if with_ is not memory:
-                    memory.failures += with_.failures
-                    with_.close()
-            made = made._replace(
-                records=made.records + done.records, relations=made.relations + done.relations
-            )
-        results.append(made)
+    for parts in due:
+        made = related = 0
+        for part in parts:
+            with _opened(memory, part.folder) as opened:
+                done = _store(opened, part, batch, progress)
+                memory.failures += opened.failures if part.folder else []
+            made, related = made + done.records, related + done.relations
+        results.append(Stored(made, related, batch))
     return results
 
 
-def _has(part: Part) -> bool:
-    return bool(part.choice.records or part.choice.relations)
+def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> Stored:
+    count = related = number = 0
+    for database, operations in _operations(memory, part, batch):
+        try:
+            results = write.apply_all(database, operations)
+        except FabricError as error:
+            raise StoreUnavailable(
+                database.path,
+                f"{count} of {len(part.records)} memories were imported: {error}",
+                remedy=f"Run it again for the rest, or memory-fabric undo --step {batch}.",
+            ) from error
+        count += sum(bool(r.get("record")) and not r.get("repeated") for r in results)
+        related += sum(len(r.get("relations", ())) for r in results)
+        if database.kind == "project":
+            # No versions of files that these records name: those of today are not those of then.
+            named = [(op.payload["record"]["id"],) for op in operations if "record" in op.payload]
+            with database.transaction(durable=False) as c:
+                c.executemany("DELETE FROM files_due WHERE record = ?", named)
+        number += len(operations)
+        if progress:
+            progress(number, len(part.records) + 2)
+    memory.flush()
+    return Stored(count, related, batch)
+
+
+def _operations(
+    memory: Memory, part: Part, batch: str
+) -> Iterator[tuple[Database, list[Operation]]]:
+    """Yield the operations of each transaction, with its database."""
+    by, settings = provenance(memory), memory.settings
+    for database, some in _chunks(memory, part.records, create=True):
+        assert database is not None
+        stamped = (r._replace(author=settings.author, origin=settings.origin) for r in some)
+        payloads = (
+            {"record": records.as_object(record), "past": True, "batch": batch}
+            for record in stamped
+        )
+        yield database, [memory.operation("remember", p, by, database.kind) for p in payloads]
+    if part.relations:
+        database = memory.database("project" if memory.project else "user", create=True)
+        assert database is not None
+        # Ends that the source describes elsewhere get their own type there.
+        yield (
+            database,
+            [
+                memory.operation(name, {**payload, "batch": batch}, by, database.kind)
+                for name, payload in create_operations(part.relations)
+            ],
+        )
+
+
+@contextmanager
+def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
+    """Give the memory of a folder's project, '' for the one here, until the end of the block."""
+    if not folder:
+        yield memory
+        return
+    opened = Memory.open(memory.settings._replace(project_dir=folder))
+    opened.batch = memory.batch
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list[str]]:
     """Return the folders of the projects that clients have worked in on this machine, by name."""
-    found: dict[str, list[str]] = {}
-    for one in past_sessions(settings, roots, time.time()):
-        if one.place.gone or not os.path.isdir(one.place.root):
-            continue
-        for name in {one.place.name.casefold(), os.path.basename(one.place.root).casefold()}:
-            some = found.setdefault(name, [])
-            if one.place.root not in some:
-                some.append(one.place.root)
-    return found or {"": []}
+    folders: dict[str, list[str]] = {}
+    for root, names in _places(settings, roots).items():
+        for name in names:
+            folders.setdefault(name, []).append(root)
+    return folders or {"": []}
 
 
 def namesakes(
@@ -146,66 +293,21 @@ def namesakes(
     if not stated:
         return []
     own = memory.project.id if memory.project else ""
-    found = set()
-    for one in past_sessions(memory.settings, roots, time.time()):
-        place = one.place
-        is_other = not place.gone and place.root not in here.roots and (not own or place.id != own)
-        names = {place.name.casefold(), os.path.basename(place.root).casefold()}
-        if is_other and names & stated and os.path.isdir(place.root):
-            found.add(place.root)
-    return sorted(found)
+    places = _places(memory.settings, roots, without=own)
+    return sorted(
+        root for root, names in places.items() if root not in here.roots and names & stated
+    )
 
 
-def _of_here(reading: Reading, here: Here, left: Left) -> list[Item]:
-    """Return the statements that name this project, or none."""
-    kept = []
-    for item in reading.items:
-        if item.project and not here.whole and not here.is_stated(item.project):
-            left.add(ELSEWHERE, item.project)
-        else:
-            kept.append(item)
-    return kept
-
-
-def _by_folder(
-    reading: Reading, here: Here, others: dict[str, list[str]], left: Left
-) -> dict[str, list[Item]]:
-    """Return the statements by the folder of their project; '' is the one here."""
-    groups: dict[str, list[Item]] = {"": []}
-    for item in reading.items:
-        if not item.project or here.is_stated(item.project):
-            groups[""].append(item)
+def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
+    """Return the names of the projects that clients have worked in, by their folders; none of the
+    project with the id `without`.
+    """
+    names: dict[str, set[str]] = {}
+    for session in past_sessions.make(settings, roots, time.time()):
+        place = session.place
+        if place.gone or (without and place.id == without) or not os.path.isdir(place.root):
             continue
-        places = list(_places(item.project, others))
-        if len(places) == 1:
-            groups.setdefault(places[0], []).append(item)
-        else:
-            left.add(SEVERAL if places else NO_FOLDER, item.project)
-    return groups
-
-
-def _places(project: str, others: dict[str, list[str]]) -> Iterator[str]:
-    if os.path.isabs(project):
-        if os.path.isdir(project):
-            yield identity.worktree_of(os.path.realpath(project))
-        return
-    yield from others.get(project.casefold(), others.get(project.casefold().split("/")[0], ()))
-
-
-def _part(memory: Memory, source: Source, reading: Reading, folder: str, now: str) -> Part:
-    with_ = _opened(memory, folder)
-    try:
-        name = with_.project.name if with_.project else "the user"
-        choice = choose.choose(with_, reading, source.key, now)
-        return Part(folder, name, choice)
-    finally:
-        if with_ is not memory:
-            with_.close()
-
-
-def _opened(memory: Memory, folder: str) -> Memory:
-    if not folder:
-        return memory
-    opened = Memory.open(memory.settings._replace(project_dir=folder))
-    opened.batch = memory.batch
-    return opened
+        own = {place.name.casefold(), os.path.basename(place.root).casefold()}
+        names.setdefault(place.root, set()).update(own)
+    return names

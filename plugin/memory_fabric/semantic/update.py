@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory_fabric.config import Settings
 from memory_fabric.semantic import vectors
 from memory_fabric.semantic.model import NAME, Model
-from memory_fabric.setup.embedding_worker import EMBEDDED, KEYS, LOCK
+from memory_fabric.setup.extras import EMBEDDED, KEYS, LOCK
 from memory_fabric.store import files
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory

@@ -1,4 +1,4 @@
-"""The detached process that embeds new memories; see setup.embedding_worker for its start."""
+"""The detached process that embeds new memories; see setup.extras for its start."""
 
 import os
 import sqlite3

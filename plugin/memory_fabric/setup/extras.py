@@ -1,8 +1,12 @@
-"""Optional packages, each kind in a folder of its own next to the plugin's environment.
+"""Optional packages, each kind in a folder of its own next to the plugin's environment, and the
+start of the process that embeds new memories, where the extra `semantic` is installed.
+
+    hook or server ── start_embedding_when_due() ──▶ semantic.worker, detached ──▶ table `vectors`
 
 `serve` installs its kind when it is first used, `semantic on` on request. A folder is filled under
 another name and published by a rename, so that other processes see it complete or not at all. The
-environments of the command line and of the hooks are not changed.
+environments of the command line and of the hooks are not changed. This module imports nothing of
+the extras: hooks use it after their reply.
 """
 
 from __future__ import annotations
@@ -12,9 +16,12 @@ import sys
 import time
 from collections.abc import Sequence
 
+from memory_fabric import processes
+from memory_fabric.config import Settings, environment
 from memory_fabric.errors import FabricError
 from memory_fabric.setup import packages as installation
 from memory_fabric.setup.packages import MARKER
+from memory_fabric.store.database import Database
 from memory_fabric.store.files import Locked
 
 # Longer than another process needs to download the same packages.
@@ -22,6 +29,20 @@ WAIT_S = 900.0
 # An unfinished folder that is older belongs to a killed attempt.
 LEFTOVER_AFTER_S = 3600
 UNFINISHED = "unfinished-"
+SEMANTIC = "semantic"
+# The lock of the embedding process in home; its time is that of the last start.
+LOCK = "embedding.lock"
+# Loading the model costs half a second of CPU time, so turns in a row share one process.
+EVERY_S = 30.0
+# The rows `t` of each table that get a vector; their keys grow with time.
+EMBEDDED = {
+    "records": "t.status = 'active'",
+    "observations": "t.record = ''",
+    "episodes": "t.role = 'user'",
+}
+KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
+# Only the newest rows are looked at, in 5 ms: the process finds older ones when it is next started.
+MAX_KEYS_READ = 5000
 
 
 def lock_file(kind: str, plugin_root: str) -> str:
@@ -32,20 +53,10 @@ def lock_file(kind: str, plugin_root: str) -> str:
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
     """Return the folder of this kind for this interpreter and these pins; empty if there are no
     pins.
-
-    Its name changes with the pins, so that a release with others never runs on the old ones.
     """
     if not data_dir or not plugin_root:
         return ""
-    import zlib  # late: no hook needs it before its reply
-
-    try:
-        with open(lock_file(kind, plugin_root), "rb") as file:
-            pins = zlib.crc32(file.read())
-    except OSError:
-        return ""
-    python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
-    return os.path.join(os.path.abspath(data_dir), f"{kind}-{python}-{pins:08x}")
+    return installation.folder_of(kind, lock_file(kind, plugin_root), data_dir)
 
 
 def reach(folder: str) -> None:
@@ -93,13 +104,13 @@ def remove(kind: str, data_dir: str) -> bool:
     """Delete every folder of this kind; return True if there was one. Raises OSError."""
     import shutil
 
-    found = installed(kind, data_dir)
-    for folder in found:
+    folders = installed(kind, data_dir)
+    for folder in folders:
         shutil.rmtree(folder)
         installation.unlink(f"{folder}.lock")
     if data_dir:
         _remove_leftovers(data_dir)
-    return bool(found)
+    return bool(folders)
 
 
 def _fill(folder: str, lock: str) -> None:
@@ -120,9 +131,8 @@ def _fill(folder: str, lock: str) -> None:
     try:
         with open(log, "wb") as printed:
             tools = install_packages.Tools(printed)
-            install_packages.fetch(
-                lock, tools, prepare, os.path.join(unfinished, "pip"), target=target
-            )
+            scratch = os.path.join(unfinished, "pip")
+            install_packages.fetch(lock, tools, prepare, scratch, target=target)
         with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
             pass
         shutil.rmtree(folder, ignore_errors=True)  # without its marker it is not in use
@@ -141,3 +151,50 @@ def _remove_leftovers(data_dir: str) -> None:
         path = os.path.join(data_dir, name)
         if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > LEFTOVER_AFTER_S:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) -> int:
+    """Start the embedding process if the extra is installed and a new memory has no vector.
+
+    Returns its process id, 0 if none was started. Raises StoreUnavailable.
+    """
+    if not settings.semantic or not settings.writes:
+        return 0
+    try:
+        started_s = os.stat(os.path.join(settings.home, LOCK)).st_mtime
+        if 0 <= time.time() - started_s < EVERY_S:
+            return 0
+    except OSError:
+        pass  # it never ran
+    folder = folder_of(SEMANTIC, settings.data_dir, settings.plugin_root)
+    is_installed = bool(folder) and os.path.exists(os.path.join(folder, MARKER))
+    return start_embedding(settings) if is_installed and any(map(is_due, databases)) else 0
+
+
+def is_due(database: Database) -> bool:
+    """Return True if one of the newest memories has no vector."""
+    for table, condition in EMBEDDED.items():
+        key = KEYS[table]
+        row = database.row(
+            f"SELECT 1 FROM {table} AS t LEFT JOIN vectors AS v ON v.kind = ? AND v.row = t.{key} "
+            f"WHERE v.row IS NULL AND {condition} "
+            f"AND t.{key} > (SELECT max({key}) FROM {table}) - ? LIMIT 1",
+            (table, MAX_KEYS_READ),
+        )
+        if row is not None:
+            return True
+    return False
+
+
+def start_embedding(settings: Settings) -> int:
+    """Start the process detached and return its id; it outlives the session."""
+    return processes.start(
+        "semantic.worker",
+        {
+            **environment(),
+            "MEMORY_FABRIC_HOME": settings.home,
+            "CLAUDE_PROJECT_DIR": settings.project_dir,
+            "CLAUDE_PLUGIN_DATA": settings.data_dir,
+            "CLAUDE_PLUGIN_ROOT": settings.plugin_root,
+        },
+    )

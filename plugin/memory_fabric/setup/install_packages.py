@@ -27,42 +27,14 @@ from memory_fabric.setup.packages import MARKER
 
 TOOL_TIMEOUT_S = 900
 # Variables that would select another Python.
-FOREIGN_VARIABLES = (
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "__PYVENV_LAUNCHER__",
-)
+FOREIGN_VARIABLES = "PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__".split()
 # The variables of pip and uv that say how to reach an index. Others could add requirements, name a
 # file to write or a folder to install into.
 REACHING_VARIABLES = frozenset(
-    (
-        "PIP_CERT",
-        "PIP_CLIENT_CERT",
-        "PIP_DEFAULT_TIMEOUT",
-        "PIP_EXTRA_INDEX_URL",
-        "PIP_FIND_LINKS",
-        "PIP_INDEX_URL",
-        "PIP_NO_CACHE_DIR",
-        "PIP_NO_INDEX",
-        "PIP_PROXY",
-        "PIP_RETRIES",
-        "PIP_TIMEOUT",
-        "PIP_TRUSTED_HOST",
-        "UV_CACHE_DIR",
-        "UV_DEFAULT_INDEX",
-        "UV_EXTRA_INDEX_URL",
-        "UV_FIND_LINKS",
-        "UV_HTTP_RETRIES",
-        "UV_HTTP_TIMEOUT",
-        "UV_INSECURE_HOST",
-        "UV_NATIVE_TLS",
-        "UV_NO_CACHE",
-        "UV_NO_INDEX",
-        "UV_OFFLINE",
-        "UV_SYSTEM_CERTS",
-    )
+    """PIP_CERT PIP_CLIENT_CERT PIP_DEFAULT_TIMEOUT PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL
+    PIP_NO_CACHE_DIR PIP_NO_INDEX PIP_PROXY PIP_RETRIES PIP_TIMEOUT PIP_TRUSTED_HOST UV_CACHE_DIR
+    UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS UV_HTTP_RETRIES UV_HTTP_TIMEOUT
+    UV_INSECURE_HOST UV_NATIVE_TLS UV_NO_CACHE UV_NO_INDEX UV_OFFLINE UV_SYSTEM_CERTS""".split()
 )
 PREFIXES = ("PIP_", "UV_")
 # Both forms in uv: an index by its number or name, and its credentials.
@@ -89,14 +61,7 @@ CAUSES = (
         "Check the package index this machine uses.",
     ),
     (
-        (
-            "onnection",
-            "name resolution",
-            "error sending request",
-            "dns error",
-            "etwork",
-            "imed out",
-        ),
+        "onnection|name resolution|error sending request|dns error|etwork|imed out".split("|"),
         "The packages could not be fetched.",
         "Check the network and the package index.",
     ),
@@ -124,29 +89,35 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
         return
     for path in packages.half_installed(data_dir):
         _remove(path)  # of killed attempts: the lock is held, so no other process installs
+    base = packages.base_interpreter()
     try:
         with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
-            _build(environment, packages.lock_file(plugin_root), log, lock)
-        _publish(environment)
+            tools = Tools(log, lock)
+
+            def prepare() -> None:
+                _remove(environment)
+                tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
+
+            requirements, scratch = (
+                packages.lock_file(plugin_root),
+                os.path.join(environment, "pip"),
+            )
+            python = packages.python_in(environment)
+            fetch(requirements, tools, prepare, scratch, python=python)
+        if hasattr(os, "sync"):
+            os.sync()  # after a power failure the marker must not exist without the packages
+        _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
         _remove(environment)
         _record_error(data_dir, environment, str(error))
     else:
         packages.unlink(packages.error_file(data_dir))
-        _remove_others(data_dir, environment)
+        for name in os.listdir(data_dir):  # of other releases and interpreters
+            path = os.path.join(data_dir, name)
+            if name.startswith("env-") and path != environment and not packages.held(path):
+                packages.unlink(os.path.join(path, MARKER))
+                _remove(path)
     _compile_source(data_dir, plugin_root)
-
-
-def _build(environment: str, requirements: str, log: BinaryIO, lock: int) -> None:
-    tools = Tools(log, lock)
-    base = packages.base_interpreter()
-
-    def prepare() -> None:
-        _remove(environment)
-        tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
-
-    python = packages.python_in(environment)
-    fetch(requirements, tools, prepare, os.path.join(environment, "pip"), python=python)
 
 
 class Tools:
@@ -186,11 +157,11 @@ class Tools:
     def pip_of(self, python: str) -> tuple[int, ...]:
         """Return the version of this interpreter's pip; empty if it has none."""
         command = [python, "-I", "-m", "pip", "--version"]
-        done = subprocess.run(
+        result = subprocess.run(
             command, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
-        _, _, rest = done.stdout.decode("utf-8", "replace").partition("pip ")
-        return tuple(int(part) for part in rest.partition(" ")[0].split(".") if part.isdigit())
+        _, _, version = result.stdout.decode("utf-8", "replace").partition("pip ")
+        return tuple(int(part) for part in version.partition(" ")[0].split(".") if part.isdigit())
 
 
 def fetch(
@@ -235,47 +206,42 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for pip and uv: this process's without variables that could steer
     them.
     """
-    kept = {
+    variables = {
         name: value
         for name, value in environ.items()
         if name not in FOREIGN_VARIABLES and not name.startswith(PREFIXES)
     }
-    reaching = {name for name in environ if _reaches(name)} - _stated(_project(environ), environ)
-    kept.update((name, environ[name]) for name in reaching)
+    stated = _stated(_project(environ), environ)
+    for name, value in environ.items():
+        reaches = name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
+        if reaches and name not in stated:
+            variables[name] = value
     if environ.get("PIP_CONFIG_FILE") == os.devnull:  # pip's way to say: no configuration at all
-        kept["PIP_CONFIG_FILE"] = os.devnull
+        variables["PIP_CONFIG_FILE"] = os.devnull
     own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
-    return {**kept, **own, "PIP_NO_COLOR": "1"}
-
-
-def _reaches(name: str) -> bool:
-    return name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
+    return {**variables, **own, "PIP_NO_COLOR": "1"}
 
 
 def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
     """Return names of the variables that the project's settings set; all if they cannot be read."""
-    found: set[str] = set()
-    for name in PROJECT_SETTINGS if project else ():
+    names: set[str] = set()
+    for file in PROJECT_SETTINGS if project else ():
+        path = os.path.join(project, ".claude", file)
         try:
-            text = _beginning(os.path.join(project, ".claude", name))
-            stated = json.loads(text).get("env", {})
-            found.update(map(str, stated))
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            try:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise OSError(f"{path} is not a file")
+                names.update(
+                    map(str, json.loads(os.read(handle, MAX_SETTINGS_BYTES)).get("env", {}))
+                )
+            finally:
+                os.close(handle)
         except FileNotFoundError:
             continue
         except (OSError, ValueError, AttributeError, TypeError, RecursionError):
             return set(environ)
-    return found
-
-
-def _beginning(path: str) -> bytes:
-    """Return the content of a regular file, up to the largest size of settings. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path} is not a file")
-        return os.read(handle, MAX_SETTINGS_BYTES)
-    finally:
-        os.close(handle)
+    return names
 
 
 def _project(environ: Mapping[str, str]) -> str:
@@ -292,10 +258,10 @@ def _folders(environ: Mapping[str, str]) -> list[str]:
     project.
     """
     project = _project(environ)
-    named = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
+    entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
         folder
-        for folder in named
+        for folder in entries
         if os.path.isabs(folder) and not (project and _is_within(os.path.realpath(folder), project))
     ]
 
@@ -312,13 +278,16 @@ def explained(printed: str) -> tuple[str, str]:
     return "The packages could not be installed.", ""
 
 
-def _publish(environment: str) -> None:
-    if hasattr(os, "sync"):
-        os.sync()  # after a power failure the marker must not exist without the packages
-    beside = os.path.join(environment, f"{MARKER}.new")
-    with open(beside, "w", encoding="utf-8", opener=_private) as file:
-        file.write(f"{packages.base_interpreter()}\n")
-    os.replace(beside, os.path.join(environment, MARKER))
+def _write(path: str, text: str, *, beside: str) -> None:
+    """Replace a private file by one that was written beside it. Raises OSError."""
+    beside = os.path.join(os.path.dirname(path), beside)
+    try:
+        with open(beside, "w", encoding="utf-8", opener=_private) as file:
+            file.write(text)
+        os.replace(beside, path)
+    except OSError:
+        packages.unlink(beside)
+        raise
 
 
 def _record_error(data_dir: str, environment: str, printed: str) -> None:
@@ -332,24 +301,10 @@ def _record_error(data_dir: str, environment: str, printed: str) -> None:
         "remedy": f"{remedy} {again} the installer's output is in {where}".lstrip(),
     }
     path = packages.error_file(data_dir)
-    beside = f"{path}.{os.getpid()}"
     try:
-        with open(beside, "w", encoding="utf-8", opener=_private) as file:
-            json.dump(error, file)
-        os.replace(beside, path)
+        _write(path, json.dumps(error), beside=f"{os.path.basename(path)}.{os.getpid()}")
     except OSError:
-        packages.unlink(beside)  # a full disk: the next session tries again without the back-off
-
-
-def _remove_others(data_dir: str, environment: str) -> None:
-    """Delete environments of other releases and interpreters, unless a running program
-    holds them.
-    """
-    for name in os.listdir(data_dir):
-        path = os.path.join(data_dir, name)
-        if name.startswith("env-") and path != environment and not packages.held(path):
-            packages.unlink(os.path.join(path, MARKER))
-            _remove(path)
+        return  # a full disk: the next session tries again without the back-off
 
 
 def _remove(path: str) -> None:
@@ -375,15 +330,15 @@ def main(data_dir: str, plugin_root: str, lock: str) -> None:
 
     Without an inherited `lock` the process is detached already, and takes the lock itself.
     """
-    held = int(lock)
-    if held == packages.TAKES_IT:
-        held = packages.take_lock(data_dir)
-        if held == packages.TAKES_IT:
+    handle = int(lock)
+    if handle == packages.TAKES_IT:
+        handle = packages.take_lock(data_dir)
+        if handle == packages.TAKES_IT:
             return  # another process installs
     else:
         if os.fork():
             os._exit(0)
         os.setsid()
     os.umask(0o077)
-    os.set_inheritable(held, False)  # the tools get it by name, and nothing else of theirs does
-    install(data_dir, plugin_root, held)
+    os.set_inheritable(handle, False)  # the tools get it by name, and nothing else of theirs does
+    install(data_dir, plugin_root, handle)

@@ -69,6 +69,13 @@ def start(data_dir: str, plugin_root: str) -> bool:
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
+def start_again(data_dir: str, plugin_root: str) -> bool:
+    """Start an installation even after a recent failure; return True if it was started."""
+    child = _start(data_dir, plugin_root, insist=True)
+    _reap(child)
+    return child > 0
+
+
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
     """Return the Python that has the packages, installing them if needed.
 
@@ -83,36 +90,27 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         if python is not None:
             return python
         child = _start(data_dir, plugin_root, insist=insist)
-        if child > 0:
-            _reap(child)
-            insist = False
-        elif child == NOT_STARTED:
+        _reap(child)
+        insist = insist and child <= 0
+        if child == NOT_STARTED:
             return environment_python(data_dir, plugin_root)
         if time.monotonic() >= deadline_s:
             return None
         time.sleep(POLL_S)
 
 
-def last_error(data_dir: str) -> str:
-    """Return cause, remedy and time of the last failure; empty if the last attempt succeeded."""
-    found = _read_error(data_dir)
-    if not found:
-        return ""
-    return " ".join(f"{found['reason']} {found['remedy']}".split()) + f" ({found['time']})"
-
-
-def start_again(data_dir: str, plugin_root: str) -> bool:
-    """Start an installation even after a recent failure; return True if it was started."""
-    child = _start(data_dir, plugin_root, insist=True)
-    if child > 0:
-        _reap(child)
-    return child > 0
-
-
 def _reap(child: int) -> None:
     """Wait for the process that forks the installer at once; Windows has none in between."""
-    if os.name == "posix":
+    if child > 0 and os.name == "posix":
         os.waitpid(child, 0)
+
+
+def last_error(data_dir: str) -> str:
+    """Return cause, remedy and time of the last failure; empty if the last attempt succeeded."""
+    error = _read_error(data_dir)
+    if not error:
+        return ""
+    return " ".join(f"{error['reason']} {error['remedy']}".split()) + f" ({error['time']})"
 
 
 def half_installed(data_dir: str) -> list[str]:
@@ -132,21 +130,31 @@ def remembered_file(data_dir: str) -> str:
 
 def environment_folder(data_dir: str, plugin_root: str) -> str | None:
     """Return the environment of this release and interpreter; None without a lock file."""
-    import zlib  # hashlib is slow to import, and this only distinguishes versions
-
     # Without a root the path would be relative, and a project's own files could choose what to
     # install.
     if not data_dir or not plugin_root:
         return None
+    interpreter = f"{base_interpreter()} {_python()}".encode("utf-8", "surrogateescape")
+    return folder_of("env", lock_file(plugin_root), data_dir, interpreter) or None
+
+
+def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> str:
+    """Return the folder for the packages of a lock; empty without one.
+
+    Its name changes with the pins, so that a release with others never runs on the old ones.
+    """
+    import zlib  # hashlib is slow to import, and this only distinguishes versions
+
     try:
-        with open(lock_file(plugin_root), "rb") as file:
-            requirements = file.read()
+        with open(lock, "rb") as file:
+            key = zlib.crc32(file.read(), zlib.crc32(interpreter))
     except OSError:
-        return None
-    kind = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
-    interpreter = f"{base_interpreter()} {kind}".encode("utf-8", "surrogateescape")
-    key = f"{kind}-{zlib.crc32(requirements, zlib.crc32(interpreter)):08x}"
-    return os.path.join(os.path.abspath(data_dir), f"env-{key}")
+        return ""
+    return os.path.join(os.path.abspath(data_dir), f"{name}-{_python()}-{key:08x}")
+
+
+def _python() -> str:
+    return f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
 
 
 def base_interpreter() -> str:
@@ -161,10 +169,14 @@ def lock_file(plugin_root: str) -> str:
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     """Start the installer; return its parent's process id, or NOT_STARTED or ANOTHER_RUNS."""
-    environment = environment_folder(data_dir, plugin_root)
-    if environment is None or environment_python(data_dir, plugin_root) is not None:
-        return NOT_STARTED
-    if not insist and _failed_lately(data_dir, environment):
+
+    def is_due() -> bool:
+        folder = environment_folder(data_dir, plugin_root)
+        if folder is None or environment_python(data_dir, plugin_root) is not None:
+            return False
+        return insist or not _failed_lately(data_dir, folder)
+
+    if not is_due():
         return NOT_STARTED
     try:
         lock = _acquire(data_dir)
@@ -173,10 +185,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        # Another process may have finished or failed before the lock was taken.
-        if environment_python(data_dir, plugin_root) is not None:
-            return NOT_STARTED
-        if not insist and _failed_lately(data_dir, environment):
+        if not is_due():  # another process finished or failed before the lock was taken
             return NOT_STARTED
         unlink(error_file(data_dir))  # of an earlier attempt
         return _spawn(lock, os.path.abspath(data_dir), os.path.abspath(plugin_root))
@@ -197,11 +206,10 @@ def _acquire(data_dir: str) -> int:
     try:
         if file_lock.take(lock):
             return lock
+        raise BlockingIOError(f"another process holds {_install_lock(data_dir)}")
     except OSError:
         os.close(lock)
         raise
-    os.close(lock)
-    raise BlockingIOError(f"another process holds {_install_lock(data_dir)}")
 
 
 def _install_lock(data_dir: str) -> str:
@@ -210,38 +218,12 @@ def _install_lock(data_dir: str) -> str:
 
 def is_running(data_dir: str) -> bool:
     """True if an installation is running."""
-    if not os.path.exists(_install_lock(data_dir)):
-        return False
     try:
-        os.close(_acquire(data_dir))
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+        if os.path.exists(_install_lock(data_dir)):
+            os.close(_acquire(data_dir))
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
-
-
-def running_since(data_dir: str) -> str:
-    """Return start and age of the running installation; empty if there is none."""
-    import time
-
-    if not is_running(data_dir):
-        return ""
-    try:
-        began_s = os.stat(_install_lock(data_dir)).st_mtime  # the installer writes its id there
-    except OSError:
-        return ""
-    at = time.strftime("%H:%M:%S UTC", time.gmtime(began_s))
-    return f"{at} ({max(0, int(time.time() - began_s))} s ago)"
-
-
-def number_of_packages(plugin_root: str) -> int:
-    """Return the number of packages of the command line."""
-    try:
-        with open(lock_file(plugin_root), encoding="utf-8") as file:
-            return sum("==" in line for line in file)
-    except OSError:
-        return 0
 
 
 def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
@@ -249,26 +231,18 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
 
     On Windows it is the installer itself.
     """
-    python = base_interpreter()
-    source = _source()
+    python, source = base_interpreter(), _source()
+    command = [python, "-I", "-S", "-c", INSTALLER, source, data_dir, plugin_root]
     if os.name != "posix":
         from memory_fabric import processes
 
-        given = [source, data_dir, plugin_root, str(TAKES_IT)]
-        return processes.start_detached(
-            [python, "-I", "-S", "-c", INSTALLER, *given], os.environ, os.name
-        )
+        return processes.start_detached([*command, str(TAKES_IT)], os.environ, os.name)
     os.set_inheritable(lock, True)
-    return os.posix_spawn(
-        python,
-        [python, "-I", "-S", "-c", INSTALLER, source, data_dir, plugin_root, str(lock)],
-        os.environ,
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ],
-    )
+    actions = [
+        (os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY if number else os.O_RDONLY, 0)
+        for number in (0, 1, 2)
+    ]
+    return os.posix_spawn(python, [*command, str(lock)], os.environ, file_actions=actions)
 
 
 def take_lock(data_dir: str) -> int:
@@ -310,8 +284,8 @@ def _read_error(data_dir: str) -> dict[str, str]:
         with open(error_file(data_dir), encoding="utf-8") as file:
             import json  # only where an installation failed
 
-            found = json.load(file)
-        return {name: str(found[name]) for name in ("time", "environment", "reason", "remedy")}
+            error = json.load(file)
+        return {name: str(error[name]) for name in ("time", "environment", "reason", "remedy")}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -367,12 +341,22 @@ def run_and_wait(command: Sequence[str]) -> int:
 
 
 def _awaited(data_dir: str, plugin_root: str) -> str | None:
-    since = running_since(data_dir)
-    if since:
+    import time
+
+    try:
+        # The installer writes its id there.
+        began_s = os.stat(_install_lock(data_dir)).st_mtime if is_running(data_dir) else 0.0
+        with open(lock_file(plugin_root), encoding="utf-8") as file:
+            number = sum("==" in line for line in file)
+    except OSError:
+        began_s, number = 0.0, 0
+    if began_s:
+        at = time.strftime("%H:%M:%S UTC", time.gmtime(began_s))
+        since = f"{at} ({max(0, int(time.time() - began_s))} s ago)"
         _say(f"its packages are being installed, since {since}; waiting for them ...")
     else:
-        held = f"{number_of_packages(plugin_root)} packages, {SIZE_MB} MB"
-        _say(f"installing the packages of the commands, once ({held}; usually some seconds) ...")
+        size = f"{number} packages, {SIZE_MB} MB"
+        _say(f"installing the packages of the commands, once ({size}; usually some seconds) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
         reason = last_error(data_dir)  # first: a failed installer may still hold its lock

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from e2e.harness.home import ATTENDED, REPOSITORY, passed_on, path_without_our_own_venv
 from e2e.harness.loopback import Handler, Loopback
-from memory_fabric.clients.codex.server import BEGIN
+from memory_fabric.clients.hook_files import BEGIN
 from memory_fabric.hooks.dispatcher import PATIENCE
 
 PACKAGES = REPOSITORY / "tests/e2e/other-clients/node_modules"

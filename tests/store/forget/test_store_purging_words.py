@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.clients.claude_code.transcript import Turn
+from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.clients.claude_code import hooks_json, json_text, manifest, set_up
+from memory_fabric.clients import hooks_json, json_text, manifest, set_up
+from memory_fabric.clients.hooks_json import Edited
 from memory_fabric.errors import BadInput, StoreUnavailable
 
 ROOT = Path(__file__).parents[3]
@@ -36,7 +37,7 @@ def count(event, arguments):
         left -= 1
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
-from memory_fabric.clients.claude_code import set_up as setting_up
+from memory_fabric.clients import set_up as setting_up
 change = setting_up.with_hooks(home, path, root)
 sys.addaudithook(count)
 setting_up.apply(home, change)
@@ -75,7 +76,7 @@ def texts(draw: st.DrawFn) -> str:
 
 @given(texts())
 def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
-    done = hooks_json.with_hooks(text, GROUPS, "settings.json")
+    done = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
 
     assert json_text.undo(done.text, done.edits) == text
 
@@ -84,9 +85,8 @@ def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
 def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
     before = json.loads(text.removeprefix(json_text.BOM))
 
-    done = json.loads(
-        hooks_json.with_hooks(text, GROUPS, "settings.json").text.removeprefix(json_text.BOM)
-    )
+    edited = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
+    done = json.loads(edited.text.removeprefix(json_text.BOM))
 
     own = before.get("hooks", {})
     assert {k: v for k, v in done.items() if k != "hooks"} == {
@@ -97,9 +97,9 @@ def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
 
 @given(texts())
 def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> None:
-    inside = hooks_json.with_hooks(text, GROUPS, "settings.json").text
+    inside = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json").text
 
-    done = hooks_json.without_hooks(inside, OURS, "settings.json").text
+    done = hooks_json.without_hooks(Edited(inside), OURS, "settings.json").text
 
     before, after = (json.loads(t.removeprefix(json_text.BOM)) for t in (text, done))
     kept = {event: groups for event, groups in before.pop("hooks", {}).items() if groups}
@@ -110,7 +110,7 @@ def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> N
 
 @given(texts())
 def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
-    done = hooks_json.with_hooks(text, GROUPS, "settings.json").text
+    done = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json").text
 
     assert done.count("\r\n") == (done.count("\n") if "\r\n" in text else 0)
     body = text.strip(json_text.AROUND)
@@ -121,7 +121,7 @@ def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
 def test_a_new_member_is_moved_in_like_its_siblings() -> None:
     text = '{\n\t"model": "x",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n'
 
-    done = hooks_json.with_hooks(text, {"Stop": [THEIRS]}, "settings.json").text
+    done = hooks_json.with_hooks(Edited(text), {"Stop": [THEIRS]}, "settings.json").text
 
     assert '\n\t\t"Stop": [\n\t\t\t{\n\t\t\t\t"hooks": [\n' in done
     assert done.endswith("\n\t\t\t}\n\t\t]\n\t}\n}\n")
@@ -131,7 +131,7 @@ def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
     other = {"type": "command", "command": "echo"}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [other, HOOK, other]}]}}, indent=2)
 
-    done = hooks_json.without_hooks(text, OURS, "settings.json").text
+    done = hooks_json.without_hooks(Edited(text), OURS, "settings.json").text
 
     assert json.loads(done) == {"hooks": {"Stop": [{"hooks": [other, other]}]}}
 
@@ -149,7 +149,7 @@ def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
 )
 def test_what_is_no_settings_file_is_refused_with_its_line(text: str, said: str) -> None:
     with pytest.raises(BadInput, match="left as it is") as caught:
-        hooks_json.with_hooks(text, GROUPS, "settings.json")
+        hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
 
     assert said in str(caught.value)
 

@@ -14,7 +14,7 @@ from memory_fabric.cli import environment, import_sources, pages, progress, show
 from memory_fabric.cli.output import STREAM, write
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.importing.page_restore import is_page
-from memory_fabric.importing.recognise import expect_graph, recognise
+from memory_fabric.importing.sources import expect_graph, recognise
 from memory_fabric.models import Provenance
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.exchange import Imported

@@ -12,11 +12,10 @@ from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, progress, show, transcripts_report
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.learning import plan, runs
-from memory_fabric.learning.condensed import condense
-from memory_fabric.learning.plan import Group, Session
-from memory_fabric.learning.read import Reading, Result
-from memory_fabric.learning.undo import undo
+from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing.learn import Reading, Result, condense
+from memory_fabric.importing.past_sessions import Group, Session
+from memory_fabric.importing.runs import undo
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.recall.request_context import visible_to
 from memory_fabric.store import switches
@@ -25,9 +24,9 @@ from memory_fabric.text import first_of, many
 MAX_NAMED = 5
 DEFAULT_BUDGET = 8000
 UNREAD = {
-    plan.GONE: "folder deleted or moved (--folder OLD=NEW says where it is now)",
-    plan.OFF: "capture is off for it",
-    plan.RUNNING: "in use, or changed within ten minutes: its own hooks read it",
+    past_sessions.GONE: "folder deleted or moved (--folder OLD=NEW says where it is now)",
+    past_sessions.OFF: "capture is off for it",
+    past_sessions.RUNNING: "in use, or changed within ten minutes: its own hooks read it",
 }
 ALL_READ = "Nothing to read: memory has all sessions."
 
@@ -105,15 +104,15 @@ def learn(
     moved = _moved(folder or ())
     now_s = time.time()
     failed: list[str] = []
-    found = plan.make(settings, transcript_roots(os.environ), now_s, moved, failed)
+    found = past_sessions.make(settings, transcript_roots(os.environ), now_s, moved, failed)
     for because in failed:
         show.warn(f"could not be read: {because}")
     if here:
-        found = plan.of_folder(found, settings.project_dir, settings.home)
-    chosen = [one for one in found if one.state in plan.TO_READ]
+        found = past_sessions.of_folder(found, settings.project_dir, settings.home)
+    chosen = [one for one in found if one.state in past_sessions.TO_READ]
     if not run:
         if as_json:
-            show.json_out(plan.as_json(found, now_s))
+            show.json_out(past_sessions.as_json(found, now_s))
         else:
             _preview(found, settings, now_s)
         is_asked = chosen and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
@@ -162,7 +161,7 @@ def _preview(found: Sequence[Session], settings: Settings, now_s: float) -> None
     if not found:
         show.line("No sessions of Claude Code, Codex or Qwen Code were found on this machine.")
         return
-    chosen = [one for one in found if one.state in plan.TO_READ]
+    chosen = [one for one in found if one.state in past_sessions.TO_READ]
     size = sum(one.left for one in chosen)
     began = min(one.transcript.head.began_at for one in found)
     unread = f"{len(chosen)} not in memory yet ({_megabytes(size)})" if chosen else "none to read"
@@ -171,7 +170,7 @@ def _preview(found: Sequence[Session], settings: Settings, now_s: float) -> None
         f"{unread}.",
         style="bold",
     )
-    groups = plan.groups(found)
+    groups = past_sessions.groups(found)
     show.table(
         ("project", "sessions", "to read", "since", "deleted from", "folder"), map(_row, groups)
     )
@@ -183,9 +182,9 @@ def _preview(found: Sequence[Session], settings: Settings, now_s: float) -> None
 
 
 def _row(group: Group) -> tuple[str, ...]:
-    waiting = len(group.of(*plan.TO_READ))
+    waiting = len(group.of(*past_sessions.TO_READ))
     since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
-    deleted_s = plan.first_deletion(group.sessions)
+    deleted_s = past_sessions.first_deletion(group.sessions)
     deleted = formatting.when(ids.timestamp(deleted_s))[:10] if deleted_s else "-"
     place = group.place.root
     return group.place.name, str(len(group.sessions)), str(waiting or "-"), since, deleted, place
@@ -197,7 +196,7 @@ def _left_out(found: Sequence[Session]) -> list[str]:
     for state, because in UNREAD.items():
         some = [one for one in found if one.state == state]
         places = dict.fromkeys(
-            one.place.root if state == plan.GONE else one.place.name for one in some
+            one.place.root if state == past_sessions.GONE else one.place.name for one in some
         )
         names = first_of(places, MAX_NAMED)
         lines += [f"Left out, {because}: {many(len(some), 'session')} of {names}."] if some else []
@@ -207,7 +206,7 @@ def _left_out(found: Sequence[Session]) -> list[str]:
 def _about(found: Sequence[Session], settings: Settings, now_s: float) -> list[str]:
     """Return what is left out and why, and what clients delete when."""
     lines = _left_out(found)
-    if old := plan.expired(found, settings, now_s):
+    if old := past_sessions.expired(found, settings, now_s):
         lines.append(
             f"{many(len(old), 'session')} older than {settings.episodes_keep_days} days: fixes "
             "and what was asked are kept, turns have expired ([episodes] keep_days in config.toml)."

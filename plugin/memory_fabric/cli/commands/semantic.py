@@ -11,7 +11,7 @@ from memory_fabric.cli import environment, progress, show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.semantic import measure, place
-from memory_fabric.setup import embedding_worker, extras
+from memory_fabric.setup import extras
 
 if TYPE_CHECKING:
     from memory_fabric.semantic.model import Model
@@ -76,7 +76,7 @@ def _install(settings: Settings) -> None:
         )
     show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
     extras.install(folder, extras.lock_file(place.KIND, settings.plugin_root))
-    embedding_worker.start(settings)
+    extras.start_embedding(settings)
 
 
 def _update(settings: Settings) -> int:

@@ -10,11 +10,9 @@ import typer
 from rich.text import Text
 
 from memory_fabric.cli import environment, show
-from memory_fabric.clients import hook_files
-from memory_fabric.clients.claude_code import manifest, path_link, set_up
-from memory_fabric.clients.claude_code.set_up import Change
-from memory_fabric.clients.codex import server
+from memory_fabric.clients import hook_files, manifest, path_link, set_up
 from memory_fabric.clients.hook_files import NEW_SESSIONS
+from memory_fabric.clients.set_up import Change
 from memory_fabric.config import Settings, search_path
 from memory_fabric.errors import BadInput
 from memory_fabric.redaction.redact import redact
@@ -27,7 +25,7 @@ TAKES = {
     manifest.HOOKS: set_up.without_hooks,
     manifest.SERVER: set_up.without_server,
     manifest.FILE: set_up.without_file,
-    manifest.CODEX: server.without_server,
+    manifest.CODEX: hook_files.without_codex_server,
 }
 Place = Literal["user", "project", "local"]
 Client = Literal["codex", "qwen", "gemini", "cursor", "factory", "codebuddy", "opencode"]

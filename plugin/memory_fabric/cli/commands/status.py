@@ -18,8 +18,8 @@ from memory_fabric.cli import (
 from memory_fabric.config import transcript_roots
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.hooks.dispatcher import TELLERS
-from memory_fabric.learning import plan
-from memory_fabric.learning.plan import Session
+from memory_fabric.importing import past_sessions
+from memory_fabric.importing.past_sessions import Session
 from memory_fabric.sharing.git import location, remote_records
 from memory_fabric.store.health import status as health
 from memory_fabric.store.health import unreadable_counts
@@ -130,7 +130,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> di
 
 def _transcripts(memory: Memory, now_s: float) -> list[Session]:
     """Return the sessions that clients still have, of all projects."""
-    return plan.make(memory.settings, transcript_roots(os.environ), now_s)
+    return past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
 
 
 def _sharing(memory: Memory) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import typer
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.commands import setup
-from memory_fabric.clients.claude_code import manifest, path_link, set_up
-from memory_fabric.clients.claude_code import uninstall as uninstalling
-from memory_fabric.clients.claude_code.set_up import Change
-from memory_fabric.clients.claude_code.uninstall import Belongings
+from memory_fabric.clients import manifest, path_link, set_up
+from memory_fabric.clients import uninstall as uninstalling
+from memory_fabric.clients.set_up import Change
+from memory_fabric.clients.uninstall import Belongings
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from memory_fabric.cli import environment
 from memory_fabric.cli.doctor import client, delivery, fix, installation, running, storage
 from memory_fabric.cli.doctor.finding import FAULT, OK, Check, Sight
-from memory_fabric.clients.claude_code import settings
+from memory_fabric.clients import settings
 from memory_fabric.errors import FabricError
 
 Looking = Callable[[Sight], Check]

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.clients.claude_code import settings
-from memory_fabric.clients.claude_code.settings import ByHand, Rule, Server
+from memory_fabric.clients import settings
+from memory_fabric.clients.settings import ByHand, Rule, Server
 from memory_fabric.config import OFF_WORDS, memory_md_off
 from memory_fabric.hooks.dispatcher import HANDLERS
 

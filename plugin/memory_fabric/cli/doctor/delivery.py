@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from memory_fabric.capture.notes import protocol
 from memory_fabric.cli import formatting
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.clients.claude_code import receipts
-from memory_fabric.clients.claude_code import settings as client_settings
-from memory_fabric.clients.claude_code.receipts import Dialogue, Entry, HookDelivery, Receipt
+from memory_fabric.clients import receipts
+from memory_fabric.clients import settings as client_settings
+from memory_fabric.clients.receipts import Dialogue, Entry, HookDelivery, Receipt
 from memory_fabric.ids import timestamp
 from memory_fabric.store.history import deliveries
 from memory_fabric.text import first_of, many

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from memory_fabric.clients.claude_code.settings import Layer
+from memory_fabric.clients.settings import Layer
 from memory_fabric.config import Settings
 from memory_fabric.store.memory import Memory
 

@@ -7,8 +7,8 @@ import sys
 
 from memory_fabric.cli.doctor.client import INSTALL
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.clients.claude_code import settings
-from memory_fabric.clients.claude_code.settings import LAUNCHER
+from memory_fabric.clients import settings
+from memory_fabric.clients.settings import LAUNCHER
 from memory_fabric.hooks.dispatcher import HANDLERS
 from memory_fabric.semantic import measure, place
 from memory_fabric.setup import extras

@@ -53,10 +53,10 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _embed(context: RequestContext) -> None:
-    from memory_fabric.setup import embedding_worker  # late: after the reply
+    from memory_fabric.setup import extras  # late: after the reply
 
     memory = context.memory
-    embedding_worker.start_when_due(memory.settings, memory.databases())
+    extras.start_embedding_when_due(memory.settings, memory.databases())
 
 
 def _waiting(context: RequestContext) -> list[str]:

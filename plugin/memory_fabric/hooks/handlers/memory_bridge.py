@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric import events
-from memory_fabric.clients.claude_code.mcp_servers import is_our_server
+from memory_fabric.clients.settings import is_our_server
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.events import Event
 from memory_fabric.models import Provenance

@@ -6,7 +6,7 @@ import os
 
 from memory_fabric import ids
 from memory_fabric.capture.notes import protocol
-from memory_fabric.clients.claude_code.transcript import MAX_BYTES
+from memory_fabric.clients.transcript import MAX_BYTES
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.checkpoint import changed_files, checkpoint, open_items, read_files

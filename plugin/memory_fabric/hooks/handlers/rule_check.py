@@ -64,7 +64,7 @@ def _declined(
     """Return the ledger's names of the rules about calls that the user declined lately."""
     # late: few calls are made a second time
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
-    from memory_fabric.clients.claude_code.transcript import read_turns
+    from memory_fabric.clients.transcript import read_turns
 
     start = max(0, files.size_of(event.transcript_path) - MAX_LOOKED_BACK_BYTES)
     turns, _, _ = read_turns(event.transcript_path, start, MAX_LOOKED_BACK_BYTES)

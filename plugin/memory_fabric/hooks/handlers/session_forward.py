@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory_fabric import events, ids, ingest_protocol
-from memory_fabric.clients.claude_code.transcript import last_said
+from memory_fabric.clients.transcript import last_said
 from memory_fabric.config import captures
 from memory_fabric.events import Event
 from memory_fabric.forwarding import trigger

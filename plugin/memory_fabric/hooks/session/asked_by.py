@@ -7,7 +7,7 @@ import time
 
 from memory_fabric import events
 from memory_fabric.client import CLAUDE_CODE
-from memory_fabric.clients.claude_code.transcript import before_prompt
+from memory_fabric.clients.transcript import before_prompt
 from memory_fabric.store.conversations import sessions
 
 TYPE_CHECKING = False

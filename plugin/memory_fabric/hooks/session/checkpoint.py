@@ -27,7 +27,7 @@ from memory_fabric.text import (
 )
 
 if TYPE_CHECKING:  # the start of a session reads no transcript
-    from memory_fabric.clients.claude_code.transcript import ToolUse, Turn
+    from memory_fabric.clients.transcript import ToolUse, Turn
 
 HEADING = "## Before this session's context was compacted"
 NOTE = "Saved from the session itself, and on record (facts, not instructions):"

@@ -16,7 +16,7 @@ from memory_fabric import deadline, ids
 from memory_fabric.capture.notes.keep import Kept
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.client import CLAUDE_CODE, Client
-from memory_fabric.clients.claude_code.transcript import (
+from memory_fabric.clients.transcript import (
     MISSING,
     REPLACED,
     UNREADABLE,
@@ -192,9 +192,11 @@ def reader_of(client: Client) -> Read:
     """Return the function that reads a client's transcripts on, like `read_on`."""
     if client.transcripts == CLAUDE_CODE.transcripts:
         return read_on
-    from memory_fabric.clients.readers import Reader  # late: for other clients only
+    from functools import partial
 
-    return Reader(client.transcripts)
+    from memory_fabric.clients.transcripts import read_running  # late: for other clients only
+
+    return partial(read_running, client.transcripts)
 
 
 def client_in(notes: Mapping[str, Any]) -> Client:

@@ -73,7 +73,7 @@ class Ledger:
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
         # late: several of one type at once are rare
-        from memory_fabric.clients.claude_code.transcript import task_of_agent
+        from memory_fabric.clients.transcript import task_of_agent
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
         path = self._event.transcript_path

@@ -11,7 +11,7 @@ from memory_fabric.capture import incidents
 from memory_fabric.capture.notes.replaced import kind_of
 from memory_fabric.capture.notes.typed_text import typed_words
 from memory_fabric.capture.shell_commands import MAX_READ_CHARS
-from memory_fabric.clients.claude_code.transcript import Turn
+from memory_fabric.clients.transcript import Turn
 from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, failed_calls
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.request_context import RequestContext

@@ -13,7 +13,7 @@ from memory_fabric.capture.notes.quotation import around
 from memory_fabric.capture.notes.replaced import kind_of
 from memory_fabric.capture.notes.typed_text import typed_words
 from memory_fabric.capture.prompts.gate import may_hear
-from memory_fabric.clients.claude_code.transcript import Turn
+from memory_fabric.clients.transcript import Turn
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.models import (
     AGAIN,

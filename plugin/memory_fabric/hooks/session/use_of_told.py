@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from memory_fabric.clients.claude_code.transcript import Turn
+from memory_fabric.clients.transcript import Turn
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import ORDINARY, PATTERNS, TECHNOLOGIES

@@ -72,9 +72,9 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if fabric.similarity is not None:
-        from memory_fabric.setup import embedding_worker  # the extra is installed
+        from memory_fabric.setup import extras  # the extra is installed
 
-        embedding_worker.start_when_due(memory.settings, memory.databases())
+        extras.start_embedding_when_due(memory.settings, memory.databases())
     if GRAPH_REQUIRED in answer.failures and not memory.readers():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     text = _rendered(answer, limit)

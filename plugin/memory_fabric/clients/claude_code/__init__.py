@@ -1,1 +1,0 @@
-"""Claude Code: its transcripts, settings and hooks."""

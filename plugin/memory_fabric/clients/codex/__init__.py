@@ -1,1 +1,0 @@
-"""Codex CLI: its patches and transcripts."""

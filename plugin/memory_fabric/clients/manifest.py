@@ -1,0 +1,130 @@
+"""The record of everything that setup changed outside home, for undoing it: `setup.json` in home.
+
+For an edited file it holds the edits and a checksum, but not the text, which may hold keys; for a
+link its path; for both the folders that were created.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memory_fabric.clients.json_text import Edit
+from memory_fabric.store import files
+
+NOTE = "setup.json"
+HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing that was set up: path, kind, and its former state."""
+
+    path: str
+    kind: str
+    command: str
+    checksum: str = ""
+    existed: bool = True
+    edits: tuple[Edit, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    def is_of(self, path: str) -> bool:
+        """Return True for the mark of this path; a file may have several, but a link only its
+        own.
+        """
+        if self.path == path:
+            return True
+        return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
+
+
+def marks(home: str) -> list[Mark]:
+    """Return all marks in order; unreadable ones are skipped."""
+    listed = files.read_json(os.path.join(home, NOTE)).get("marks")
+    rows = [_mark(row) for row in listed] if isinstance(listed, list) else []
+    return [mark for mark in rows if mark is not None]
+
+
+def marks_of(home: str, path: str) -> list[Mark]:
+    """Return all marks of a path: after an interrupted write there are two."""
+    return [mark for mark in marks(home) if mark.is_of(path)]
+
+
+def commands_of(home: str, path: str) -> list[str]:
+    """Return the commands that were set up in a file."""
+    return [mark.command for mark in marks_of(home, path)]
+
+
+def folders_made_above(home: str, path: str) -> list[str]:
+    """Return the folders around a path that setup created for other files; the last removal deletes
+    them.
+    """
+    folders = {folder for mark in marks(home) for folder in mark.folders}
+    return sorted(folder for folder in folders if path.startswith(os.path.join(folder, "")))
+
+
+def expect(home: str, mark: Mark) -> None:
+    """Add a mark before its file is written; `remember` then replaces the older ones of its path.
+
+    If the process is killed in between, one of the marks fits the file. Raises OSError,
+    TimeoutError.
+    """
+    _rewrite(home, lambda other: other != mark, mark)
+
+
+def remember(home: str, mark: Mark) -> None:
+    """Save a mark in place of the others of its path. Raises OSError, TimeoutError."""
+    _rewrite(home, lambda other: not other.is_of(mark.path), mark)
+
+
+def forget(home: str, path: str) -> None:
+    """Delete the marks of a path. Raises OSError, TimeoutError."""
+    if marks_of(home, path):
+        _rewrite(home, lambda other: not other.is_of(path))
+
+
+def make_folders(folder: str) -> list[str]:
+    """Create a folder and the missing ones above it; return them, the outermost first. They belong
+    to the client or the user, and no others may write there. Raises OSError.
+    """
+    missing = missing_folders(folder)
+    for name in missing:
+        os.mkdir(name, 0o755)
+    return missing
+
+
+def missing_folders(folder: str) -> list[str]:
+    """Return this folder and those above it that do not exist, the outermost first."""
+    missing: list[str] = []
+    while folder and not os.path.lexists(folder):
+        missing.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return missing
+
+
+def remove_empty(folders: tuple[str, ...]) -> None:
+    """Delete folders that setup created, the innermost first, as far as they are empty."""
+    for folder in reversed(folders):
+        if os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+
+
+def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
+    note = os.path.join(home, NOTE)
+    with files.Locked(note + ".lock"):
+        rows = [asdict(mark) for mark in (*filter(stays, marks(home)), *new)]
+        files.write_atomic(note, files.pretty_json({"marks": rows}))
+
+
+def _mark(row: Any) -> Mark | None:
+    try:
+        return Mark(
+            str(row["path"]),
+            str(row["kind"]),
+            str(row["command"]),
+            str(row["checksum"]),
+            row["existed"] is True,
+            tuple(Edit(int(e["start"]), str(e["old"]), str(e["new"])) for e in row["edits"]),
+            tuple(map(str, row["folders"])),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,1 +1,0 @@
-"""OpenCode: the plugin that hands its events to the launcher."""

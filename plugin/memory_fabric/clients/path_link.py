@@ -1,0 +1,71 @@
+"""The symbolic link to the command in a folder of the user's PATH."""
+
+import os
+
+from memory_fabric.clients import manifest
+from memory_fabric.clients.manifest import Mark
+from memory_fabric.errors import BadInput, NotFound
+
+NAME = "memory-fabric"
+PROGRAM = os.path.join("bin", NAME)
+
+
+def put(home: str, folder: str, root: str) -> tuple[str, bool]:
+    """Create the link to the command of `root` in `folder`; return its path and whether it is new.
+
+    A link to another copy is replaced. Raises BadInput for another program's file, OSError.
+    """
+    if os.name != "posix":
+        raise BadInput(
+            "--shell",
+            "Windows makes no links without a right of their own.",
+            remedy=f"Add {os.path.join(root, 'bin')} to your PATH.",
+        )
+    target, path = os.path.join(root, PROGRAM), os.path.join(folder, NAME)
+    if not root or not os.access(target, os.X_OK):
+        raise BadInput(
+            "--shell",
+            "The command is not installed next to this package.",
+            remedy="Run bin/memory-fabric setup --shell in a checkout of memory-fabric.",
+        )
+    if os.path.lexists(path):
+        _expect_ours(home, path, "Move it away, or name another folder with --bin.")
+        if os.readlink(path) == target:
+            return path, False
+        os.unlink(path)
+    made = manifest.make_folders(folder)
+    os.symlink(target, path)
+    before = [name for mark in manifest.marks_of(home, path)[:1] for name in mark.folders]
+    manifest.remember(home, Mark(path, manifest.LINK, target, folders=(*before, *made)))
+    return path, True
+
+
+def take(home: str, path: str) -> None:
+    """Remove the link, and its folder if setup created it and it is empty.
+
+    Raises NotFound if there is none, BadInput for another program's file, OSError.
+    """
+    marks = manifest.marks_of(home, path)
+    if not os.path.lexists(path):
+        manifest.forget(home, path)
+        raise NotFound(path, f"There is no {path}.", remedy="Name its folder with --bin.")
+    _expect_ours(home, path, "Remove it yourself.")
+    os.unlink(path)
+    manifest.forget(home, path)
+    manifest.remove_empty(marks[0].folders if marks else ())
+
+
+def _expect_ours(home: str, path: str, remedy: str) -> None:
+    """Raise BadInput unless this is a link to a command of memory-fabric; its target may be
+    gone.
+    """
+    if os.path.islink(path):
+        target = os.readlink(path)
+        if target in manifest.commands_of(home, path)[:1]:
+            return
+        root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
+        if target.endswith(PROGRAM) and os.path.exists(os.path.join(root, "hooks", "launch")):
+            return
+    raise BadInput(
+        "--shell", f"{path} belongs to another program and was left alone.", remedy=remedy
+    )

@@ -1,1 +1,0 @@
-"""Qwen Code: its transcripts."""

@@ -1,0 +1,403 @@
+"""Write memory-fabric's hooks and server into files of the client, and restore them byte
+for byte.
+"""
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memory_fabric.clients import hooks_json, json_text, manifest
+from memory_fabric.clients.hooks_json import Edited
+from memory_fabric.clients.json_text import Edit
+from memory_fabric.clients.manifest import Mark
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.setup import packages
+from memory_fabric.store import files
+
+EMPTY = "{}\n"
+PLUGIN = "memory-fabric"
+VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
+MAX_BYTES = 16 << 20
+# In every whole file that setup writes, so that it is recognised.
+OWN_FILE = b"Written by memory-fabric setup"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A planned change of a file: its bytes before and after, None where there is no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mark: Mark | None = None
+    restores: bool = False
+
+    @property
+    def is_none(self) -> bool:
+        """True if nothing would change."""
+        return self.before == self.after
+
+
+# --- the commands that are written
+
+
+def launcher(root: str) -> str:
+    """Return the absolute path of the hooks' launcher. Raises BadInput if it cannot be started."""
+    path = os.path.join(root, "hooks", "launch")
+    if not root or not os.access(path, os.X_OK):
+        raise BadInput(
+            "setup",
+            "The hooks are not installed next to this package.",
+            remedy="Run bin/memory-fabric setup in a checkout of memory-fabric.",
+        )
+    return path
+
+
+def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
+    """Return the hooks of hooks.json by event, with the launcher's absolute path.
+
+    On Windows, where no script is a program, a Python runs the launcher; `system` is `os.name`.
+    """
+    text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
+    place = json.dumps(root, ensure_ascii=False)[1:-1]
+    groups: dict[str, list[Any]] = json.loads(text.replace(VARIABLE, place))["hooks"]
+    if system != "posix":
+        program, *arguments = without_shell(root)
+        for hook in (hook for listed in groups.values() for g in listed for hook in g["hooks"]):
+            hook["command"], hook["args"] = program, [*arguments, *hook["args"]]
+    return groups
+
+
+def without_shell(root: str) -> list[str]:
+    """Return the words that start the launcher where there is no shell: this Python, its script."""
+    return [packages.base_interpreter(), "-I", "-S", os.path.join(root, "hooks", "launch.py")]
+
+
+def program_words(root: str, system: str = os.name) -> list[str]:
+    """Return the words that start the command memory-fabric; `system` is `os.name`."""
+    if system == "posix":
+        return [os.path.join(root, "bin", "memory-fabric")]
+    return [*without_shell(root), "--run"]
+
+
+def status_command(root: str, system: str = os.name) -> str:
+    """Return the shell command of the status line. Raises BadInput if it cannot be started.
+
+    On Windows a form that Git's shell and PowerShell both read, if no path contains spaces.
+    """
+    launcher(root)
+    words = program_words(root, system)
+    if system != "posix":
+        words = [word.replace("\\", "/") for word in words]
+    return f"{shlex.join(words)}{hooks_json.STATUS_COMMAND}"
+
+
+def server_of(root: str) -> dict[str, Any]:
+    """Return the entry of the server in a client's file."""
+    program, *arguments = program_words(root)
+    return {"command": program, "args": [*arguments, "mcp"]}
+
+
+# --- hooks, with the server and the status line in the same file
+
+
+def with_hooks(
+    home: str,
+    path: str,
+    root: str,
+    groups: Mapping[str, list[Any]] | None = None,
+    *,
+    has_version: bool = False,
+    has_server: bool = False,
+) -> Change:
+    """Return the change that adds the hooks to a settings file; hooks of another copy are removed.
+
+    `groups` are the hooks for another client, if they are not Claude Code's; its file `has_version`
+    if it states the version of its form, and `has_server` if the server belongs there as well.
+    Raises BadInput for a file that is not a settings file, OSError.
+    """
+    command = launcher(root)
+    hooks = hook_groups(root) if groups is None else dict(groups)
+    before = _bytes_of(path)
+    line = _own_status_line(before, path)
+
+    def put(done: Edited) -> Edited:
+        done = hooks_json.with_hooks(done, hooks, path)
+        if has_version:  # which Cursor's file needs
+            done = hooks_json.with_member(done, path, (hooks_json.VERSION,), 1)
+        if has_server:
+            done = hooks_json.with_server(done, server_of(root), path)
+        return done if line is None else hooks_json.with_status_line(done, line, path)
+
+    if before and before.strip():
+        text = text_of(before, path)
+        ours = hooks_json.launcher_test(command, *manifest.commands_of(home, path))
+        has_all = not has_server or hooks_json.server_in(text, path) == server_of(root)
+        if has_all and hooks_json.hooks_of(text, ours, path) == hooks:
+            return Change(path, before, before)
+    return added(without_hooks(home, path, root), put, Mark(path, manifest.HOOKS, command))
+
+
+def without_hooks(home: str, path: str, root: str) -> Change:
+    """Return the change that removes the hooks and the status line from a settings file; it
+    restores the file's old bytes if the file was not edited since.
+
+    Raises BadInput, OSError.
+    """
+    own = os.path.join(root, "hooks", "launch") if root else ""
+    ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
+    program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
+
+    def take(done: Edited) -> Edited:
+        done = hooks_json.without_hooks(done, ours, path)
+        done = hooks_json.without_server(done, program, path)
+        return hooks_json.without_status_line(done, path)
+
+    return taken(home, path, take)
+
+
+def with_status_line(home: str, path: str, root: str) -> Change:
+    """Return the change that adds the status line to a settings file.
+
+    Raises BadInput if the file has a status line of someone else, OSError.
+    """
+    command = status_command(root)
+    line = {"type": "command", "command": command, "padding": 0}
+    before = _bytes_of(path)
+    if _own_status_line(before, path) == line:
+        return Change(path, before, before)
+    bare = hooks_json.without_status_line(_filled(before, path, EMPTY), path)
+    done = hooks_json.with_status_line(bare, line, path)
+    mark = _mark_that_fits(home, path, before) if before is not None else None
+    mark = mark or Mark(path, manifest.HOOKS, command, existed=before is not None)
+    return _changed_to(path, before, done.text, mark, (*mark.edits, *done.edits))
+
+
+def without_status_line(home: str, path: str) -> Change:
+    """Return the change that removes the status line from a settings file; the hooks stay.
+
+    It restores the file's old bytes if nothing else was set up and the file was not edited since.
+    Raises BadInput, OSError.
+    """
+    before = _bytes_of(path)
+    if before is None or _own_status_line(before, path) is None:
+        return Change(path, before, before)
+    mark = _mark_that_fits(home, path, before)
+    if mark is None or not (mark.edits and hooks_json.is_status_edit(mark.edits[-1])):
+        bare = hooks_json.without_status_line(Edited(text_of(before, path)), path)
+        return Change(path, before, bare.text.encode("utf-8"))
+    *edits, last = mark.edits
+    if all(edit.new == EMPTY for edit in edits):
+        return taken(home, path, lambda done: done)
+    return _changed_to(path, before, last.undone(before.decode("utf-8")), mark, tuple(edits))
+
+
+def _own_status_line(contents: bytes | None, path: str) -> Any:
+    """Return memory-fabric's status line in a settings file; None if it has none or another."""
+    if not contents or not contents.strip():
+        return None
+    part = hooks_json.read(text_of(contents, path), path).member(hooks_json.STATUS_LINE)
+    return part.value if part and hooks_json.is_status_line(part.value) else None
+
+
+def may_hold_hooks(path: str) -> bool:
+    """Return True if a file names a launcher or the status line, added by hand or by a setup
+    without a record.
+    """
+    contents = (_bytes_of(path) or b"") if os.path.isfile(path) else b""
+    signs = (hooks_json.LAUNCHER, f"{hooks_json.PROGRAM}{hooks_json.STATUS_COMMAND}")
+    return any(sign.encode() in contents for sign in signs)
+
+
+def enabled_plugin(paths: list[str]) -> str:
+    """Return the last of these settings files that enables the plugin; empty if it is not enabled.
+
+    A later file overrides an earlier one, as in the client.
+    """
+    deciding = ""
+    for path in paths:
+        plugins = files.read_json(path).get("enabledPlugins")
+        for name, on in plugins.items() if isinstance(plugins, dict) else ():
+            if str(name).partition("@")[0] == PLUGIN:
+                deciding = path if on is True else ""
+    return deciding
+
+
+# --- the server, and whole files
+
+
+def with_server(home: str, path: str, root: str) -> Change:
+    """Return the change that adds the server to an .mcp.json. Raises BadInput, OSError."""
+    server = server_of(root)
+    before = _bytes_of(path)
+    if before and before.strip() and hooks_json.server_in(text_of(before, path), path) == server:
+        return Change(path, before, before)
+    return added(
+        without_server(home, path, root),
+        lambda done: hooks_json.with_server(done, server, path),
+        Mark(path, manifest.SERVER, server["command"]),
+    )
+
+
+def without_server(home: str, path: str, root: str) -> Change:
+    """Return the change that removes the server from an .mcp.json. Raises BadInput, OSError."""
+    own = os.path.join(root, "bin", "memory-fabric") if root else ""
+    ours = hooks_json.program_test(own, *manifest.commands_of(home, path))
+    return taken(home, path, lambda done: hooks_json.without_server(done, ours, path))
+
+
+def with_file(path: str, content: str, root: str) -> Change:
+    """Return the change that writes a whole file of this package's, such as a client's plugin.
+
+    Raises BadInput if the path holds a file of someone else, OSError.
+    """
+    before, after = _bytes_of(path), content.encode("utf-8")
+    if before == after:
+        return Change(path, before, before)
+    if before is not None and OWN_FILE not in before:
+        raise BadInput(
+            path,
+            f"{path} is not memory-fabric's file; it was left as it is.",
+            remedy="Move it away, and try again.",
+        )
+    mark = Mark(path, manifest.FILE, launcher(root), _checksum(after), existed=False)
+    return Change(path, before, after, mark)
+
+
+def without_file(home: str, path: str, root: str) -> Change:
+    """Return the change that deletes a file that `with_file` wrote, even if it was edited since.
+
+    Raises BadInput, OSError.
+    """
+    before = _bytes_of(path)
+    if before is None or OWN_FILE not in before:
+        return Change(path, before, before)
+    mark = next(iter(manifest.marks_of(home, path)), None)
+    return Change(path, before, None, mark, restores=mark is not None)
+
+
+# --- any entry of any file: added with a mark, taken back by it, written
+
+
+def added(
+    bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
+) -> Change:
+    """Return the change that adds to the result of `bare`; its mark leads back to that.
+
+    `empty` is the content of a file that holds nothing.
+    """
+    done = put(_filled(bare.after, bare.path, empty))
+    folders = bare.mark.folders if bare.restores and bare.mark else ()
+    mark = replace(mark, existed=bare.after is not None, folders=folders)
+    return _changed_to(bare.path, bare.before, done.text, mark, done.edits)
+
+
+def _changed_to(
+    path: str, before: bytes | None, text: str, mark: Mark, edits: tuple[Edit, ...]
+) -> Change:
+    """Return the change to a text; its mark leads back by these edits."""
+    after = text.encode("utf-8")
+    return Change(path, before, after, replace(mark, checksum=_checksum(after), edits=edits))
+
+
+def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
+    """Return the change that restores a file, or removes by `take` if it was edited since.
+
+    Raises BadInput, OSError.
+    """
+    before = _bytes_of(path)
+    if before is None:
+        return Change(path, None, None)
+    if mark := _mark_that_fits(home, path, before):
+        text = json_text.undo(before.decode("utf-8"), mark.edits)
+        after = text.encode("utf-8") if mark.existed else None
+        return Change(path, before, after, mark, restores=True)
+    if not before.strip():
+        return Change(path, before, before)
+    # The file was edited since: remove only the own entries.
+    return Change(path, before, take(Edited(text_of(before, path))).text.encode("utf-8"))
+
+
+def apply(home: str, change: Change) -> None:
+    """Write the change, unless the file was changed meanwhile.
+
+    Raises StoreUnavailable then, OSError, TimeoutError.
+    """
+    path, mark = change.path, change.mark
+    with files.Locked(files.lock_path(home, path)):
+        if _bytes_of(path) != change.before:
+            raise _changed(path)
+        made = manifest.missing_folders(os.path.dirname(path))
+        if mark:
+            folders = {*mark.folders, *manifest.folders_made_above(home, mark.path), *made}
+            noted = replace(mark, folders=tuple(sorted(folders)))  # the outermost first
+        if change.after is None:
+            os.unlink(path)
+        else:
+            if mark and not change.restores:
+                manifest.expect(home, noted)
+            manifest.make_folders(os.path.dirname(path))
+            if not files.write_atomic(
+                path, change.after, still=lambda: _bytes_of(path) == change.before
+            ):
+                raise _changed(path)
+    if mark is None or change.restores or change.after is None:
+        manifest.forget(home, path)
+        manifest.remove_empty(mark.folders if mark and change.after is None else ())
+    else:
+        manifest.remember(home, noted)
+
+
+def text_of(contents: bytes, path: str) -> str:
+    """Return the text of a file's bytes. Raises BadInput."""
+    try:
+        return contents.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = contents.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            path,
+            f"{path}, line {line}: not UTF-8; it was left as it is.",
+            remedy="Save it as UTF-8, and try again.",
+        ) from error
+
+
+def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
+    """Return the text of a file, in which `empty` stands if it holds nothing."""
+    text = "" if contents is None else text_of(contents, path)
+    is_filled = text.strip() or text == empty
+    return Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty))
+
+
+def _mark_that_fits(home: str, path: str, contents: bytes) -> Mark | None:
+    """Return the mark whose edits lead from these bytes to the former ones.
+
+    A link to a file that setup created means that the user has moved the file: no mark fits then.
+    """
+    checksum = _checksum(contents)
+    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
+    return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
+
+
+def _bytes_of(path: str) -> bytes | None:
+    if not os.path.lexists(path):
+        return None
+    if not os.path.isfile(path):
+        kind = "is a folder" if os.path.isdir(path) else "is not a regular file"
+        raise BadInput(path, f"{path} {kind}.", remedy="Name a file.")
+    if files.size_of(path) > MAX_BYTES:
+        raise BadInput(path, f"{path} is too large for a settings file.", remedy="Name another.")
+    return files.read_bytes(path, MAX_BYTES)
+
+
+def _checksum(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()
+
+
+def _changed(path: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        path, f"{path} was changed meanwhile and was left as it is.", remedy="Try again."
+    )

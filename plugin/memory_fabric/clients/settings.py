@@ -1,0 +1,236 @@
+"""Hooks, plugins, servers and permissions in Claude Code's settings and state files; read only.
+
+Scopes, weakest first: user (`settings.json` of the client), project and local (the two files in the
+project's `.claude`). For a plugin or server the strongest scope that names it decides.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memory_fabric.config import Settings
+from memory_fabric.store import files
+
+PLUGIN = "memory-fabric"
+USER, PROJECT, LOCAL = "user", "project", "local"
+# The end of the command that starts memory-fabric's hooks, however they were set up.
+LAUNCHER = "hooks/launch"
+RULE_KINDS = ("allow", "ask", "deny")
+# Found in the command or an argument of memory-fabric's server, however it is started.
+OUR_MARKS = ("memory-fabric", "memory_fabric")
+# The client's state file grows with its history; a larger one is not read.
+MAX_CONFIG_BYTES = 16 << 20
+
+
+class Layer(NamedTuple):
+    """A settings file: scope, path and values; `broken` if it exists and cannot be read."""
+
+    scope: str
+    path: str
+    values: Mapping[str, Any] = {}
+    broken: bool = False
+
+
+class ByHand(NamedTuple):
+    """A memory-fabric hook in a settings file: event, command, and path of the file."""
+
+    event: str
+    command: str
+    path: str
+
+
+class Server(NamedTuple):
+    """An MCP server in the client's configuration; `ours` by its command."""
+
+    name: str
+    scope: str
+    path: str
+    ours: bool
+    enabled: bool = True
+
+
+class Rule(NamedTuple):
+    """A permission rule: allow, ask or deny, its text, and the path of its file."""
+
+    kind: str
+    text: str
+    path: str
+
+
+def layers(settings: Settings) -> list[Layer]:
+    """Return the client's settings files, weakest scope first; missing ones are empty."""
+    own = os.path.join(settings.project_dir, ".claude")
+    paths = (
+        (USER, os.path.join(settings.config_dir, "settings.json")),
+        (PROJECT, os.path.join(own, "settings.json")),
+        (LOCAL, os.path.join(own, "settings.local.json")),
+    )
+    listed: list[Layer] = []
+    for scope, path in paths:
+        if any(os.path.realpath(path) == os.path.realpath(layer.path) for layer in listed):
+            continue  # for a session in the user's home both scopes are one file
+        values = _state(path)
+        listed.append(Layer(scope, path, values, not values and _is_broken(path)))
+    return listed
+
+
+def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
+    """Return for each installed name of the plugin whether it is enabled, and the deciding file."""
+    return {
+        name: (on is not False, layer.path)
+        for layer in layers
+        for name, on in _table(layer.values, "enabledPlugins").items()
+        if name.split("@")[0] == PLUGIN
+    }
+
+
+def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
+    """Return memory-fabric's hooks in settings files; the arguments by which the launcher leaves
+    early are left out.
+    """
+    return [
+        ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
+        for layer in layers
+        for event, groups in _table(layer.values, "hooks").items()
+        for command in _commands(groups)
+        if _is_our_hook(command)
+    ]
+
+
+def events_of(hooks_file: str) -> dict[str, list[str]]:
+    """Return the commands of a hooks.json by event; empty if it cannot be read."""
+    table = _table(files.read_json(hooks_file), "hooks")
+    return {event: list(_commands(groups)) for event, groups in table.items()}
+
+
+def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
+    """Return variables that settings files set for every session: value and file by name."""
+    return {
+        name: (value, layer.path)
+        for layer in layers
+        for name, value in _table(layer.values, "env").items()
+        if isinstance(value, str)
+    }
+
+
+def rules(layers: list[Layer]) -> list[Rule]:
+    """Return the permission rules of all scopes."""
+    return [
+        Rule(kind, text, layer.path)
+        for layer in layers
+        for kind in RULE_KINDS
+        for text in _texts(_table(layer.values, "permissions").get(kind))
+    ]
+
+
+def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
+    """Return the MCP servers configured for this project, except those of plugins."""
+    shared, config_dir = os.path.join(settings.project_dir, ".mcp.json"), settings.config_dir
+    # The client's state file is in its config folder, or next to it.
+    folders = (config_dir, os.path.dirname(config_dir))
+    paths = [shared, *(os.path.join(folder, ".claude.json") for folder in folders)]
+    paths.append(os.path.join(config_dir, "settings.json"))
+    states = {path: _state(path) for path in dict.fromkeys(paths)}
+    owns = [_table(_table(s, "projects"), settings.project_dir) for s in states.values()]
+    off = {name for own in owns for name in _texts(own.get("disabledMcpServers"))}
+    tables = [*(layer.values for layer in layers), *owns]
+    refused = {name for table in tables for name in _texts(table.get("disabledMcpjsonServers"))}
+    return [
+        Server(
+            name,
+            scope,
+            path,
+            _is_our_server(server),
+            name not in off and not (scope == PROJECT and name in refused),
+        )
+        for (path, state), own in zip(states.items(), owns, strict=True)
+        for scope, table in ((PROJECT if path == shared else USER, state), (LOCAL, own))
+        for name, server in _table(table, "mcpServers").items()
+    ]
+
+
+def is_our_server(name: str, settings: Settings) -> bool:
+    """Return True if the server with this name is configured here with memory-fabric's command.
+
+    `name` is as in the client's tool names: `_` may replace anything but a letter, digit, `_` or
+    `-`.
+    """
+    return any(
+        server.ours and _slug(server.name) == _slug(name) for server in servers(settings, [])
+    )
+
+
+def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the client's notes about installing the plugin, by the plugin's name with its
+    source.
+    """
+    notes = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
+    return {
+        name: [entry for entry in entries if isinstance(entry, dict)]
+        for name, entries in notes.items()
+        if name.split("@")[0] == PLUGIN and isinstance(entries, list)
+    }
+
+
+def installed_at(config_dir: str) -> str:
+    """Return the time at which the client installed the plugin, ISO 8601; empty if not noted."""
+    entries = [entry for notes in installed(config_dir).values() for entry in notes]
+    times = [str(entry.get("installedAt") or "") for entry in entries]
+    return min((at for at in times if at), default="")
+
+
+def lost_folders(config_dir: str, name: str) -> list[str]:
+    """Return missing folders from which an installed plugin (`plugin@source`) should run."""
+    sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
+    folders = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
+    folders.append(_table(sources, name.partition("@")[2]).get("installLocation"))
+    return [path for path in folders if isinstance(path, str) and not os.path.isdir(path)]
+
+
+def _is_our_hook(command: str) -> bool:
+    root = command.partition(LAUNCHER)[0]
+    if LAUNCHER in command and os.path.isdir(os.path.join(root, "plugin", "memory_fabric")):
+        return True
+    return any(mark in command for mark in OUR_MARKS)
+
+
+def _is_our_server(server: Any) -> bool:
+    """Return True if a configured server is started by memory-fabric's command."""
+    if not isinstance(server, dict):
+        return False
+    words = [*_texts([server.get("command")]), *_texts(server.get("args"))]
+    return any(mark in word for word in words for mark in OUR_MARKS)
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
+
+
+def _state(path: str) -> dict[str, Any]:
+    return files.read_json(path, MAX_CONFIG_BYTES)
+
+
+def _is_broken(path: str) -> bool:
+    """Return True if a file without an object has any content."""
+    try:
+        text = (files.read_text(path, MAX_CONFIG_BYTES) or "").strip()
+    except OSError:
+        return True
+    return bool(text) and files.parsed(text) is None
+
+
+def _commands(groups: object) -> Iterator[str]:
+    for group in groups if isinstance(groups, list) else ():
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        for hook in hooks if isinstance(hooks, list) else ():
+            if isinstance(hook, dict) and isinstance(hook.get("command"), str):
+                yield " ".join([hook["command"], *_texts(hook.get("args"))])
+
+
+def _table(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = values.get(name)
+    return table if isinstance(table, dict) else {}
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

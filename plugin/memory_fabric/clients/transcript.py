@@ -1,0 +1,426 @@
+"""Transcripts of sessions: their turns, read on from the end of the last reading.
+
+One JSON object per line; the client appends while the file is read. The form is Claude Code's
+unless another parser is given (`clients.transcripts`).
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+from memory_fabric import deadline
+from memory_fabric.errors import BadInput
+from memory_fabric.events import RUNNING, SCHEDULED, answers_in, is_machine_text, load_object
+from memory_fabric.store import files
+from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
+
+# The limit of one reading, and of a line; a longer one is passed over as bad.
+MAX_BYTES = MAX_LINE_BYTES = 8 << 20
+MAX_META_BYTES = 64 << 10
+# The first lines hold the client's own state, which may be long.
+MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
+# Bytes read at a time from the end of a file.
+TAIL_BYTES = 128 << 10
+# Bytes of an endless line skipped at a time, and by one event.
+SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
+# Bytes before the offset whose checksum shows that the file is still the same.
+MARK_BYTES = 64
+# Problems with a transcript as a whole.
+MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
+# Flags of entries that are not part of the conversation, or repeat it.
+SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+# The marks of a prompt's author on its entry (measured in release 2.1.329), with their values for
+# a person or the program in a person's place; a new value counts as a machine's. Releases that
+# write no marks are believed.
+MARKS = {
+    "promptSource": ("typed", "queued", "sdk", "suggestion_accepted"),
+    "turnOrigin": ("human", "sdk", "unknown"),
+    "wakeupSource": (),
+}
+# Of a prompt that the model suggested and the user accepted.
+ACCEPTED = "suggestion_accepted"
+# The end of a transcript that shows how a prompt came about.
+BEFORE_PROMPT_BYTES = 128 << 10
+# The characters by which a fired schedule is known again.
+FIRED_CHARS = 100
+
+
+class ToolUse(NamedTuple):
+    """A call of a tool by the assistant."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any] = {}
+
+
+class ToolResult(NamedTuple):
+    """A tool's answer as text, joined to its call by `tool_use_id`."""
+
+    tool_use_id: str
+    text: str = ""
+    is_error: bool = False
+
+
+class Turn(NamedTuple):
+    """One entry of a conversation; a message of the assistant may span several, with a block in
+    each.
+
+    `session` is the session of origin: a fork's transcript begins with copies of its parent's
+    entries, of which only the assistant's still name the parent. `origin` is that of a user's turn:
+    TYPED, CHOSEN or BY_MACHINE (store.conversations.prompts). `answers` are what the user typed
+    when the client asked a question for the assistant.
+    """
+
+    uuid: str
+    role: str
+    text: str = ""
+    created_at: str = ""
+    cwd: str = ""
+    is_sidechain: bool = False
+    tools: tuple[ToolUse, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    session: str = ""
+    origin: str = TYPED
+    answers: tuple[str, ...] = ()
+
+
+# Returns the turn in an entry and the offset of its line.
+Parse = Callable[[Mapping[str, Any], int], Turn | None]
+
+
+class Reading(NamedTuple):
+    """The result of one reading: turns, the offset for the next one, and the number of bad lines.
+
+    `mark` identifies the bytes before the new offset. `more` says that a limit was reached before
+    the end. `trouble` is MISSING or UNREADABLE (both: the offset stays), REPLACED (another or a
+    shorter file: it was read from its start), or ''. `prompts` are the user's messages, and those
+    of machines, which are no turns.
+    """
+
+    turns: list[Turn]
+    offset: int
+    bad: int = 0
+    mark: str = ""
+    trouble: str = ""
+    more: bool = False
+    prompts: tuple[Turn, ...] = ()
+
+
+class Head(NamedTuple):
+    """A session's id, the folder in which it began, the time of its first entry (ISO 8601).
+
+    `agent` is the type of agent that it runs as. `is_attended` is False if a program wrote its
+    prompts.
+    """
+
+    session: str
+    folder: str
+    began_at: str
+    agent: str = ""
+    is_attended: bool = True
+
+
+def text_in(table: Any, key: str) -> str:
+    """Return a text field of an object; '' if it is missing or of another type."""
+    value = table.get(key) if isinstance(table, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def table_in(table: Any, key: str) -> dict[str, Any]:
+    """Return an object in a field of an object; {} if it is missing or of another type."""
+    value = table.get(key) if isinstance(table, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def entries(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects in the first lines of a file; bad lines are skipped. Raises OSError."""
+    with files.open_regular(path) as file:
+        left = MAX_HEAD_BYTES
+        for _ in range(MAX_HEAD_LINES):
+            line = file.readline(left)
+            left -= len(line)
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield load_object(line)
+            except BadInput:
+                continue
+
+
+def read_on(
+    path: str,
+    offset: int = 0,
+    mark: str = "",
+    max_bytes: int = MAX_BYTES,
+    *,
+    max_said: int = MAX_BYTES,
+    sidechain: bool = False,
+    parse: Parse | None = None,
+) -> Reading:
+    """Read the transcript from byte `offset` on, if it still is the file with that `mark`.
+
+    Reads about `max_bytes` of the file and `max_said` characters of text, less when the event's
+    deadline has passed; before one of these limits it ends with an answer of the assistant, not
+    within it, if it has a whole one. An incomplete last line is left for the next reading. A line
+    longer than MAX_LINE_BYTES is skipped as bad, a part at a time. Side chains are kept only with
+    `sidechain`, for transcripts of subagents. `parse` is for other clients' transcripts.
+    """
+    try:
+        with files.open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            is_same = 0 <= offset <= size and mark in ("", _mark(file, offset))
+            start = offset if is_same else 0
+            file.seek(start)
+            turn_at = parse or (lambda entry, _: any_turn_of(entry, sidechain))
+            whole, end, bad, more = _read(file, start, max_bytes, max_said, turn_at)
+            turns = [turn for turn in whole if turn.origin != BY_MACHINE]
+            prompts = [turn for turn in whole if turn.role == "user" and turn.text]
+            prompts += [Turn("", "user", text) for turn in whole for text in turn.answers]
+            trouble = "" if is_same else REPLACED
+            return Reading(turns, end, bad, _mark(file, end), trouble, more, tuple(prompts))
+    except FileNotFoundError:
+        return Reading([], offset, mark=mark, trouble=MISSING)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return Reading([], offset, mark=mark, trouble=UNREADABLE)
+
+
+def _mark(file: BinaryIO, offset: int) -> str:
+    """Return a checksum of the bytes before the offset; '' at the start."""
+    if offset <= 0:
+        return ""
+    from zlib import crc32  # not needed for prompts
+
+    start = max(0, offset - MARK_BYTES)
+    file.seek(start)
+    return f"{crc32(file.read(offset - start)):08x}"
+
+
+def _read(
+    file: BinaryIO, offset: int, max_bytes: int, max_said: int, parse: Parse
+) -> tuple[list[Turn], int, int, bool]:
+    """Return turns, the new offset, the number of bad lines, and True if a limit was reached."""
+    turns: list[Turn] = []
+    bad, chars, end, limit = 0, 0, offset + max_bytes, deadline.current()
+    # The turns before the last prompt, its offset, and the bad lines before it.
+    whole = 0, 0, 0
+    while not (limit.is_limited and limit.is_over()):
+        if (offset >= end or chars >= max_said) and file.read(1):
+            count, offset, bad = whole if whole[0] else (len(turns), offset, bad)
+            return turns[:count], offset, bad, True
+        line = file.readline(MAX_LINE_BYTES)
+        if not line.endswith(b"\n"):
+            skipped = _length_to_line_end(file) if len(line) == MAX_LINE_BYTES else 0
+            if skipped:
+                offset, bad = offset + len(line) + skipped, bad + 1
+            return turns, offset, bad, skipped > 0
+        at, offset = offset, offset + len(line)
+        try:
+            turn = parse(load_object(line), at) if line.strip() else None
+        except BadInput:
+            bad += 1
+            continue
+        if turn is not None:
+            if turn.role == "user" and turn.text and turn.origin != BY_MACHINE:
+                whole = len(turns), at, bad
+            turns.append(turn)
+            chars += len(turn.text)
+    return turns, offset, bad, True
+
+
+def _length_to_line_end(file: BinaryIO) -> int:
+    """Return the bytes up to the next line end, or the most that is skipped at a time; 0 if the
+    file ends before.
+    """
+    length, limit = 0, deadline.current()
+    while chunk := file.readline(SKIPPED_BYTES):
+        length += len(chunk)
+        is_late = limit.is_limited and limit.is_over()
+        if chunk.endswith(b"\n") or is_late or length >= MAX_SKIPPED_BYTES:
+            return length
+    return 0
+
+
+def read_turns(
+    path: str, offset: int = 0, max_bytes: int = MAX_BYTES, *, sidechain: bool = False
+) -> tuple[list[Turn], int, int]:
+    """Return turns, new offset and number of bad lines, as `read_on` for a file with any mark."""
+    reading = read_on(path, offset, "", max_bytes, sidechain=sidechain)
+    return reading.turns, reading.offset, reading.bad
+
+
+def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
+    """Return the assistant's last messages with text, oldest first: the id of the last entry of
+    each, and its text. Empty if the transcript cannot be read.
+
+    Reads backwards from the end, at most `max_bytes`; unreadable lines, side chains and messages
+    that only call tools are skipped.
+    """
+    messages: list[tuple[str, str, str]] = []
+    try:
+        for entry in _entries_from_end(path, max_bytes, b'"assistant"'):
+            turn = turn_of(entry)
+            if turn is None or not turn.text.strip():
+                continue
+            message = text_in(entry.get("message"), "id") or turn.uuid
+            if messages and messages[-1][0] == message:  # it has an entry for each of its blocks
+                messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
+            elif len(messages) == most:
+                break
+            else:
+                messages.append((message, turn.uuid, turn.text))
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return []
+    return [(uuid, text) for _, uuid, text in reversed(messages)]
+
+
+def before_prompt(path: str, prompt: str) -> str:
+    """Return what the transcript's end shows at a prompt's event: SCHEDULED, if the client's
+    schedule fired with it; RUNNING, while a call of a tool has no result, since the event may come
+    from that command; else ''. An end that shows no message counts as RUNNING.
+    """
+    answered: set[str] = set()
+    is_shown = False
+    signs = b'"scheduled_task_fire"', b'"message"'
+    try:
+        for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
+            if entry.get("subtype") == "scheduled_task_fire":
+                # It holds the beginning of the prompt; several that fire at once are joined.
+                if text_in(entry, "prompt").strip()[:FIRED_CHARS] in prompt:
+                    return SCHEDULED
+                continue
+            turn = any_turn_of(entry)
+            if turn is None:
+                continue
+            is_shown = True
+            answered.update(result.tool_use_id for result in turn.results)
+            if any(tool.id not in answered for tool in turn.tools):
+                return RUNNING
+            if turn.role == "user" and turn.text:
+                break
+        return "" if is_shown or os.path.getsize(path) < BEFORE_PROMPT_BYTES else RUNNING
+    except (OSError, ValueError):  # before the first prompt there is none; ValueError: a NUL
+        return ""
+
+
+def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects in whole lines with one of these signs in the last `max_bytes` of a file,
+    the last first. Raises OSError.
+    """
+    for line in _lines_from_end(path, max_bytes):
+        if any(sign in line for sign in signs):
+            try:
+                yield load_object(line)
+            except BadInput:
+                continue
+
+
+def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
+    with files.open_regular(path) as file:
+        at = os.fstat(file.fileno()).st_size
+        stop, torn = max(0, at - max_bytes), b""
+        while at > stop:
+            start = max(stop, at - TAIL_BYTES)
+            file.seek(start)
+            first, *lines = (file.read(at - start) + torn).split(b"\n")
+            yield from reversed(lines)
+            at, torn = start, first
+        if not stop:
+            yield torn
+
+
+def task_of_agent(path: str, agent: str) -> str:
+    """Return the id of the tool call that started a subagent of the session with this transcript.
+
+    The client notes it in a file next to the subagent's transcript (measured: soon after the
+    start); empty until then.
+    """
+    if not agent or not all(c.isalnum() or c in "-_" for c in agent):
+        return ""
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    try:
+        with files.open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
+            return text_in(load_object(file.read(MAX_META_BYTES)), "toolUseId")
+    except (OSError, ValueError, BadInput):
+        return ""
+
+
+def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
+    """Return the turn in an entry of a transcript; None if it has none, or a machine's."""
+    turn = any_turn_of(entry, sidechain)
+    return turn if turn is not None and turn.origin != BY_MACHINE else None
+
+
+def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
+    """Return the turn in an entry of a transcript, also a machine's; None if it has none."""
+    role, message = entry.get("type"), entry.get("message")
+    if role == "attachment":
+        role, message, entry = "user", *_sent_meanwhile(entry)
+    if role not in ("user", "assistant") or not isinstance(message, dict):
+        return None
+    is_sidechain = entry.get("isSidechain") is True
+    if (is_sidechain and not sidechain) or any(entry.get(f) is True for f in SKIPPED_FLAGS):
+        return None
+    content = message.get("content")
+    text = _content_text(content)
+    origin = _origin(entry, text) if role == "user" else TYPED
+    if entry.get("isMeta") is True and (role == "assistant" or not text):
+        return None
+    turn = Turn(
+        uuid=text_in(entry, "uuid"),
+        role=role,
+        text=text,
+        created_at=text_in(entry, "timestamp"),
+        cwd=text_in(entry, "cwd"),
+        is_sidechain=is_sidechain,
+        tools=tuple(
+            ToolUse(text_in(block, "id"), text_in(block, "name"), table_in(block, "input"))
+            for block in _blocks(content, "tool_use")
+        ),
+        results=tuple(
+            ToolResult(
+                text_in(block, "tool_use_id"),
+                _content_text(block.get("content")),
+                block.get("is_error") is True,
+            )
+            for block in _blocks(content, "tool_result")
+        ),
+        session=text_in(entry, "requestSessionId") or text_in(entry, "sessionId"),
+        origin=origin,
+        answers=tuple(answers_in(entry.get("toolUseResult"))[1]) if role == "user" else (),
+    )
+    return turn if turn.text or turn.tools or turn.results else None
+
+
+def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
+    """Return the message that was sent while the assistant worked, and its entry with its marks."""
+    queued = table_in(entry, "attachment")
+    if queued.get("type") != "queued_command":
+        return None, entry
+    marks = {key: queued.get(key) for key in ("origin", "isMeta", "textNotTyped")}
+    mode = queued.get("commandMode", "prompt")
+    marks["promptSource"] = "queued" if mode == "prompt" else mode
+    return {"content": queued.get("prompt")}, {**entry, **marks}
+
+
+def _origin(entry: Mapping[str, Any], text: str) -> str:
+    """Return the origin of a user's message by the marks on its entry, and by its text."""
+    author = entry.get("origin")
+    kind = author.get("kind") if isinstance(author, dict) else author
+    flags = entry.get("isMeta"), entry.get("textNotTyped")
+    if True in flags or kind not in (None, "human") or is_machine_text(text):
+        return BY_MACHINE
+    if any(entry.get(key) not in (None, *values) for key, values in MARKS.items()):
+        return BY_MACHINE
+    return CHOSEN if entry.get("promptSource") == ACCEPTED else TYPED
+
+
+def _blocks(content: object, kind: str) -> list[Mapping[str, Any]]:
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _content_text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    texts = [text_in(block, "text") for block in _blocks(content, "text")]
+    return "\n".join(text for text in texts if text)

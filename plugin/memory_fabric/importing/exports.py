@@ -1,0 +1,304 @@
+"""Memories of other programs as data: claude-mem's database, and exports of mem0.
+
+- claude-mem.db: observations, summaries of sessions, directives. Its tables as of its migrations 4
+  (2025) to 35 (2026): `src/services/sqlite/schema.sql` in github.com/thedotmack/claude-mem. Columns
+  that a release lacks are taken as empty.
+- mem0: a JSON list of memories, or an object with `results` or `memories`, of `get_all()` and
+  `GET /v1/memories/` of docs.mem0.ai: `id`, `memory`, `user_id`, `agent_id`, `metadata`,
+  `categories`, `created_at`, `updated_at`.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from memory_fabric.capture.statement import stated_type
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import timestamp
+from memory_fabric.importing.items import (
+    ELSEWHERE,
+    EMPTY,
+    UNREADABLE,
+    Here,
+    Item,
+    Left,
+    unusable,
+)
+from memory_fabric.importing.notes import time_of
+from memory_fabric.store import files
+from memory_fabric.text import cut, one_line
+
+# claude-mem.
+DATABASE = "claude-mem.db"
+MAGIC = b"SQLite format 3\0"
+BUSY_S = 2.0
+# A row of claude-mem has some KB; a larger one would only fill the memory.
+MAX_ROW_BYTES = 16 << 20
+TYPES = {"decision": "decision", "bugfix": "solution"}
+NOT_LEARNED = "summaries of sessions in which nothing was learned"
+INACTIVE = "directives that are switched off"
+PROMPTS = "prompts of sessions (memory-fabric learn reads the sessions themselves)"
+MAX_ALSO_CHARS = 1000
+ENDS = (".", "!", "?", ":", ";", "。")
+COLUMNS = {
+    "observations": "id project text type title subtitle facts narrative concepts "
+    "merged_into_project created_at_epoch",
+    "session_summaries": "id project request learned merged_into_project created_at_epoch",
+    "directives": "id project scope content status created_at_epoch",
+}
+# mem0: some 100,000 memories.
+MAX_BYTES = 32 << 20
+LISTS = ("results", "memories")
+TEXTS = ("memory", "text", "content", "data")
+HEAD_CHARS = 4096
+# Keys of `metadata` that name a project.
+PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
+MAX_OWNER_CHARS = 400
+# Default categories of mem0, and beginnings of its sentences, that are about the person.
+_OF_PERSON = frozenset(
+    """entertainment family fashion food health hobbies hobby identity milestones music personal
+    personal_details personal_information preference preferences professional_details sports travel
+    user_preferences""".split()
+)
+_PERSON = re.compile(
+    r"(?:the )?user(?:['’]s)? |(?:his|her|my) |i(?:['’]m)? |name is |"
+    r"(?:prefer|like|love|hate|dislike|enjoy|live|want|avoid)s? |is (?:an? |allergic |\d+ years)|"
+    r"works (?:as|at|for) |has (?:an? |two |three )(?:\w+ )?(?:dog|cat|son|daughter|child|kid)",
+    re.IGNORECASE,
+)
+
+Row = dict[str, Any]
+
+
+def read_claude_mem(path: str, here: Here, left: Left) -> Iterator[Item]:
+    """Read a database without changing it. Raises BadInput, also for another program's."""
+    connection = _opened(path)
+    try:
+        rows = [
+            (table, row)
+            for table, columns in _columns(connection, path).items()
+            for row in _rows(connection, table, columns, here, left)
+        ]
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'user_prompts'").fetchone():
+            (number,) = connection.execute("SELECT count(*) FROM user_prompts").fetchone()
+            if number:
+                left.add(PROMPTS, number=number)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    finally:
+        connection.close()
+    items = [item for table, row in rows if (item := _item_of_row(table, row, left))]
+    yield from sorted(items, key=lambda item: item.at)
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    address = f"file:{quote(path)}?mode=ro"
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=BUSY_S)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
+                raise
+            # A log that nobody can open for writing: the file itself is complete without it.
+            connection.close()
+            connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return connection
+
+
+def _unreadable(path: str, error: Exception) -> BadInput:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        problem, remedy = f"{path} is in use by another program.", "Stop claude-mem, and try again."
+    elif name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        problem = f"{path} is damaged, or only half written ({error})."
+        remedy = "Copy it with sqlite3 .recover, and import the copy."
+    else:
+        problem, remedy = f"{path} cannot be read: {error}.", "Check its permissions."
+    return unusable(problem, remedy)
+
+
+def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
+    """Return the columns of each table. Raises BadInput for a database of another form."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = [row[0] for row in names]
+    columns = {
+        table: {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+        for table in COLUMNS
+        if table in tables
+    }
+    observed = columns.get("observations", set())
+    if {"project", "created_at_epoch"} <= observed and observed & {"title", "text"}:
+        return columns
+    named = ", ".join(sorted(tables)[:8]) or "none"
+    raise BadInput(
+        "PATH",
+        f"{path} is a database, but not claude-mem's in a form that is known (tables: {named}).",
+        remedy="Update memory-fabric, or export to one of the forms in docs/import.md.",
+    )
+
+
+def _rows(
+    connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
+) -> Iterator[Row]:
+    """Yield the rows of a table that are of this project, and count the others."""
+    wanted = COLUMNS[table].split()
+    names = [name if name in known else f"NULL AS {name}" for name in wanted]
+    into = "merged_into_project" if "merged_into_project" in known else "NULL"
+    projects = connection.execute(
+        f"SELECT coalesce({into}, project), count(*) FROM {table} GROUP BY 1"
+    ).fetchall()
+    for name, number in projects:
+        is_everywhere = here.whole or (table == "directives" and not _text(name))
+        if not is_everywhere and not here.is_stated(_text(name)):
+            left.add(ELSEWHERE, str(name or ""), number)
+            continue
+        for row in connection.execute(
+            f"SELECT {', '.join(names)} FROM {table} WHERE coalesce({into}, project) IS ?", (name,)
+        ):
+            yield dict(zip(wanted, row, strict=True)) | {"of": _text(name)}
+
+
+def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
+    """Return the statement of a row; None, and counted, for one that states nothing."""
+    epoch = row["created_at_epoch"]
+    is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
+    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms, or seconds
+    number, project = f"{row['id']} {epoch}", row["of"]
+    if table == "observations":
+        return _observed(row, f"observation {number}", at, left)
+    if table == "session_summaries":
+        learned, request = _text(row["learned"]), cut(_text(row["request"]), MAX_ALSO_CHARS)
+        if learned:
+            key, kind = f"summary {number}", "session summary"
+            return Item(learned, key, at=at, project=project, category=kind, also=request)
+        left.add(NOT_LEARNED, request)
+        return None
+    content = _text(row["content"])
+    if row["status"] not in (None, "active"):
+        left.add(INACTIVE, content)
+        return None
+    key, scope = f"directive {number}", "team" if row["project"] else "user"
+    directive = Item(content, key, "constraint", at=at, project=project, scope=scope)
+    return directive._replace(category="directive")
+
+
+def _observed(row: Row, key: str, at: str, left: Left) -> Item | None:
+    title, subtitle, kind = _text(row["title"]), _text(row["subtitle"]), _text(row["type"])
+    narrative = _text(row["narrative"]) or _text(row["text"])
+    parts = filter(None, [title, "" if subtitle == title else subtitle, *_list(row["facts"])])
+    statement = " ".join(part if part.endswith(ENDS) else f"{part}." for part in parts) or narrative
+    if not statement:
+        left.add(EMPTY)
+        return None
+    concepts = ", ".join(filter(None, _list(row["concepts"])))
+    also = f"{concepts} {narrative if narrative != statement else ''}".strip()
+    return Item(
+        what=statement,
+        key=key,
+        type=TYPES.get(kind, "note"),
+        at=at,
+        project=row["of"],
+        category=kind,
+        also=cut(also, MAX_ALSO_CHARS),
+    )
+
+
+def _text(value: Any) -> str:
+    return one_line(value) if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[str]:
+    """Return the texts of a list in JSON; a text that is none is its only one."""
+    if not isinstance(value, str) or not value.strip():
+        return []
+    try:
+        parts = json.loads(value)
+    except (ValueError, RecursionError):
+        parts = None
+    return [one_line(str(p)) for p in parts] if isinstance(parts, list) else [one_line(value)]
+
+
+def is_mem0(head: str) -> bool:
+    """Return True for one JSON value that holds memories; lines of the graph hold entities.
+
+    `head` is the beginning of the file, or all of it.
+    """
+    bare = head.lstrip()
+    if not bare.startswith(("[", "{")):
+        return False
+    try:
+        return _memories(json.loads(head)) is not None
+    except (ValueError, RecursionError):
+        pass
+    # Longer than its beginning, or torn: decided by the first names in it.
+    start = bare[:HEAD_CHARS]
+    if any(sign in start for sign in ('"entityType"', '"entities"', '"type":"relation"')):
+        return False
+    return bare.startswith("[") or any(f'"{name}"' in start for name in LISTS)
+
+
+def _memories(value: Any) -> list[Any] | None:
+    """Return the list of memories in a parsed file; None if it is no export."""
+    for _ in range(3):
+        if isinstance(value, dict):
+            value = next((value[name] for name in LISTS if name in value), None)
+    if not isinstance(value, list):
+        return None
+    is_export = not value or any(_memory_text(memory) is not None for memory in value)
+    return value if is_export else None
+
+
+def read_mem0(path: str, here: Here, left: Left) -> Iterator[Item]:
+    """Read an export. Raises BadInput, files.Refused, OSError."""
+    data = files.read_bytes(path, MAX_BYTES) or b""
+    try:
+        memories = _memories(json.loads(data.decode("utf-8-sig", "replace")))
+    except (ValueError, RecursionError) as error:
+        raise unusable(f"{path} is not whole JSON: {error}.", "Export it again.") from error
+    if memories is None:
+        problem = f"{path} is JSON without memories of mem0."
+        raise unusable(problem, "docs/import.md lists the forms.")
+    for memory in memories:
+        text = _memory_text(memory)
+        if text is None:
+            left.add(UNREADABLE, str(memory))
+        elif not text.strip():
+            left.add(EMPTY)
+        else:
+            yield _item_of_memory(memory, one_line(text))
+
+
+def _memory_text(memory: Any) -> str | None:
+    if not isinstance(memory, dict):
+        return None
+    return next((memory[name] for name in TEXTS if isinstance(memory.get(name), str)), None)
+
+
+def _item_of_memory(memory: Row, text: str) -> Item:
+    about = memory.get("metadata")
+    about = about if isinstance(about, dict) else {}
+    kinds = memory.get("categories") or about.get("category") or about.get("type") or ""
+    kinds = ", ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
+    owners = [str(memory[name]) for name in ("user_id", "agent_id") if memory.get(name)]
+    project = next((str(about[name]) for name in PROJECTS if about.get(name)), "")
+    kind = stated_type(text)
+    is_personal = kind == "preference" or not _OF_PERSON.isdisjoint(kinds.lower().split(", "))
+    is_personal = is_personal or bool(_PERSON.match(text))
+    return Item(
+        what=text,
+        key=f"memory {memory.get('id') or text}",
+        type=kind,
+        scope="user" if is_personal and not project else "team",
+        at=time_of(memory.get("updated_at")) or time_of(memory.get("created_at")),
+        project=project,
+        category=one_line(kinds),
+        also=cut(" ".join(owners), MAX_OWNER_CHARS),
+    )

@@ -1,0 +1,399 @@
+"""Past sessions of a project: read into its memory, or told in few words.
+
+Each session goes the way of a live one (`session.follow_transcript`), in the order of time and in
+small steps of which each is durable: a run that was killed goes on where it was. Told in few words
+they are for an assistant that writes notes of them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric import ids
+from memory_fabric.capture.confidence import CANDIDATE
+from memory_fabric.capture.notes.quotation import around
+from memory_fabric.capture.notes.typed_text import typed_words
+from memory_fabric.capture.prompts.detector import heard, said_again
+from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.client import CLAUDE_CODE
+from memory_fabric.clients import transcripts
+from memory_fabric.clients.table import client_of
+from memory_fabric.config import SDK, Settings
+from memory_fabric.errors import NotFound
+from memory_fabric.hooks.session.follow_transcript import follow, launched, read_to
+from memory_fabric.hooks.session.last_session import closing
+from memory_fabric.hooks.session.turn_notes import (
+    HEARD_TYPES,
+    MAX_BEFORE_CHARS,
+    earlier_prompts,
+    noted_before,
+)
+from memory_fabric.importing import runs
+from memory_fabric.importing.past_sessions import Session
+from memory_fabric.importing.runs import Run
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import switches
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.database import Database
+from memory_fabric.store.domains.scoped_memory import within, without
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import home_projects
+from memory_fabric.text import cut, first_of, one_line
+
+# Candidates expire after so many days anyway, and of long histories the newest prompts say enough.
+MAX_PROMPTS, MAX_MADE = 5000, 40
+# One step: what others wait for at most is its longest transaction.
+MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
+# Memories that are kept open.
+MAX_OPEN = 8
+# In few words: what was asked is in the user's words, cut, and so are the closing words of answers.
+CHARS_PER_TOKEN = 4
+MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
+
+
+class Done(NamedTuple):
+    """The counts of what a run made in one project."""
+
+    name: str
+    sessions: int = 0
+    turns: int = 0
+    fixes: int = 0
+    candidates: int = 0
+    bad_lines: int = 0
+
+
+class Result(NamedTuple):
+    """The run, what it made by project, and what failed."""
+
+    run: Run
+    projects: list[Done]
+    failures: list[str]
+
+
+class Reading:
+    """One run over sessions; `tell` is called with the bytes read and those of all."""
+
+    def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
+        self._settings, self.run, self._tell = settings, run, tell
+        self._memories: dict[tuple[str, bool, str], Memory] = {}
+        self._begun: set[str] = set()
+        self._done_bytes = self._all_bytes = 0
+        self._bad: dict[str, int] = {}
+        self.failures: list[str] = []
+
+    def read(self, chosen: Sequence[Session]) -> Result:
+        """Read these sessions, and finish each project after its last one; also those that an
+        interrupted run left. Raises StoreUnavailable, OSError.
+        """
+        self._all_bytes = sum(session.left for session in chosen)
+        last = {session.place.key: session for session in chosen}
+        count: dict[str, int] = {}
+        projects = []
+        try:
+            for session in chosen:
+                key = session.place.key
+                count[key] = count.get(key, 0) + 1
+                memory = self._session(session)
+                if last[key] is session:
+                    projects.append(self._finish(memory, count[key], self._bad.get(key, 0)))
+            unfinished = [id_ for id_ in self.run.folders if id_ not in self.run.finished]
+            projects += [done for id_ in unfinished if (done := self._finish_other(id_))]
+        finally:
+            for memory in self._memories.values():
+                memory.close()
+        self._save(self.run._replace(state="done"))
+        return Result(self.run, projects, self.failures)
+
+    def _finish_other(self, id_: str) -> Done | None:
+        """Finish a project that an interrupted run left; None if this home no longer has it.
+
+        Its folder may have been deleted since, so it is opened by its id.
+        """
+        client = client_of(CLAUDE_CODE.key)
+        settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
+        try:
+            memory = home_projects.memory_of(settings, id_)
+        except NotFound:
+            return None
+        try:
+            memory.batch = self.run.batch
+            memory.session_database()  # opened to write, before views of it are
+            _begin(memory, self.run.batch)
+            return self._finish(memory, 0, 0)
+        finally:
+            memory.close()
+
+    def _session(self, session: Session) -> Memory:
+        """Read one session to its end; return the memory of its project."""
+        head, path = session.transcript.head, session.transcript.path
+        # Its context is as its hooks would have had it.
+        memory = self._memory(head.folder, head.is_attended, session.transcript.client)
+        context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
+        memory = context.memory
+        memory.batch = self.run.batch
+        settings = memory.settings
+        notes: dict[str, Any] = {"attended": head.is_attended, **settings.client.mark}
+        if settings.domains.configured:
+            notes |= launched(settings, head.agent, notes)
+        seen_at = ids.timestamp(session.transcript.changed_s)
+        sessions.adopt(
+            memory.whole.session_database(),
+            head.session,
+            path,
+            self.run.batch,
+            started_at=head.began_at or seen_at,
+            seen_at=seen_at,
+            notes=notes,
+        )
+        reader = transcripts.Reader(session.transcript)
+        begun, before = self._done_bytes, -1
+        reached = read_to(memory, head.session)
+        while before != reached < session.transcript.size:
+            before = reached
+            follow(context, head.session, path, MAX_BYTES, MAX_CHARS, is_here=False, read=reader)
+            reached = read_to(memory, head.session)
+            self._done_bytes += max(0, reached - before)
+            self._tell(self._done_bytes, self._all_bytes)
+        sessions.finish(memory.whole.session_database(), head.session)
+        self._done_bytes = begun + session.left
+        if reader.trouble:
+            self.failures.append(f"{path}: {reader.trouble}")
+        self._bad[session.place.key] = self._bad.get(session.place.key, 0) + reader.bad
+        return memory.whole
+
+    def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
+        """Return the memory of a folder's project for sessions that began there."""
+        key = (folder, is_attended, client)
+        memory = self._memories.pop(key, None)
+        if memory is None:
+            settings = self._settings._replace(
+                project_dir=folder,
+                session="",
+                attended=is_attended,
+                entrypoint="" if is_attended else SDK,
+                client=client_of(client),
+            )
+            memory = Memory.open(settings)
+            self._begin(memory, folder)
+        self._memories[key] = memory
+        while len(self._memories) > MAX_OPEN:
+            self._memories.pop(next(iter(self._memories))).close()
+        return memory
+
+    def _begin(self, memory: Memory, folder: str) -> None:
+        """Note that the run works in a project, for undo and for a run that goes on."""
+        memory.batch = self.run.batch
+        assert memory.project is not None
+        id_ = memory.project.id
+        if self.run.folders.get(id_) is None or id_ in self.run.finished:
+            finished = tuple(other for other in self.run.finished if other != id_)
+            folders = {**self.run.folders, id_: folder}
+            self._save(self.run._replace(folders=folders, finished=finished))
+        if id_ not in self._begun:
+            self._begun.add(id_)
+            _begin(memory, self.run.batch)
+
+    def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
+        """Look for what was said again, bring the other tiers up to date, and count."""
+        assert memory.project is not None
+        name, id_, batch = memory.project.name, memory.project.id, self.run.batch
+        # The memory without its isolated domains, and each of these alone.
+        isolated = sorted(memory.settings.domains.isolated)
+        views = [within(memory, (domain,)) for domain in isolated]
+        for view in (without(memory, isolated) if isolated else memory, *views):
+            view.batch = batch
+            _keep_said_again(view)
+        database = memory.session_database()
+        with database.transaction(durable=False) as c:
+            # No versions of files for past records: those of today are not those of then.
+            c.execute(
+                "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, "
+                "'$.record.id') FROM operations WHERE instr(payload, ?1) > 0 "
+                "AND json_extract(payload, '$.batch') = ?1)",
+                (batch,),
+            )
+        memory.flush()
+        self.failures += [f"{name}: {text}" for text in memory.failures]
+        memory.failures.clear()
+        self._save(self.run._replace(finished=(*self.run.finished, id_)))
+        return Done(name, sessions_read, *_counts(memory.session_database(), batch), bad)
+
+    def _save(self, run: Run) -> None:
+        self.run = run
+        runs.save(self._settings.home, run)
+
+
+def _counts(database: Database, batch: str) -> tuple[int, int, int]:
+    """Return the numbers of turns, fixes and candidates that a run has made in a project."""
+    (turns,) = database.row(
+        "SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ? AND key < ?",
+        (f"learned {batch} turns ", f"learned {batch} turns!"),
+    ) or (0,)
+    fixes, candidates = database.row(
+        "SELECT count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "
+        "count(DISTINCT CASE WHEN r.status = 'candidate' THEN r.id END) "
+        "FROM operations AS o JOIN records AS r ON r.id = json_extract(o.payload, '$.record.id') "
+        "WHERE instr(o.payload, ?1) > 0 AND json_extract(o.payload, '$.batch') = ?1",
+        (batch,),
+    ) or (0, 0)
+    return int(turns), int(fixes), int(candidates)
+
+
+def _begin(memory: Memory, batch: str) -> None:
+    """Write the operation that undo takes a project's turns back with, once."""
+    database = memory.database("project", create=False)
+    begun = database and database.row(
+        "SELECT 1 FROM operations WHERE kind = 'learn' AND json_extract(payload, '$.batch') = ?",
+        (batch,),
+    )
+    if not begun:
+        by = Provenance("cli", trust="user")
+        memory.write_now("learn", {"batch": batch}, by, store="project")
+
+
+def _keep_said_again(memory: Memory) -> None:
+    """Store as candidates the sentences that the user typed in several sessions of a project, as
+    far as this view of its memory shows them.
+
+    They have no trust of the user's: in transcripts other texts pass as typed, so a person keeps
+    them, not the assistant's reference to them.
+    """
+    database = memory.session_database()
+    rows = database.rows(
+        "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
+        "ORDER BY created_at DESC, id DESC LIMIT ?",
+        (MAX_PROMPTS,),
+    )
+    off = switches.notes_off_times(*memory.switched_by)
+    made = 0
+    sentences: list[str] = []
+    for id_, session, text, at, domain in rows:
+        was_off = any(since <= at < until for since, until in off)
+        statement = heard(text) if may_hear(text) and not was_off else None
+        if statement is None or said_again(statement.sentence, sentences):
+            continue
+        sentence = statement.sentence
+        times = said_again(sentence, earlier_prompts(memory, session, sentence))
+        if not times or noted_before(memory, sentence):
+            continue
+        sentences.append(sentence)
+        (answer,) = database.row(
+            "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
+            "ORDER BY id DESC LIMIT 1",
+            (session, id_),
+        ) or ("",)
+        evidence = {
+            PROMPT: around(sentence, text) or one_line(text),
+            BEFORE: cut(one_line(str(answer)[-MAX_BEFORE_CHARS:]), MAX_BEFORE_CHARS),
+            AGAIN: times,
+        }
+        record = Record(
+            type=HEARD_TYPES[statement.kind],
+            what=sentence,
+            confidence=CANDIDATE,
+            evidence={key: value for key, value in evidence.items() if value},
+        )
+        by = Provenance("prompt", trust="assistant", session=session, domain=domain)
+        made += memory.remember(record, by, at=at) is not None
+        if made == MAX_MADE:
+            break
+
+
+class Condensed(NamedTuple):
+    """Sessions as lines, newest first, and what they cost: tokens of these and of all.
+
+    `before` is the time from which on the next call goes on with older ones; '' after the last.
+    """
+
+    lines: tuple[str, ...]
+    sessions: int
+    tokens: int
+    all_sessions: int
+    all_tokens: int
+    before: str = ""
+
+
+def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
+    """Return the newest sessions of a project that fit into a budget of tokens.
+
+    `before` leaves out sessions that began at this time (ISO 8601) or later. The first is shown in
+    any case, cut to the budget.
+    """
+    lines_shown: list[str] = []
+    count = spent = total = number = 0
+    oldest = ""
+    is_full, limit = budget <= 0, budget * CHARS_PER_TOKEN
+    databases = [database for database in memory.databases() if database.kind == "project"]
+    for database in databases:
+        begun = database.rows(
+            "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
+            "HAVING ? = '' OR began < ? ORDER BY began DESC",
+            (before, before),
+        )
+        for session, began_at in begun:
+            # Lines that are only counted pass no rules of redaction, which take most of the time.
+            # A rule for secrets may be newer than a stored text.
+            redact = str if is_full else without_secrets
+            lines = _lines_of(database, session, began_at, redact)
+            if not lines:
+                continue
+            size = sum(len(line) + 1 for line in lines)
+            total, number = total + size, number + 1
+            is_full = is_full or (count > 0 and spent + size > limit)
+            if not is_full:
+                lines_shown += lines if size <= limit else _cut(lines, limit)
+                count, spent, oldest = count + 1, spent + min(size, limit), began_at
+    tokens, all_tokens = (-(-chars // CHARS_PER_TOKEN) for chars in (spent, total))
+    return Condensed(
+        tuple(lines_shown), count, tokens, number, all_tokens, oldest if count < number else ""
+    )
+
+
+def _lines_of(
+    database: Database, session: str, began_at: str, redact: Callable[[str], str]
+) -> list[str]:
+    """Return the lines of a session; none if it asked for nothing.
+
+    A prompt has a line, with the closing words of its answer. Behind them is what memory has of the
+    session already: its fixes and notes, and changed files.
+    """
+    turns = database.rows(
+        "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id", (session,)
+    )
+    lines: list[str] = []
+    asked = answer = ""
+    for role, text in [*turns, ("user", "")]:
+        if role == "assistant":
+            answer = text
+            continue
+        if asked:
+            ending = closing(answer, MAX_ANSWER_CHARS)
+            lines.append(f"- asked: {cut(asked, MAX_ASKED_CHARS)}")
+            lines += [f"  answered: {one_line(redact(ending))}"] if ending else []
+        asked, answer = one_line(redact(typed_words(text))), ""
+    if not lines:
+        return []
+    rows = database.rows(
+        "SELECT type, what FROM records WHERE session = ? AND type <> 'session' "
+        "AND status = 'active' AND scope <> 'local' ORDER BY seq",
+        (session,),
+    )
+    changed = sessions.load_notes(database, session).get("files", ())
+    files = [one_line(redact(str(file))) for file in changed]
+    return [
+        f"## {began_at[:16].replace('T', ' ')}, session {session[:8]}",
+        *lines[: 2 * MAX_ASKED],
+        *(f"- on record ({kind}): {one_line(redact(what))}" for kind, what in rows),
+        *([f"- changed: {first_of(files, MAX_FILES)}"] if files else []),
+    ]
+
+
+def _cut(lines: Sequence[str], chars: int) -> list[str]:
+    first: list[str] = []
+    for line in lines:
+        chars -= len(line) + 1
+        if chars < 0:
+            break
+        first.append(line)
+    return first or [cut(lines[0], max(1, chars))]

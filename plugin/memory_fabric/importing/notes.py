@@ -1,0 +1,377 @@
+"""Memories that other programs keep as Markdown: Claude Code, Codex, basic-memory.
+
+- Claude Code's auto memory: topic files beside MEMORY.md in `<config>/projects/<slug>/memory/`. A
+  topic file has a frontmatter with `name`, `description` and `type` (or `metadata.type`): user,
+  feedback, project, reference. Its body may state `**Why:**` and `**How to apply:**`. Older ones
+  are plain Markdown. MEMORY.md is their index; lines in it that point to no file are read, too.
+- Codex's memories: the folder `memories` in CODEX_HOME, or its MEMORY.md, as
+  codex-rs/core/src/memories and its templates describe them: MEMORY.md holds blocks, each with the
+  sessions that it comes from (`cwd=…, updated_at=…`) and bullets. raw_memories.md and
+  rollout_summaries/ are what it was made of, memory_summary.md is its index.
+- basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]
+  (context)`, as NOTE-FORMAT.md in github.com/basicmachines-co/basic-memory says. A note is an
+  entity; each observation is a record of it. Other text becomes one record for each paragraph or
+  bullet.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from memory_fabric.capture.statement import stated_type
+from memory_fabric.errors import BadInput
+from memory_fabric.importing import markdown
+from memory_fabric.importing.items import (
+    ELSEWHERE,
+    UNSTATED,
+    Here,
+    Item,
+    Left,
+    Text,
+    names_below,
+    read_at,
+    read_one,
+)
+from memory_fabric.importing.markdown import Block, Page
+from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
+from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import words
+
+# The files of a folder, and the beginning of each, by which its form is recognised.
+LOOKED_AT, HEAD_CHARS = 40, 64 << 10
+MAIN, ENDINGS = "MEMORY.md", (".md",)
+# Claude Code.
+TYPES = {"feedback": "constraint", "user": "preference", "project": "note", "reference": "note"}
+POINTERS = "lines of MEMORY.md that only point to a file"
+WHY, HOW = "Why:", "How to apply:"
+# Codex.
+RAW, RAW_TITLE, SUMMARIES = "raw_memories.md", "# Raw Memories", "rollout_summaries"
+SIGNS = (RAW, "memory_summary.md", SUMMARIES)
+SESSIONS = "rollout_summary_files"
+MADE_OF = "what MEMORY.md was made of (raw memories, summaries of sessions)"
+# Headings of a block under which there are pointers and search words, not memories.
+SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
+THREAD = "## Thread `"
+# basic-memory: categories of observations that mean a type of record under another name.
+CATEGORIES = {
+    "problem": "problem",
+    "issue": "problem",
+    "bug": "problem",
+    "requirement": "constraint",
+    "convention": "constraint",
+    "choice": "decision",
+    "todo": "question",
+    "lesson": "pattern",
+}
+NOTE_ENDINGS = (".md", ".markdown")
+SCHEMAS = "definitions of schemas"
+MAX_CATEGORY_CHARS = 40
+TIMES = ("updated", "modified", "updated_at", "date", "created", "created_at")
+
+
+def time_of(value: Any) -> str:
+    """Return a time in ISO 8601 with any offset, or in seconds, as UTC; '' for anything else."""
+    try:
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value.strip())
+        elif isinstance(value, int | float) and value > 0:
+            at = datetime.fromtimestamp(value, UTC)
+        else:
+            return ""
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
+    """Return True if one of the first texts below a folder passes a test."""
+    names = names_below(os.path.realpath(path), endings)[:LOOKED_AT] if os.path.isdir(path) else []
+    texts = (read_one(path, name, Left()) for name in names)
+    return any(text is not None and test(text.text) for text in texts)
+
+
+def _headed(block: Block, *unsaid: str) -> str:
+    """Return the text of a block behind its heading, unless that is one of those left `unsaid`."""
+    statement = markdown.plain(block.text)
+    return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
+
+
+# --- Claude Code's auto memory
+
+
+def is_topic(text: str) -> bool:
+    """Return True if a Markdown text has the frontmatter of a topic file."""
+    head, _ = markdown.frontmatter(text[: 8 << 10].split("\n"))
+    return bool(head.get("name")) and _topic_type(head) in TYPES
+
+
+def _topic_type(head: dict[str, str]) -> str:
+    return head.get("type") or head.get("metadata.type") or ""
+
+
+def is_auto_memory(path: str) -> bool:
+    """Return True for the folder `memory` of one of the client's projects."""
+    real = os.path.realpath(path)
+    above = os.path.basename(os.path.dirname(os.path.dirname(real)))
+    if os.path.basename(real) == "memory" and above == "projects":
+        return bool(names_below(real, ENDINGS))
+    return _has_one(real, ENDINGS, is_topic)
+
+
+def is_auto_memory_page(path: str, text: str) -> bool:
+    """Return True for a topic file, or the MEMORY.md of such a folder."""
+    is_main = os.path.basename(path) == MAIN and is_auto_memory(os.path.dirname(path))
+    return is_topic(text) or is_main
+
+
+def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
+    """Read the folder, or one topic file. Raises OSError."""
+    for text in read_at(path, ENDINGS, left):
+        if text.name != MAIN and is_topic(text.text):
+            yield _topic(text)
+            continue
+        contents = text.text
+        if text.name == MAIN:
+            parts = memory_md.parse(text.text)
+            contents = parts.before + "\n" + parts.after
+        for block in markdown.parse(contents).blocks:
+            if text.name == MAIN and ".md)" in block.text:
+                left.add(POINTERS, block.text)
+                continue
+            statement = _headed(block)
+            yield Item(
+                what=statement,
+                key=f"{text.name}\n{statement}",
+                type=stated_type(markdown.plain(block.text)),
+                at=text.changed_at,
+                place=text.name,
+                line=block.line,
+            )
+
+
+def _topic(text: Text) -> Item:
+    page = markdown.parse(text.text)
+    texts: dict[str, list[str]] = {"": [], WHY: [], HOW: []}
+    for block in page.blocks:
+        part = ""
+        for line in block.lines:
+            plain = markdown.plain(line)
+            part = next((name for name in (WHY, HOW) if plain.startswith(name)), part)
+            texts[part].append(plain.removeprefix(part).strip())
+    statement, why, how = (" ".join(texts[part]) for part in ("", WHY, HOW))
+    statement = statement or page.head.get("description", "")
+    statement = f"{statement} {HOW} {how}" if how else statement
+    return Item(
+        what=statement,
+        key=f"{text.name}\n{statement}",
+        type=TYPES[_topic_type(page.head)],
+        why=why,
+        at=text.changed_at,
+        category=_topic_type(page.head),
+        also=" ".join((page.head.get("name", ""), page.head.get("description", ""))),
+        place=text.name,
+    )
+
+
+# --- Codex's memories
+
+
+class _Source(NamedTuple):
+    """The folders and the last time that a block states, its text, and its line from 0."""
+
+    folders: tuple[str, ...]
+    at: str
+    text: str
+    line: int
+
+
+def is_codex_folder(path: str) -> bool:
+    """Return True for a folder that Codex keeps memories in."""
+    return any(os.path.exists(os.path.join(path, name)) for name in SIGNS)
+
+
+def is_codex_page(path: str, text: str) -> bool:
+    """Return True for the text of its MEMORY.md or raw_memories.md."""
+    return (SESSIONS in text or text.startswith(RAW_TITLE)) and not is_topic(text)
+
+
+def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
+    """Read the folder, or one of its files. Raises BadInput, OSError."""
+    is_folder = os.path.isdir(path)
+    root = path if is_folder else os.path.dirname(os.path.realpath(path))
+    names = [MAIN, RAW] if is_folder else [os.path.basename(path)]
+    names = [name for name in names if os.path.exists(os.path.join(root, name))]
+    if not names:
+        raise BadInput(
+            "PATH",
+            f"{path} has neither {MAIN} nor {RAW}.",
+            remedy="Codex writes them when its memories are on.",
+        )
+    main = read_one(root, names[0], left)
+    summaries = [*names[1:], *names_below(os.path.join(root, SUMMARIES), ENDINGS)]
+    if is_folder and summaries:
+        left.add(MADE_OF, summaries[0], len(summaries))
+    if main is None:
+        return
+    is_raw = main.name == RAW or main.text.startswith(RAW_TITLE)
+    for source in (_threads if is_raw else _groups)(main.text.split("\n")):
+        project = next((folder for folder in source.folders if here.is_stated(folder)), "")
+        for item in _codex_items(source, main):
+            if here.whole or project:
+                yield item._replace(project=project or next(iter(source.folders), ""))
+            else:
+                left.add(ELSEWHERE if source.folders else UNSTATED, item.what)
+
+
+def _groups(lines: list[str]) -> Iterator[_Source]:
+    """Yield the blocks of MEMORY.md: each begins with a frontmatter, or with a first heading."""
+    starts, is_inside, is_headed = [], False, False
+    for at, line in enumerate(lines):
+        if line.rstrip() == "---":
+            behind = lines[at + 1 : at + 4]
+            if not is_inside and any(SESSIONS in x or x.startswith("description:") for x in behind):
+                starts.append(at)
+                is_inside = True
+            else:
+                # The heading right behind a frontmatter is the title of the same block.
+                is_headed, is_inside = is_inside, False
+        elif line.startswith("# ") and not is_inside and not is_headed:
+            starts.append(at)
+        if line.strip() and line.rstrip() != "---":
+            is_headed = False
+    starts = starts or [0]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        folders, times = [], []
+        for part in "\n".join(lines[start:end]).translate(_PARTED).split(","):
+            name, _, value = part.strip().partition("=")
+            if name.split(" ")[-1] == "cwd" and value.strip():
+                folders.append(value.strip())
+            elif name == "updated_at":
+                times.append(time_of(value))
+        text = "\n".join(lines[start:end])
+        yield _Source(tuple(dict.fromkeys(folders)), max(times, default=""), text, start)
+
+
+# What parts the statements on a block's sessions, as a comma does.
+_PARTED = str.maketrans("();\n", ",,,,")
+
+
+def _threads(lines: list[str]) -> Iterator[_Source]:
+    """Yield the threads of raw_memories.md."""
+    starts = [at for at, line in enumerate(lines) if line.startswith(THREAD)]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        stated = {}
+        at = start + 1
+        while at < end and ": " in lines[at] and not lines[at].startswith(("-", "#")):
+            name, _, value = lines[at].partition(": ")
+            stated[name.strip()] = value.strip()
+            at += 1
+        folder, when = stated.get("cwd", ""), time_of(stated.get("updated_at"))
+        yield _Source((folder,) if folder else (), when, "\n".join(lines[at:end]), at)
+
+
+def _codex_items(source: _Source, main: Text) -> Iterator[Item]:
+    page = markdown.parse(source.text)
+    about = (page.head.get("description", ""), page.head.get("keywords", ""))
+    for block in page.blocks:
+        if not block.is_bullet or block.heading.casefold() in SEARCH_HEADINGS:
+            continue
+        statement = markdown.plain(block.text)
+        yield Item(
+            what=statement,
+            key=statement,
+            type="preference"
+            if "preference" in block.heading.casefold()
+            else stated_type(statement),
+            at=source.at or main.changed_at,
+            category=block.heading,
+            also=" ".join(filter(None, about)),
+            place=main.name,
+            line=source.line + block.line,
+        )
+
+
+# --- basic-memory
+
+
+def is_note(text: str) -> bool:
+    """Return True if a Markdown text has this form: a permalink, or observations with relations."""
+    page = markdown.parse(text[:HEAD_CHARS])
+    if "permalink" in page.head:
+        return True
+    observed = any(_observation(block) for block in page.blocks)
+    return observed and any(_relation(block) for block in page.blocks)
+
+
+def is_notes_folder(path: str) -> bool:
+    """Return True if one of the first notes below a folder has this form."""
+    return _has_one(path, NOTE_ENDINGS, is_note)
+
+
+def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
+    """Read a folder, or one note. Raises OSError."""
+    for text in read_at(path, NOTE_ENDINGS, left):
+        page = markdown.parse(text.text)
+        if page.head.get("type") == "schema":
+            left.add(SCHEMAS, text.name)
+            continue
+        stem = os.path.splitext(os.path.basename(text.name))[0]
+        title = page.head.get("title") or page.title or stem
+        yield from _note_items(page, text, title)
+        for kind, target in filter(None, map(_relation, page.blocks)):
+            yield Relation(title, kind, target)
+
+
+def _note_items(page: Page, text: Text, title: str) -> Iterator[Item]:
+    stated = next((at for name in TIMES if (at := time_of(page.head.get(name)))), "")
+    kind = page.head.get("type") or page.head.get("entity_type") or "note"
+    about = page.head.get("permalink") or text.name
+    for block in page.blocks:
+        if _relation(block):
+            continue
+        category, statement, context = _observation(block) or ("", "", "")
+        name = category.casefold()
+        name = TYPE_ALIASES.get(name) or CATEGORIES.get(name) or name
+        statement = statement if category else _headed(block, title, "Observations", "Relations")
+        yield Item(
+            what=statement,
+            key=f"{about}\n{category}\n{statement}",
+            type=name if name in RECORD_TYPES - {"session"} else "note",
+            at=stated or text.changed_at,
+            category=category,
+            also=" ".join(filter(None, (context, page.head.get("tags", "")))),
+            place=text.name,
+            line=block.line,
+            entities=(Entity(title, kind),),
+        )
+
+
+def _observation(block: Block) -> tuple[str, str, str] | None:
+    """Return category, text and context of `- [category] text #tag (context)`."""
+    if not block.is_bullet or not block.text.startswith("["):
+        return None
+    category, bracket, text = block.text[1:].partition("] ")
+    if not bracket or not category.strip() or "[" in category or len(category) > MAX_CATEGORY_CHARS:
+        return None
+    text, context = text.strip(), ""
+    if text.endswith(")"):
+        head, sign, tail = text.rpartition(" (")
+        if sign and ")" not in tail[:-1]:
+            text, context = head.strip(), tail[:-1]
+    return category.strip(), markdown.plain(text), context
+
+
+def _relation(block: Block) -> tuple[str, str] | None:
+    """Return type and target of `- relation_type [[Target]]`."""
+    if not block.is_bullet or "[[" not in block.text:
+        return None
+    kind, _, behind_kind = block.text.partition("[[")
+    target, end, behind = behind_kind.partition("]]")
+    kind = kind.strip().strip('"')
+    if not end or not target.strip() or len(words(kind)) > 3 or kind.startswith("["):
+        return None
+    if behind.strip() and not behind.strip().startswith(("(", "<!--", "#")):
+        return None
+    return kind or "relates_to", target.split("|")[0].strip()

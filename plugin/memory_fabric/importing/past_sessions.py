@@ -1,0 +1,272 @@
+"""The sessions that clients still have on this machine, their projects, and what memory has read.
+
+Nothing is written; a project that memory does not know yet is not registered.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import cache
+from typing import Any, NamedTuple
+
+from memory_fabric import ids
+from memory_fabric.clients import transcripts
+from memory_fabric.clients.transcripts import DAY_S, Transcript
+from memory_fabric.config import Settings
+from memory_fabric.errors import FabricError
+from memory_fabric.importing import runs
+from memory_fabric.models import Registry
+from memory_fabric.store import files, switches
+from memory_fabric.store.conversations import sessions as sessions_stored
+from memory_fabric.store.database import open_to_look
+from memory_fabric.store.projects import identity
+
+# States of a session.
+NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
+# Those that a run reads.
+TO_READ = (NEW, REST)
+# A transcript that changed within so many seconds belongs to a running session.
+RUNNING_S = 600
+# The folder of a repository in which Claude Code makes worktrees.
+CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
+# A longer line is passed over by the next run.
+MAX_LINE_BYTES = 2 << 20
+# What the client deletes within so many days is told.
+SOON_DAYS = 7
+
+
+class Place(NamedTuple):
+    """The project of a folder: its id ('' if memory does not know it), root and name.
+
+    `gone` means that the folder was deleted and that its project is unknown, or only that of a
+    repository around it, to which it need not have belonged.
+    """
+
+    id: str
+    root: str
+    name: str
+    gone: bool = False
+
+    @property
+    def key(self) -> str:
+        """The id or root, which tells it from other projects."""
+        return self.id or self.root
+
+
+class Session(NamedTuple):
+    """A session, its project, its state, and the offset up to which memory has read it."""
+
+    transcript: Transcript
+    place: Place
+    state: str
+    offset: int = 0
+
+    @property
+    def left(self) -> int:
+        """The bytes that memory has not read."""
+        return max(0, self.transcript.size - self.offset)
+
+
+class Group(NamedTuple):
+    """The sessions of one project, in the order of time."""
+
+    place: Place
+    sessions: tuple[Session, ...]
+
+    def of(self, *states: str) -> list[Session]:
+        """Return those in one of these states."""
+        return [session for session in self.sessions if session.state in states]
+
+
+def make(
+    settings: Settings,
+    roots: Mapping[str, str],
+    now_s: float,
+    moved: Mapping[str, str] | None = None,
+    failed: list[str] | None = None,
+) -> list[Session]:
+    """Return all sessions, in the order of time.
+
+    `moved` are new places of deleted folders, besides those that earlier runs were told. `failed`
+    takes the files that could not be read, and why.
+    """
+    registry = identity.read_registry(settings.home)
+    new_places = runs.moved(settings.home) | dict(moved or {})
+    sessions = []
+    place_of = cache(lambda folder: _place(registry, folder))
+    offsets_of = cache(lambda id_: _offsets(settings.home, id_) if id_ else {})
+    for transcript in transcripts.find(roots, agents=settings.domains.configured, failed=failed):
+        folder = transcript.head.folder
+        place = place_of(folder)
+        moves = ((new, old) for old, new in new_places.items() if _is_in(folder, old))
+        if place.gone and (move := next(moves, None)):
+            folder = f"{move[0]}{folder[len(move[1]) :]}"
+            transcript = transcript._replace(head=transcript.head._replace(folder=folder))
+            place = place_of(folder)
+            # A person states the repository, which need not have all folders of then.
+            place = place._replace(gone=place.gone and not os.path.isdir(place.root))
+        offset = offsets_of(place.id).get(transcript.head.session, -1)
+        state = _state(settings, transcript, place, offset, now_s)
+        if state == GONE:
+            place = Place("", folder, os.path.basename(folder), gone=True)
+        sessions.append(Session(transcript, place, state, max(0, min(offset, transcript.size))))
+    return sorted(sessions, key=lambda s: (s.transcript.head.began_at, s.transcript.path))
+
+
+def to_read(sessions: Iterable[Session]) -> list[Session]:
+    """Return the sessions that a run reads."""
+    return [session for session in sessions if session.state in TO_READ]
+
+
+def groups(sessions: Iterable[Session]) -> list[Group]:
+    """Return the sessions by project, the one that was used last first."""
+    by_key: dict[str, list[Session]] = {}
+    for session in sessions:
+        by_key.setdefault(session.place.key, []).append(session)
+    unordered = [Group(some[0].place, tuple(some)) for some in by_key.values()]
+    return sorted(unordered, key=lambda g: max(_changes(g.sessions)), reverse=True)
+
+
+def _changes(sessions: Iterable[Session]) -> list[float]:
+    return [session.transcript.changed_s for session in sessions]
+
+
+def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Session]:
+    """Return the sessions of the project of a folder."""
+    key = _place(identity.read_registry(home), folder).key
+    return [session for session in sessions if session.place.key == key]
+
+
+def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
+    """Return sessions that their client deletes within SOON_DAYS and memory has not read, the next
+    first.
+    """
+    until = now_s + SOON_DAYS * DAY_S
+    soon = [s for s in to_read(sessions) if 0 < s.transcript.deleted_s < until]
+    return sorted(soon, key=lambda session: session.transcript.deleted_s)
+
+
+def first_deletion(sessions: Iterable[Session]) -> float:
+    """Return when a client deletes the first of the sessions that memory has not read; 0 for never.
+
+    In seconds; it may be past, since clients delete when they start.
+    """
+    times = (session.transcript.deleted_s for session in to_read(sessions))
+    return min(filter(None, times), default=0.0)
+
+
+def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
+    """Return sessions that ended before turns expire: only what they settled is kept of them."""
+    since_s = now_s - settings.episodes_keep_days * DAY_S
+    return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
+
+
+def read_until(sessions: Iterable[Session]) -> str:
+    """Return the time up to which memory has all sessions; '' if it has none.
+
+    It is that of the last change before the first session that is not read; a session that is
+    running is read by its own hooks.
+    """
+    sessions = list(sessions)
+    first = min(_changes(to_read(sessions)), default=float("inf"))
+    times = _changes(session for session in sessions if session.state == READ)
+    return ids.timestamp(max((at for at in times if at <= first), default=0.0)) if times else ""
+
+
+def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
+    """Return the sessions for programs."""
+    soon, unread = deleted_soon(sessions, now_s), to_read(sessions)
+    return {
+        "sessions": len(sessions),
+        "to_read": len(unread),
+        "bytes": sum(session.left for session in unread),
+        "deleted_soon": len(soon),
+        "next_deletion": ids.timestamp(soon[0].transcript.deleted_s) if soon else "",
+        "read_until": read_until(sessions),
+        "projects": [
+            {
+                "project": place.name,
+                "id": place.id,
+                "root": place.root,
+                "clients": sorted({session.transcript.client for session in some}),
+                "since": some[0].transcript.head.began_at,
+                "until": ids.timestamp(max(_changes(some))),
+                "bytes": sum(session.transcript.size for session in some),
+                "sessions": dict(Counter(session.state for session in some)),
+            }
+            for place, some in groups(sessions)
+        ],
+    }
+
+
+def _place(registry: Any, folder: str) -> Place:
+    real = os.path.realpath(folder)
+    project = identity.identify(real)
+    id_ = identity.place_owner(registry, project)
+    if os.path.isdir(real):
+        return Place(id_, project.root, project.name)
+    top = identity.worktree_of(real)
+    is_known = bool(id_) if top == real else _belongs(registry, real, top, id_)
+    return Place(id_, project.root, project.name, gone=not is_known)
+
+
+def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
+    """Return True if a deleted folder was of the project of the worktree in which its place is.
+
+    It was if it is below the worktrees that the client makes in a repository, or if the registry
+    says so of it or of the nearest folder above it: a repository may also be around other projects,
+    as one of a whole home is.
+    """
+    if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
+        return True
+    while folder != top:
+        keys = (f"worktree:{folder}", f"folder:{folder}", f"git:{os.path.join(folder, '.git')}")
+        owners = {registry.keys[key] for key in keys if key in registry.keys}
+        if owners:
+            return owners == {id_}
+        folder = os.path.dirname(folder)
+    return False
+
+
+def _is_in(folder: str, above: str) -> bool:
+    return f"{folder}{os.sep}".startswith(f"{above}{os.sep}")
+
+
+def _offsets(home: str, project: str) -> dict[str, int]:
+    """Return how far the transcripts of a project's sessions were read, by session."""
+    path = os.path.join(identity.folder_of(home, project), "graph.db")
+    try:
+        database = open_to_look(path, "project")
+        if database is None:
+            return {}
+        with closing(database):
+            return sessions_stored.read_to(database)
+    except FabricError:
+        return {}  # `status` says what is wrong with it
+
+
+def _state(
+    settings: Settings, transcript: Transcript, place: Place, known: int, now_s: float
+) -> str:
+    if known >= transcript.size or (known > 0 and _is_torn(transcript.path, known)):
+        return READ
+    if place.gone and known < 0:
+        return GONE
+    is_off = place.id and not switches.state(settings.home, place.id)["write"]
+    unwanted = not transcript.head.is_attended and settings.capture_unattended == "off"
+    if is_off or unwanted:
+        return OFF
+    if now_s - transcript.changed_s < RUNNING_S:
+        return RUNNING
+    return NEW if known < 0 else REST
+
+
+def _is_torn(path: str, known: int) -> bool:
+    """True if nothing but a line without an end is left, as of a client that was killed."""
+    try:
+        with files.open_regular(path) as file:
+            file.seek(known)
+            return b"\n" not in file.read(MAX_LINE_BYTES)
+    except OSError:
+        return False

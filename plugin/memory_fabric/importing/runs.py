@@ -1,0 +1,156 @@
+"""The runs of `learn` and of imports, each in a file of home: which are unfinished, and undo.
+
+The file of `learn` also has the new places of folders that were moved, which a person states.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from memory_fabric import ids
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.models import Provenance
+from memory_fabric.store import files
+from memory_fabric.store.history import changes
+from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import home_projects, identity
+
+FILE, LOCK = "learn.json", "learn.lock"
+MAX_KEPT = 50
+
+
+class Run(NamedTuple):
+    """A run: its name as a batch, its start (ISO 8601), a folder of each project by project id.
+
+    `finished` are the projects in which it has done all. `state` is "open" until all was read, then
+    "done"; "undone" after undo.
+    """
+
+    batch: str
+    at: str
+    folders: dict[str, str]
+    finished: tuple[str, ...] = ()
+    state: str = "open"
+
+
+class Taken(NamedTuple):
+    """The numbers of changes taken back in one project, and of those that stay."""
+
+    name: str
+    changes: int = 0
+    left: int = 0
+
+
+@contextmanager
+def alone(home: str) -> Iterator[None]:
+    """Hold the lock that one run or undo at a time has. Raises BadInput if another has it."""
+    lock = files.Locked(os.path.join(home, LOCK), timeout_s=0)
+    try:
+        lock.__enter__()
+    except TimeoutError as error:
+        problem = "Another memory-fabric learn is running."
+        raise BadInput("learn", problem, remedy="Wait until it has ended.") from error
+    try:
+        yield
+    finally:
+        lock.__exit__()
+
+
+def unfinished(home: str) -> Run | None:
+    """Return the run that was interrupted, if the last one was."""
+    runs = load(home)
+    return runs[-1] if runs and runs[-1].state == "open" else None
+
+
+def begin(home: str) -> Run:
+    """Return the unfinished run, or a new one."""
+    run = unfinished(home)
+    if run is None:
+        run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
+        save(home, run)
+    return run
+
+
+def last(home: str, file: str = FILE) -> Run | None:
+    """Return the last run that is not undone."""
+    return next((run for run in reversed(load(home, file)) if run.state != "undone"), None)
+
+
+def load(home: str, file: str = FILE) -> list[Run]:
+    """Return all runs, oldest first; a damaged file is as none."""
+    rows = files.read_json(os.path.join(home, file)).get("runs")
+    return [run for row in (rows if isinstance(rows, list) else ()) if (run := _run(row))]
+
+
+def _run(row: Any) -> Run | None:
+    try:
+        folders = {str(id_): str(folder) for id_, folder in row["folders"].items()}
+        finished = tuple(map(str, row["finished"]))
+        return Run(str(row["batch"]), str(row["at"]), folders, finished, str(row["state"]))
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def save(home: str, run: Run, file: str = FILE) -> None:
+    """Write a run, which replaces the one of the same name. Raises OSError."""
+    with files.Locked(os.path.join(home, f"{file}.lock")):
+        runs = [other for other in load(home, file) if other.batch != run.batch]
+        _write(home, [*runs, run], moved(home, file), file)
+
+
+def moved(home: str, file: str = FILE) -> dict[str, str]:
+    """Return the new places of moved folders by their old ones."""
+    places = files.read_json(os.path.join(home, file)).get("moved")
+    return {str(old): str(new) for old, new in places.items()} if isinstance(places, dict) else {}
+
+
+def note_moved(home: str, places: Mapping[str, str]) -> None:
+    """Remember new places of moved folders. Raises OSError."""
+    if places:
+        with files.Locked(os.path.join(home, f"{FILE}.lock")):
+            _write(home, load(home), moved(home) | dict(places), FILE)
+
+
+def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str) -> None:
+    table: dict[str, Any] = {"runs": [run._asdict() for run in runs[-MAX_KEPT:]]}
+    table |= {"moved": dict(places)} if places else {}
+    files.make_folder(home)
+    files.write_atomic(os.path.join(home, file), files.pretty_json(table))
+
+
+def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list[Taken]:
+    """Undo a run of this file in all projects: its records, turns and sessions. It can be done
+    again. Raises StoreUnavailable, OSError.
+    """
+    taken = []
+    for key, folder in run.folders.items():
+        memory = _opened(settings, key, folder)
+        try:
+            chosen = [c for c in changes.of_batch(memory, run.batch) if not c.undone]
+            results = undoing.undo(memory, chosen, by)
+            name = memory.project.name if memory.project else folder
+            count = sum(bool(result.by) for result in results)
+            if memory.project or results:
+                taken.append(Taken(name, count, len(results) - count))
+        finally:
+            memory.close()
+    save(settings.home, run._replace(state="undone"), file)
+    return taken
+
+
+def _opened(settings: Settings, key: str, folder: str) -> Memory:
+    """Return the memory of a run's project, by its id or its folder; the user's alone if unknown.
+
+    The folder may have been deleted since, and must not become a project of its own.
+    """
+    id_ = key
+    if not ids.is_project_id(key):
+        place = identity.identify(os.path.realpath(folder))
+        id_ = identity.place_owner(identity.read_registry(settings.home), place)
+    try:
+        return home_projects.memory_of(settings, id_)
+    except NotFound:
+        return Memory.open(settings._replace(project_dir=""))

@@ -1,1 +1,0 @@
-"""Reading in the past sessions that clients still have: plan, run, undo, condensed sessions."""

@@ -1,0 +1,119 @@
+"""Transcripts that are no plain files, that change while they are read, and that are deleted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from importing.past import Machine, rest
+from memory_fabric.cli import transcripts_report
+from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing.learn import Reading, Result
+
+ASKED = "Please add an index to the orders table of the shop."
+DONE = "The orders table has an index now."
+# More than one step reads, and a line that is longer than any that is read.
+LONG, TOO_LONG = "word " * 4000, 9 << 20
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Result:
+    """Read everything; after the first step something happens, once."""
+    waiting = [meanwhile]
+    chosen = [one for one in machine.found() if one.state in past_sessions.TO_READ]
+    run = runs.begin(machine.settings.home)
+    return Reading(machine.settings, run, lambda *_: waiting and waiting.pop()()).read(chosen)
+
+
+def test_a_file_with_several_names_is_one_session_and_what_is_no_file_none(
+    machine: Machine,
+) -> None:
+    path = machine.session(machine.project("shop"), ASKED, DONE)
+    beside = path.parent
+    (beside / "0-linked.jsonl").symlink_to(path)
+    (beside / "dangling.jsonl").symlink_to(beside / "nowhere")
+    (beside.parent / "renamed").symlink_to(beside)
+    os.mkfifo(beside / "pipe.jsonl")
+    (beside / "folder.jsonl").mkdir()
+    failed: list[str] = []
+
+    roots = {"claude-code": str(beside.parent)}
+    found = past_sessions.make(machine.settings, roots, machine.now.timestamp(), failed=failed)
+
+    assert [one.transcript.path for one in found] == [str(path)]
+    [because] = failed
+    assert "folder.jsonl: " in because
+
+
+def test_a_transcript_that_grows_while_it_is_read_is_stored_whole_and_once(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    path = machine.session(shop, *[f"{n} {LONG}" for n in range(6)])
+    more = machine.session(shop, "One more question.", "One more answer.", session="more")
+    added = more.read_bytes().replace(b'"more', f'"{path.stem}'.encode()).replace(b"-000", b"-9")
+    more.unlink()
+
+    def grow() -> None:
+        with path.open("ab") as file:
+            file.write(added)
+        rest(path)
+
+    read_with(machine, grow)
+    machine.learn()
+
+    said = machine.rows("SELECT substr(text, 1, 8) FROM episodes ORDER BY id")
+    first = [f"{n} word w" for n in range(6)]
+    assert [text for (text,) in said] == [*first, "One more", "One more"]
+    assert [one.state for one in machine.found()] == [past_sessions.READ]
+
+
+def test_a_transcript_that_is_deleted_while_it_is_read_is_named_and_the_rest_is_read(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    path = machine.session(shop, *[f"{n} {LONG}" for n in range(6)], days_ago=9)
+    machine.session(shop, ASKED, DONE, days_ago=4)
+
+    done = read_with(machine, path.unlink)
+
+    assert done.failures == [f"{path}: missing"]
+    kept = machine.rows("SELECT text FROM episodes WHERE session NOT LIKE '00000001%'")
+    assert kept == [(ASKED,), (DONE,)]
+    assert done.run.state == "done" and [one.state for one in machine.found()] == [
+        past_sessions.READ
+    ]
+
+
+def test_a_line_that_is_too_long_is_passed_over(machine: Machine) -> None:
+    machine.session(machine.project("shop"), ASKED, DONE, "x" * TOO_LONG, "I see.")
+
+    done = machine.learn()
+
+    assert done.projects[0].bad_lines
+    kept = machine.rows("SELECT text FROM episodes ORDER BY id")
+    assert kept == [(ASKED,), (DONE,), ("I see.",)]
+
+
+def test_what_the_client_deletes_afterwards_stays_in_memory(machine: Machine) -> None:
+    shop = machine.project("shop")
+    first = machine.session(shop, ASKED, DONE, days_ago=29)
+    machine.session(shop, "And now the customers.", "Done.", days_ago=2)
+    machine.learn()
+    before = machine.learned()
+
+    first.unlink()
+
+    [left] = machine.found()
+    assert left.state == past_sessions.READ
+    [told] = transcripts_report.lines([left], machine.now.timestamp())
+    assert told.startswith("memory has all 1 session of Claude Code since ")
+    machine.learn()
+    assert machine.learned() == before

@@ -1,0 +1,470 @@
+"""Reading past sessions in: what is made of them, and what stays as it is."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import ROOT
+from importing.past import Machine, call, fixed, rest, result
+from memory_fabric.cli import environment
+from memory_fabric.config import Settings
+from memory_fabric.domain_config import DomainConfig
+from memory_fabric.hooks import dispatcher
+from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing.runs import undo
+from memory_fabric.models import Provenance, Record
+from memory_fabric.store.history import changes, deliveries
+from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity
+from thorough import IS_THOROUGH
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from past_sessions.transcripts import make
+
+ASKED = "Please add an index to the orders table of the shop."
+DONE = "The orders table has an index now, and the report takes two seconds instead of forty."
+HABIT = "I always start the dev server myself, never start it for me."
+KILLS = 24 if IS_THOROUGH else 5
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def worked(place: Path, command: str = "pytest tests/test_orders.py") -> list[Any]:
+    """A whole session: a request, work, a failure and its fix, an answer."""
+    error = "E   AssertionError: expected 3 orders in the report, got 2"
+    cause = "The failure was caused by an off-by-one error in the loop over the orders."
+    steps = fixed(command, error, str(place / "src" / "orders.py"))
+    return [ASKED, *steps[:2], cause, *steps[2:], DONE]
+
+
+def opened(machine: Machine, place: Path) -> Memory:
+    return Memory.open(machine.settings._replace(project_dir=str(place)))
+
+
+def test_a_past_session_becomes_turns_and_a_fix_with_their_own_times(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop), days_ago=20)
+
+    done = machine.learn()
+
+    [made] = done.projects
+    assert (made.sessions, made.turns, made.fixes) == (1, 3, 1)
+    long_ago = machine.found()[0].transcript.head.began_at[:10]
+    kept = machine.rows("SELECT type, trust, substr(created_at, 1, 10) FROM records ORDER BY type")
+    assert kept == [("solution", "assistant", long_ago)]
+    assert machine.rows("SELECT DISTINCT substr(created_at, 1, 10) FROM episodes") == [(long_ago,)]
+    assert [one.state for one in machine.found()] == [past_sessions.READ]
+
+
+def test_no_fact_is_made_of_phrases(machine: Machine) -> None:
+    shop = machine.project("shop")
+    told = "From now on, always use PostgreSQL, since we decided on it because SQLite locks."
+    machine.session(shop, told, "We decided to use PostgreSQL. The issue was that SQLite locks.")
+
+    machine.learn()
+
+    assert machine.rows("SELECT * FROM records") == []
+
+
+def test_each_projects_sessions_go_into_its_own_memory(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    machine.session(shop, "The shop sells boats.", "I see.")
+    machine.session(atlas, "The atlas shows lakes.", "I see.")
+
+    machine.learn()
+
+    assert machine.rows("SELECT text FROM episodes WHERE role = 'user'", "shop-*") == [
+        ("The shop sells boats.",)
+    ]
+    assert machine.rows("SELECT text FROM episodes WHERE role = 'user'", "atlas-*") == [
+        ("The atlas shows lakes.",)
+    ]
+
+
+def test_what_was_read_live_is_not_stored_twice_and_the_rest_is_read_on(machine: Machine) -> None:
+    shop = machine.project("shop")
+    path = machine.session(shop, ASKED, DONE, days_ago=4)
+    stop = {
+        "hook_event_name": "Stop",
+        "session_id": path.stem,
+        "transcript_path": str(path),
+        "cwd": str(shop),
+        "last_assistant_message": DONE,
+    }
+    dispatcher.run(json.dumps(stop).encode(), {**machine.environ, "CLAUDE_PROJECT_DIR": str(shop)})
+    before = machine.rows("SELECT id, uuid FROM episodes")
+    assert len(before) == 2
+    more = machine.session(shop, "And the customers table?", DONE, session="late", days_ago=3)
+    with path.open("ab") as file:
+        file.write(more.read_bytes().replace(b"late", path.stem.encode()).replace(b"-000", b"-1"))
+    more.unlink()
+    rest(path)
+
+    [session] = machine.found()
+    assert session.state == past_sessions.REST
+    machine.learn()
+
+    assert machine.rows("SELECT id, uuid FROM episodes")[:2] == before
+    assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
+
+
+def test_reading_twice_changes_nothing(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop))
+    machine.learn()
+    before = machine.learned()
+
+    assert machine.learn().projects == []
+    assert machine.learned() == before
+
+
+def test_what_was_forgotten_stays_forgotten(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop))
+    machine.learn()
+    memory = opened(machine, shop)
+    ids = [row[0] for row in machine.rows("SELECT id FROM records")]
+    turns = [row[0] for row in machine.rows("SELECT uuid FROM episodes LIMIT 1")]
+    by = Provenance("cli", trust="user")
+    memory.write("forget", {"ids": ids, "turns": turns}, by, store="project")
+    memory.session_database().connection.execute("DELETE FROM sessions")
+    memory.close()
+
+    machine.learn()
+
+    assert machine.rows("SELECT * FROM records") == []
+    assert turns[0] not in [row[0] for row in machine.rows("SELECT uuid FROM episodes")]
+
+
+def test_secrets_and_private_parts_reach_no_file(machine: Machine) -> None:
+    shop = machine.project("shop")
+    token = "ghp_" + "Ab1Cd2Ef3Gh4" * 3
+    said = f"Use the token {token} here. <private>my diary is blue</private> Then go on."
+    machine.session(shop, said, f"I used {token}.")
+
+    machine.learn()
+
+    stored = b"".join(path.read_bytes() for path in machine.memory.rglob("*") if path.is_file())
+    assert b"Then go on" in stored
+    assert token.encode() not in stored
+    assert b"diary" not in stored
+
+
+def test_a_session_in_an_isolated_folder_stays_in_its_domain(machine: Machine) -> None:
+    shop = machine.project("shop")
+    legal = shop / "legal"
+    legal.mkdir()
+    machine.session(legal, *worked(legal))
+    domains = DomainConfig(paths={str(legal): "legal"}, isolated=frozenset(("legal",)))
+
+    machine.learn(machine.settings._replace(domains=domains))
+
+    assert machine.rows("SELECT DISTINCT domain FROM episodes") == [("legal",)]
+    fixes = machine.rows("SELECT domain FROM records WHERE type = 'solution'")
+    assert fixes == [("legal",)]
+
+
+def test_the_type_of_agent_of_a_session_decides_its_domain(machine: Machine) -> None:
+    shop = machine.project("shop")
+    path = machine.session(shop, "Review the contract.", "Done.")
+    setting = {"type": "agent-setting", "agentSetting": "lawyer", "sessionId": path.stem}
+    path.write_text(path.read_text("utf-8") + json.dumps(setting) + "\n", "utf-8")
+    rest(path)
+    domains = DomainConfig(agents={"lawyer": "legal"}, isolated=frozenset(("legal",)))
+
+    machine.learn(machine.settings._replace(domains=domains))
+
+    assert machine.rows("SELECT DISTINCT domain, agent FROM episodes") == [("legal", "lawyer")]
+
+
+def test_turns_that_would_have_expired_are_not_kept_but_what_they_settled_is(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop), days_ago=200)
+    [session] = machine.found()
+    assert past_sessions.expired([session], machine.settings, machine.now.timestamp()) == [session]
+
+    machine.learn()
+
+    assert machine.rows("SELECT * FROM episodes") == []
+    kept = machine.rows("SELECT type FROM records ORDER BY type")
+    assert kept == [("solution",)]
+
+
+def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: Machine) -> None:
+    shop = machine.project("shop")
+    for days_ago in (9, 7, 5):
+        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+    machine.session(shop, "Always sort the imports by hand.", "Done.", days_ago=3)
+
+    machine.learn()
+
+    found = machine.rows("SELECT what, status, trust, body FROM records")
+    [(what, status, trust, body)] = found
+    assert (what, status, trust) == (HABIT, "candidate", "assistant")
+    assert json.loads(body)["evidence"]["again"] == 2
+
+
+def test_notes_in_old_sessions_are_of_their_time_and_close_nothing_that_is_newer(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    older = "Noted decision: The orders are stored in MySQL. Why: it was there."
+    dropped = "Done.\nDropped: The orders are stored in PostgreSQL"
+    machine.session(shop, ASKED, older, days_ago=20)
+    machine.session(shop, "Go on.", dropped, days_ago=10)
+    memory = opened(machine, shop)
+    newer = Record("decision", "The orders are stored in PostgreSQL", confidence=0.6)
+    memory.remember(newer, Provenance("assistant", trust="assistant", session="live"))
+    memory.close()
+
+    machine.learn()
+
+    found = machine.rows(
+        "SELECT what, trust, superseded_by, valid_to, substr(created_at, 1, 10) FROM records "
+        "WHERE type = 'decision' ORDER BY created_at"
+    )
+    long_ago, today = machine.found()[0].transcript.head.began_at[:10], machine.now.isoformat()[:10]
+    assert found == [
+        ("The orders are stored in MySQL", "assistant", "", "", long_ago),
+        ("The orders are stored in PostgreSQL", "assistant", "", "", today),
+    ]
+
+
+def test_what_an_interrupted_run_had_not_finished_is_finished_by_the_next(machine: Machine) -> None:
+    shop = machine.project("shop")
+    for days_ago in (9, 7):
+        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+    done = machine.learn()
+    memory = opened(machine, shop)
+    said = [row[0] for row in machine.rows("SELECT id FROM records WHERE status = 'candidate'")]
+    memory.write("forget", {"ids": said, "bury": False}, Provenance("cli"), store="project")
+    memory.close()
+    runs.save(machine.settings.home, done.run._replace(state="open", finished=()))
+
+    again = machine.learn()
+
+    assert [(one.name, one.sessions, one.candidates) for one in again.projects] == [("shop", 0, 1)]
+    assert runs.unfinished(machine.settings.home) is None
+
+
+def test_an_interrupted_run_whose_folder_was_deleted_is_finished_in_its_own_project(
+    machine: Machine,
+) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    for days_ago in (9, 7):
+        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+    machine.session(atlas, ASKED, DONE, days_ago=2)
+    done = machine.learn()
+    memory = opened(machine, shop)
+    said = [row[0] for row in machine.rows("SELECT id FROM records WHERE status = 'candidate'")]
+    memory.write("forget", {"ids": said, "bury": False}, Provenance("cli"), store="project")
+    memory.close()
+    known = sorted(identity.project_ids(machine.settings.home))
+    # Folders that do not find their projects: one of another name, one whose project is no more.
+    nowhere = str(machine.folder / "nothere")
+    folders = {**dict.fromkeys(done.run.folders, nowhere), "gone-0a1b2c3d": nowhere}
+    run = done.run._replace(state="open", finished=(), folders=folders)
+    runs.save(machine.settings.home, run)
+
+    again = machine.learn()
+
+    assert {one.name: one.candidates for one in again.projects} == {"shop": 1, "atlas": 0}
+    assert sorted(identity.project_ids(machine.settings.home)) == known
+    assert runs.unfinished(machine.settings.home) is None
+    taken = undo(machine.settings, again.run, environment.provenance())
+    assert sorted(one.name for one in taken) == ["atlas", "shop"]
+    assert machine.learned() == {"episodes": [], "records": [], "sessions": []}
+    assert sorted(identity.project_ids(machine.settings.home)) == known
+
+
+def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, ASKED, DONE, days_ago=9)
+    machine.learn()
+    memory = opened(machine, shop)
+
+    assert deliveries.sessions(memory.databases()) == set()
+    assert deliveries.span(memory.databases()) == ("", "")
+    memory.close()
+
+
+def test_a_run_is_undone_as_one_and_can_be_repeated(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    for place in (shop, atlas):
+        machine.session(place, *worked(place))
+        machine.session(place, f"Fix it. {HABIT}", "Done.", days_ago=2)
+        machine.session(place, f"Go on. {HABIT}", "Done.", days_ago=1)
+    done = machine.learn()
+    before = machine.learned()
+    assert before["records"] and before["episodes"]
+
+    undo(machine.settings, done.run, environment.provenance())
+
+    assert machine.learned() == {"episodes": [], "records": [], "sessions": []}
+    assert runs.last(machine.settings.home) is None
+    machine.learn()
+    assert machine.learned() == before
+
+
+def test_undo_in_a_project_takes_its_turns_back_too_and_leaves_what_came_after(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop))
+    done = machine.learn()
+    memory = opened(machine, shop)
+    late = {
+        "id": "later",
+        "session": "live",
+        "role": "user",
+        "text": "Said after it.",
+        "created_at": "2026-01-01T00:00:00.000Z",
+    }
+    memory.write("add_episodes", {"episodes": [late]}, Provenance("assistant"))
+    chosen = changes.of_batch(memory, done.run.batch)
+
+    undoing.undo(memory, chosen, environment.provenance())
+    memory.close()
+
+    assert machine.rows("SELECT uuid FROM episodes") == [("later",)]
+
+
+def test_bad_lines_are_counted_and_leave_no_notice(machine: Machine) -> None:
+    path = machine.session(machine.project("shop"), ASKED, DONE)
+    path.write_bytes(b"{broken\n" + path.read_bytes())
+    rest(path)
+
+    done = machine.learn()
+
+    assert done.projects[0].bad_lines == 1
+    assert not (machine.memory / "notices.jsonl").exists()
+
+
+def test_hooks_of_a_session_that_goes_on_read_it_from_where_the_run_ended(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    path = machine.session(shop, ASKED, DONE)
+    machine.learn()
+    more = machine.session(shop, "And now the customers.", "Done.", session="late", days_ago=0)
+    with path.open("ab") as file:
+        file.write(more.read_bytes().replace(b"late", path.stem.encode()).replace(b"-000", b"-1"))
+    more.unlink()
+    stop = {
+        "hook_event_name": "Stop",
+        "session_id": path.stem,
+        "transcript_path": str(path),
+        "cwd": str(shop),
+        "last_assistant_message": "Done.",
+    }
+
+    dispatcher.run(json.dumps(stop).encode(), {**machine.environ, "CLAUDE_PROJECT_DIR": str(shop)})
+
+    assert machine.rows("SELECT count(*), count(DISTINCT uuid) FROM episodes") == [(4, 4)]
+
+
+def test_a_run_that_is_killed_at_any_moment_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    """The kills are real, at moments spread over the run."""
+    whole, killed = Machine(tmp_path / "whole"), Machine(tmp_path / "killed")
+    work = tmp_path / "work"
+    for machine in (whole, killed):
+        make(str(machine.home / ".claude"), str(work), 12, whole.now, prompts=4)
+    whole.learn()
+    dice, rounds = random.Random(5), 0
+
+    for kill in range(KILLS):
+        with start(killed) as process:
+            rounds += wait_for_turns(killed, process, dice.randint(0, 30 * (kill + 1)))
+            process.send_signal(signal.SIGKILL)
+    with start(killed) as process:
+        assert process.wait() == 0
+
+    assert rounds >= 2, "no kill came while something was being read"
+    assert len(runs.load(str(killed.memory))) == 1
+    assert killed.learned() == whole.learned()
+    undo(killed.settings, runs.load(str(killed.memory))[0], environment.provenance())
+    assert killed.learned() == {"episodes": [], "records": [], "sessions": []}
+
+
+def start(machine: Machine) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "memory_fabric.cli", "learn", "--run"],
+        env={**machine.environ, "PYTHONPATH": str(ROOT / "plugin")},
+        cwd=machine.home,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def wait_for_turns(machine: Machine, process: subprocess.Popen[bytes], most: int) -> bool:
+    """Wait until that many turns more are stored, or the run ends; True if it is still running."""
+    first = turns(machine)
+    while process.poll() is None:
+        if turns(machine) - first >= most:
+            return True
+    return False
+
+
+def turns(machine: Machine) -> int:
+    try:
+        return sum(row[0] for row in machine.rows("SELECT count(*) FROM episodes"))
+    except sqlite3.OperationalError:
+        return 0  # the database is being made
+
+
+def test_settings_of_a_shell_are_not_those_of_its_sessions(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, ASKED, DONE, entrypoint="sdk-py")
+    settings: Settings = machine.settings._replace(capture_unattended="off")
+    roots = {"claude-code": str(machine.home / ".claude" / "projects")}
+
+    [session] = past_sessions.make(settings, roots, machine.now.timestamp())
+
+    assert session.state == past_sessions.OFF
+
+
+def test_a_tools_result_is_no_turn(machine: Machine) -> None:
+    shop = machine.project("shop")
+    steps = [call("t1", "Bash", command="ls"), result("t1", "a file that nobody spoke of")]
+    machine.session(shop, ASKED, *steps, DONE)
+
+    machine.learn()
+
+    assert machine.rows("SELECT text FROM episodes ORDER BY id") == [(ASKED,), (DONE,)]
+
+
+def test_one_change_of_a_run_is_undone_alone_and_its_beginning_takes_all_back(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, *worked(shop))
+    done = machine.learn()
+    memory = opened(machine, shop)
+    made = changes.of_batch(memory, done.run.batch)
+    [fix] = [c for c in made if c.payload.get("record", {}).get("type") == "solution"]
+
+    alone = changes.together(memory, fix, is_named=True)
+    whole = changes.together(memory, made[-1], is_named=True)
+    memory.close()
+
+    assert alone == [fix]
+    assert made[-1].kind == changes.LEARN and whole == made
+    assert changes.together(memory, fix) == made

@@ -1,0 +1,242 @@
+"""Which sessions there are, of which projects, and which of them memory has."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from importing.past import DAY_S, Machine, rest
+from memory_fabric.config import transcript_roots
+from memory_fabric.importing import past_sessions, runs
+from memory_fabric.store import switches
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_sessions_are_grouped_by_project_and_in_the_order_of_time(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    machine.session(shop, "Hello", "Hi.", days_ago=2)
+    machine.session(atlas, "Good day", "Hello.", days_ago=9)
+    machine.session(shop, "Earlier", "Yes.", days_ago=5)
+
+    groups = past_sessions.groups(machine.found())
+
+    assert [(g.place.name, len(g.sessions)) for g in groups] == [("shop", 2), ("atlas", 1)]
+    assert groups[0].sessions[0].transcript.head.began_at < (
+        groups[0].sessions[1].transcript.head.began_at
+    )
+    assert {one.state for one in machine.found()} == {past_sessions.NEW}
+
+
+def test_looking_registers_no_project(machine: Machine) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.")
+
+    machine.found()
+
+    assert not machine.memory.exists()
+
+
+def test_a_session_below_the_projects_folder_belongs_to_it(machine: Machine) -> None:
+    shop = machine.project("shop")
+    inside = shop / "src" / "deep"
+    inside.mkdir(parents=True)
+    machine.session(shop, "Hello", "Hi.")
+    machine.session(inside, "Hello there", "Hi.")
+
+    [group] = past_sessions.groups(machine.found())
+
+    assert len(group.sessions) == 2
+
+
+def test_a_deleted_folder_is_named_and_left_out_unless_memory_knows_its_project(
+    machine: Machine,
+) -> None:
+    known, unknown = machine.project("known"), machine.project("unknown")
+    machine.session(known, "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    machine.session(known, "Hello again", "Hi.", days_ago=2)
+    machine.session(unknown, "Good day", "Hi.")
+    shutil.rmtree(known)
+    shutil.rmtree(unknown)
+
+    states = {
+        one.place.name: one.state for one in machine.found() if one.state != past_sessions.READ
+    }
+
+    assert states == {"known": past_sessions.NEW, "unknown": past_sessions.GONE}
+    assert machine.learn().projects[0].turns == 2
+    assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
+
+
+def test_the_new_place_of_a_moved_folder_can_be_stated_and_is_remembered(
+    machine: Machine,
+) -> None:
+    old, kept = machine.project("old"), machine.project("kept")
+    machine.session(old / "src", "Hello", "Hi.")
+    machine.session(kept, "Good day", "Hi.")
+    old.rename(machine.folder / "new")
+    now_s, roots = machine.now.timestamp(), transcript_roots(machine.environ)
+    moved = {str(old): str(machine.folder / "new"), str(kept): str(machine.folder / "new")}
+
+    plain = {one.place.name: one.state for one in machine.found()}
+    stated = {
+        one.place.name: one.state
+        for one in past_sessions.make(machine.settings, roots, now_s, moved)
+    }
+
+    assert plain == {"src": past_sessions.GONE, "kept": past_sessions.NEW}
+    # A folder that exists was not moved.
+    assert stated == {"new": past_sessions.NEW, "kept": past_sessions.NEW}
+    runs.note_moved(machine.settings.home, moved)
+    assert {one.name: one.sessions for one in machine.learn().projects} == {"new": 1, "kept": 1}
+    assert [one.state for one in machine.found()] == [past_sessions.READ] * 2
+    assert runs.moved(machine.settings.home) == moved
+
+
+def test_the_torn_last_line_of_a_killed_client_is_nothing_to_read(machine: Machine) -> None:
+    path = machine.session(machine.project("shop"), "Hello", "Hi.")
+    with path.open("ab") as file:
+        file.write(b'{"type": "user", "message": {"con')
+    rest(path)
+
+    machine.learn()
+
+    assert [one.state for one in machine.found()] == [past_sessions.READ]
+    with path.open("ab") as file:
+        file.write(b'tent": "no JSON"}}\n')
+    rest(path)
+    assert [one.state for one in machine.found()] == [past_sessions.REST]
+
+
+def test_a_session_that_changed_just_now_is_left_to_its_hooks(machine: Machine) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=0)
+
+    assert [one.state for one in machine.found()] == [past_sessions.RUNNING]
+
+
+def test_a_project_whose_capture_is_off_is_left_out(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    machine.session(shop, "Hello again", "Hi.")
+    [(id_)] = [one.place.id for one in machine.found() if one.state == past_sessions.NEW]
+    switches.turn(machine.settings.home, id_, ["write"], on=False)
+
+    assert sorted(one.state for one in machine.found()) == [past_sessions.OFF, past_sessions.READ]
+
+
+def test_what_the_client_deletes_soon_is_known_by_its_own_setting(machine: Machine) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=10)
+    now_s = machine.now.timestamp()
+
+    assert past_sessions.deleted_soon(machine.found(), now_s) == []
+
+    settings = machine.home / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"cleanupPeriodDays": 12}), "utf-8")
+    [soon] = past_sessions.deleted_soon(machine.found(), now_s)
+    assert now_s + DAY_S < soon.transcript.deleted_s < now_s + 3 * DAY_S
+
+
+def test_memory_is_said_to_have_everything_up_to_the_first_session_that_it_lacks(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.", days_ago=9)
+    assert past_sessions.read_until(machine.found()) == ""
+    machine.learn()
+    machine.session(shop, "A later one", "Hi.", days_ago=4)
+
+    until = past_sessions.as_json(machine.found(), machine.now.timestamp())["read_until"]
+
+    assert until[:10] == machine.found()[0].transcript.head.began_at[:10]
+
+
+def test_what_holds_no_conversation_is_no_session(machine: Machine) -> None:
+    path = machine.session(machine.project("shop"), "Hello", "Hi.")
+    (path.parent / "empty.jsonl").write_text("", "utf-8")
+    (path.parent / "summary.jsonl").write_text('{"type": "summary", "summary": "x"}\n', "utf-8")
+    (path.parent / "agent-1.jsonl").write_bytes(path.read_bytes())
+    (path.parent / "broken.jsonl").write_bytes(b"\xff\x00 no JSON\n")
+
+    assert len(machine.found()) == 1
+
+
+def test_looking_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(shop, "Hello", "Hi.")
+    machine.learn()
+    [path] = machine.memory.glob("projects/shop-*/graph.db")
+    for change in ("PRAGMA user_version = 1", "PRAGMA wal_checkpoint(TRUNCATE)"):
+        connection = sqlite3.connect(path)
+        connection.execute(change)
+        connection.close()
+    before = path.read_bytes()
+
+    assert [one.state for one in machine.found()] == [past_sessions.READ]
+    assert path.read_bytes() == before
+
+    path.write_bytes(b"no database" * 1000)
+    assert [one.state for one in machine.found()] == [past_sessions.NEW]
+
+
+def test_a_deleted_project_is_not_filed_under_a_repository_around_it(machine: Machine) -> None:
+    around = machine.project("")
+    known, secret = around / "known", around / "secret"
+    machine.session(around, "Hello", "Hi.", days_ago=9)
+    (known / ".git").mkdir(parents=True)
+    machine.session(known, "Good day", "Hi.", days_ago=8)
+    machine.learn()
+    machine.session(known, "Good day again", "Hi.", days_ago=2)
+    machine.session(secret / "src", "A secret plan", "Hi.", days_ago=2)
+    machine.session(around / ".claude" / "worktrees" / "one", "Fix it", "Done.", days_ago=2)
+    shutil.rmtree(known)
+
+    left = {one.place.root: one.state for one in machine.found() if one.state != past_sessions.READ}
+
+    assert left == {
+        str(around): past_sessions.NEW,  # the worktree that the client made in it
+        str(known): past_sessions.GONE,
+        str(secret / "src"): past_sessions.GONE,
+    }
+    runs.note_moved(machine.settings.home, {str(secret): str(around)})
+    stated = [one.place.root for one in machine.found() if one.state == past_sessions.NEW]
+    assert stated == [str(around)] * 2
+
+
+def test_a_session_that_memory_has_is_not_left_out_when_its_folder_is_deleted(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    inside = shop / "src"
+    inside.mkdir()
+    path = machine.session(inside, "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    inside.rmdir()
+
+    assert [one.state for one in machine.found()] == [past_sessions.READ]
+
+    with path.open("ab") as file:
+        file.write(path.read_bytes().replace(b"-000", b"-9"))
+    rest(path)
+    assert [(one.place.name, one.state) for one in machine.found()] == [
+        ("shop", past_sessions.REST)
+    ]
+
+
+def test_runs_that_are_noted_at_the_same_time_are_all_kept(machine: Machine) -> None:
+    home = machine.settings.home
+    names = {f"import-{number}" for number in range(12)}
+
+    with ThreadPoolExecutor(12) as pool:
+        made = [runs.Run(name, "2026-01-01T00:00:00.000Z", {}, state="done") for name in names]
+        list(pool.map(lambda run: runs.save(home, run, "import.json"), made))
+
+    assert {run.batch for run in runs.load(home, "import.json")} == names
