@@ -17,7 +17,7 @@ from memory_fabric.store import conditions
 from memory_fabric.store.domains import views, write_guard
 from memory_fabric.store.forget import purge_rows
 from memory_fabric.store.history import undo
-from memory_fabric.store.operations import others_effects
+from memory_fabric.store.operations import others as others_effects
 
 Check = Callable[[Store], None]
 Patch = pytest.MonkeyPatch

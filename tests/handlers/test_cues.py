@@ -6,7 +6,7 @@ import pytest
 
 from memory_fabric.hooks.session.heard import CUES, MAX_CUE_CHARS
 from memory_fabric.models import Provenance
-from memory_fabric.store.history.pin import pin
+from memory_fabric.store.history.resolve import pin
 from simulated_client import SimulatedClient
 
 QUIET = "Please add a test for the empty cart."

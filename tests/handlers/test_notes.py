@@ -10,7 +10,7 @@ from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.deadline import Deadline
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store.history import demotion
+from memory_fabric.store.history import candidates
 from simulated_client import SimulatedClient
 
 RULE = "Never start the dev server, since the user runs it himself"
@@ -411,7 +411,7 @@ def test_an_upgrade_makes_candidates_of_what_phrases_made_in_one_step(
     by = Provenance("cli", trust="user", session="old", at="2026-01-01T00:00:00.000Z")
     memory.remember(Record("decision", "Orders are kept in Postgres", confidence=0.9), by)
     with memory.session_database().transaction() as c:
-        c.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (demotion.UPGRADING,))
+        c.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (candidates.UPGRADING,))
     memory.close()
     told = str(client.fire("SessionStart", source="startup").get("systemMessage", ""))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store.history import demotion
+from memory_fabric.store.history import candidates
 from simulated_client import SimulatedClient
 
 # It has a quoted note, two of the assistant's, one agreed to, a statement, a note that the user
@@ -42,7 +42,7 @@ def test_trust_without_words_falls_once_and_an_undo_of_it_holds(older: Simulated
 
     def maintain() -> int:
         memory = older.memory()
-        found = demotion.distrust_without_words(memory)
+        found = candidates.distrust_without_words(memory)
         memory.close()
         return found
 

@@ -22,7 +22,7 @@ from memory_fabric.hooks import dispatcher
 from memory_fabric.importing import past_sessions, runs
 from memory_fabric.importing.runs import undo
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store.history import changes, deliveries
+from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
@@ -301,8 +301,8 @@ def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Mac
     machine.learn()
     memory = opened(machine, shop)
 
-    assert deliveries.sessions(memory.databases()) == set()
-    assert deliveries.span(memory.databases()) == ("", "")
+    assert trace.sessions(memory.databases()) == set()
+    assert trace.span(memory.databases()) == ("", "")
     memory.close()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
-from memory_fabric.store.operations import inverses, shapes
+from memory_fabric.store.operations import kinds
 from properties.test_store_operations import IDS, databases
 from properties.test_undo_properties import STEPS, Change, all_done, undone
 from thorough import examples
@@ -43,11 +43,11 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
         for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
             said = json.loads(payload)
             left = scrub_log.without(kind, said, TARGET)
-            steps = scrub_log.without_steps(inverses.read(kind, said, inverse), TARGET)
+            steps = scrub_log.without_steps(kinds.read_inverse(kind, said, inverse), TARGET)
             for kind_, part in [(kind, left)] * (left is not None) + [
                 (step["kind"], step["payload"]) for step in steps
             ]:
-                assert part is not None and shapes.problem(kind_, part) == ""
+                assert part is not None and kinds.problem(kind_, part) == ""
                 assert "Redis" not in names_in(part)
                 assert TARGET.texts[0] not in json.dumps(part, ensure_ascii=False)
 
@@ -64,11 +64,11 @@ def test_what_is_left_of_an_operation_has_its_shape_and_none_of_the_words(
         for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
             said = json.loads(payload)
             left = scrub_log.without(kind, said, target)
-            steps = scrub_log.without_steps(inverses.read(kind, said, inverse), target)
+            steps = scrub_log.without_steps(kinds.read_inverse(kind, said, inverse), target)
             for kind_, part in [(kind, left)] * (left is not None) + [
                 (step["kind"], step["payload"]) for step in steps
             ]:
-                assert part is not None and shapes.problem(kind_, part) == ""
+                assert part is not None and kinds.problem(kind_, part) == ""
                 assert not target.is_in(json.dumps(part))
 
 

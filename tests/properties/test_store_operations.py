@@ -19,7 +19,7 @@ from memory_fabric.models import Entity, Operation, Provenance, Record, Relation
 from memory_fabric.store import backup, graph, journal, records, write
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.health import repair
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 from thorough import examples
 
 NAMES = st.sampled_from(["api", "Redis", "redis", "cursor-pagination", "cursor_pagination", "Ann"])
@@ -118,7 +118,7 @@ def done(db: Database, kind: str, payload: Mapping[str, Any], at: str) -> list[d
         assert kind == "remember"
         assert seen(db) == before
         return []
-    return inverses.read(kind, json.loads(row[0]), row[1])
+    return kinds.read_inverse(kind, json.loads(row[0]), row[1])
 
 
 def seen(db: Database) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import graph, journal, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.health import repair
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 from properties.test_store_operations import (
     IDS,
     NAMES,
@@ -77,7 +77,7 @@ def undone(db: Database, id_: str) -> str:
     """Undo one operation; the id of the undo."""
     row = db.row("SELECT kind, payload, inverse FROM operations WHERE id = ?", (id_,))
     assert row is not None
-    steps = inverses.read(row[0], json.loads(row[1]), row[2])
+    steps = kinds.read_inverse(row[0], json.loads(row[1]), row[2])
     made = done(db, "undo", {"operation": id_, "steps": steps}, "2026-03-01")
     assert made
     return made

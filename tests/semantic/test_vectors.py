@@ -18,8 +18,7 @@ from memory_fabric.semantic import place, update, vectors
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.update import embed_all
 from memory_fabric.setup import extras
-from memory_fabric.store.forget import purge
-from memory_fabric.store.forget import vectors as stored_vectors
+from memory_fabric.store.forget import purge, purge_steps
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers.file_locations import locations
 from recall.given import NOW, USER, open_memory, remember
@@ -164,7 +163,7 @@ def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) 
     embed(memory)
     made = stored(memory)
 
-    deleted = stored_vectors.delete_all(memory, locations(memory, everywhere=True))
+    deleted = purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
 
     assert deleted == len(made) and not stored(memory)
     memory.close()

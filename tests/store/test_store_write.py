@@ -13,7 +13,7 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Graph, Operation, Relation
 from memory_fabric.store import graph, invariants, write
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 from store.support import TOOL, USER, World, create, database, entity, names, relation
 
 
@@ -184,7 +184,7 @@ def test_every_change_is_kept_with_who_made_it_and_its_inverse(memory: Memory) -
     row = database(memory).row("SELECT kind, payload, inverse, provenance FROM operations")
     assert row is not None
     assert row[0] == "create_entities" and '"api"' in row[1]
-    steps = inverses.read(row[0], json.loads(row[1]), row[2])
+    steps = kinds.read_inverse(row[0], json.loads(row[1]), row[2])
     assert [step["kind"] for step in steps] == ["delete_observations", "remove_orphans"]
     assert '"author": "ann"' in row[3] and '"trust": "tool"' in row[3] and '"at": "20' in row[3]
 

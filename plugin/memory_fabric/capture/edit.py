@@ -24,7 +24,7 @@ from memory_fabric.store import records
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import USER_SCOPES, Memory
-from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.operations.remember import OPEN
 from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form
 

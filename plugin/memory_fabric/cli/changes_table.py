@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memory_fabric.cli import show
 from memory_fabric.ids import short_id
-from memory_fabric.store.history import describe
+from memory_fabric.store.history.changes import who
 from memory_fabric.store.history.trace import DescribedChange
 
 
@@ -17,5 +17,5 @@ def show_changes(changes: Sequence[tuple[DescribedChange, str]]) -> None:
         if len(authors) < 2:
             by.pop("author", None)
         at = f"{one.change.at[:10]} {one.change.at[11:16]}"
-        rows.append((at, short_id(one.change.id), describe.who(by), what))
+        rows.append((at, short_id(one.change.id), who(by), what))
     show.table(("when (UTC)", "id", "by", "what"), rows, lines=1)

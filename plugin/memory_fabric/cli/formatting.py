@@ -13,7 +13,7 @@ from memory_fabric.models import (
     Record,
 )
 from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.store.history.record_json import as_json
+from memory_fabric.store.history.resolve import record_json as as_json
 from memory_fabric.store.history.trace import RecordTrace
 from memory_fabric.text import one_line
 

@@ -9,7 +9,7 @@ from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, shown_type, stated_at
 from memory_fabric.store.history import resolve
-from memory_fabric.store.history.origin import GraphRows, graph_rows
+from memory_fabric.store.history.trace import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 

@@ -27,8 +27,7 @@ from memory_fabric.store import instruction_files, notices, records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.instruction_files import Followed
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations.record_effects import is_forgotten
-from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.operations.remember import OPEN, is_forgotten
 from memory_fabric.store.record_state import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS, same_form, stem, words
 

@@ -21,7 +21,7 @@ from memory_fabric.recall.agent_domains import domain_for
 from memory_fabric.store import files, records, signing, write
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows, tombstones
-from memory_fabric.store.operations.record_effects import is_forgotten
+from memory_fabric.store.operations.remember import is_forgotten
 from memory_fabric.store.projects import identity
 from memory_fabric.text import encodable
 

@@ -36,7 +36,7 @@ from memory_fabric.store import graph, records, write
 from memory_fabric.store.bulk_load import create_operations
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import USER_SCOPES, Memory
-from memory_fabric.store.operations.record_effects import is_forgotten
+from memory_fabric.store.operations.remember import is_forgotten
 from memory_fabric.store.projects import identity
 from memory_fabric.store.record_state import CURRENT
 from memory_fabric.text import same_form

@@ -19,7 +19,7 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import AGREED, BEFORE, OTHERS, PROMPT, QUOTATION, Operation, Record
 from memory_fabric.store import files, records, signing, write
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 
 DECISIONS = "decisions.jsonl"
 # Keys of a record's evidence that hold what was said in a session, in its own words.
@@ -317,7 +317,7 @@ def _decisions(
 ) -> list[dict[str, Any]]:
     """Return an operation's lines for decisions.jsonl: records, and notes of forgotten ones."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
-    inverse = inverses.read(line["kind"], line["payload"], row[-1])
+    inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
     found: list[dict[str, Any]] = []
     for step in steps:

@@ -212,7 +212,7 @@ V5 = (
         seq INTEGER PRIMARY KEY, session TEXT NOT NULL, created_at TEXT NOT NULL,
         text TEXT NOT NULL, answered INTEGER NOT NULL DEFAULT 0)""",
     "CREATE INDEX prompts_by_session ON prompts (session, answered)",
-    # Records of earlier releases become candidates (store.history.demotion).
+    # Records of earlier releases become candidates (store.history.candidates).
     """INSERT INTO meta SELECT 'upgrade to notes', '' WHERE EXISTS (SELECT 1 FROM records
         WHERE source IN ('prompt', 'assistant', 'subagent', 'compaction'))""",
 )
@@ -387,7 +387,7 @@ V7 = _TEAM
 
 # What a session's start and end tell is few records among many. A query uses such an index if it
 # repeats the condition word by word. Operations whose inverse follows from their payload
-# (operations.inverses) came with this step, too; an older process would not know them.
+# (operations.kinds) came with this step, too; an older process would not know them.
 V8 = (
     "CREATE INDEX records_of_sessions ON records (created_at) WHERE type = 'session'",
     "CREATE INDEX records_open ON records (created_at) WHERE type IN ('question', 'blocker')",

@@ -12,13 +12,9 @@ from memory_fabric.models import Operation, Provenance
 from memory_fabric.redaction.prefilter import object_without_secrets, without_secrets
 from memory_fabric.store import invariants
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations import inverses, shapes
-from memory_fabric.store.operations.effects import EFFECTS
+from memory_fabric.store.operations import kinds
+from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.text import encodable, unfenced
-
-# Turns are in the client's transcript and expire; others' records are in their journal. No
-# operation keeps a second copy of their text.
-UNLOGGED = frozenset(("add_episodes", "take_in", "let_go"))
 
 
 def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +47,7 @@ def apply_all(
     Raises as `apply`.
     """
     for operation in operations:
-        problem = shapes.problem(operation.kind, operation.payload)
+        problem = kinds.problem(operation.kind, operation.payload)
         if problem:
             raise BadInput(operation.kind, problem)
     with db.transaction() as connection:
@@ -65,7 +61,8 @@ def apply_within(
     done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
     if done.fetchone():
         return {"applied_before": True}
-    result, inverse = EFFECTS[operation.kind](connection, operation.payload, operation.provenance)
+    apply_kind = KINDS[operation.kind].apply
+    result, inverse = apply_kind(connection, operation.payload, operation.provenance)
     result |= invariants.verify(connection, operation.kind, operation.payload, result)
     idle = _changed_nothing(result, inverse) or (is_new and _deleted_nothing(result, inverse))
     if is_logged(operation) and not idle:
@@ -76,7 +73,7 @@ def apply_within(
                 operation.id,
                 operation.kind,
                 json.dumps(operation.payload, ensure_ascii=False),
-                inverses.stored(operation.kind, operation.payload, inverse),
+                kinds.stored_inverse(operation.kind, operation.payload, inverse),
                 json.dumps(operation.provenance._asdict(), ensure_ascii=False),
                 operation.provenance.session,
                 operation.provenance.at,
@@ -87,7 +84,9 @@ def apply_within(
 
 def is_logged(operation: Operation) -> bool:
     """True if the operation is logged and journalled: not turns, others' records, or local ones."""
-    return operation.kind not in UNLOGGED and not is_local(operation)
+    # Turns are in the client's transcript and expire; others' records are in their journal. No
+    # operation keeps a second copy of their text.
+    return KINDS[operation.kind].is_logged and not is_local(operation)
 
 
 def _changed_nothing(result: Mapping[str, Any], inverse: Sequence[Any]) -> bool:
@@ -128,9 +127,9 @@ def from_object(value: Mapping[str, Any]) -> Operation | None:
     stated = value.get("provenance")
     if not (isinstance(id_, str) and id_ and isinstance(stated, dict)):
         return None
-    if not (isinstance(kind, str) and kind in EFFECTS and isinstance(payload, dict)):
+    if not (isinstance(kind, str) and kind in KINDS and isinstance(payload, dict)):
         return None
-    if shapes.problem(kind, payload) or not isinstance(stated.get("source"), str):
+    if kinds.problem(kind, payload) or not isinstance(stated.get("source"), str):
         return None
     fields = {k: v for k, v in stated.items() if k in Provenance._fields and isinstance(v, str)}
     return Operation(

@@ -12,7 +12,7 @@ from typing import Any
 
 from memory_fabric.models import Record
 from memory_fabric.store.database import Database
-from memory_fabric.store.history import affected, changes, describe, resolve
+from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
@@ -309,14 +309,14 @@ def _steps(memory: Memory, known: Mapping[str, int], record_ids: set[str]) -> tu
         def find(id_: str) -> Change | None:
             return by_id.get(id_) or changes.find(memory, change.store, id_)
 
-        return describe.summary(change, find)
+        return changes.summary(change, find)
 
     return tuple(
         Step(
             change,
             told(change),
-            tuple(_known(known, affected.names(change)))[:MAX_TOUCHED],
-            _kept(record_ids, affected.record_ids(change)),
+            tuple(_known(known, changes.entity_names(change)))[:MAX_TOUCHED],
+            _kept(record_ids, changes.record_ids(change)),
         )
         for change in changes_read
     )

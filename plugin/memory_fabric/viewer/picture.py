@@ -17,8 +17,9 @@ from memory_fabric.recall.review import CANDIDATE, KINDS, due
 from memory_fabric.redaction import prefilter
 from memory_fabric.store import file_states
 from memory_fabric.store.health import status
-from memory_fabric.store.history import candidates, describe
-from memory_fabric.store.history.record_json import version_of
+from memory_fabric.store.history import candidates
+from memory_fabric.store.history.changes import who
+from memory_fabric.store.history.resolve import version_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import neutralised
 from memory_fabric.viewer.overview import Edge, Node, Overview, Remark, Step, overview
@@ -170,7 +171,7 @@ def _change(step: Step) -> dict[str, Any]:
         "id": step.change.id,
         "short_id": short_id(step.change.id),
         "at": step.change.at,
-        "by": describe.who(step.change.by),
+        "by": who(step.change.by),
         "what": step.what,
         "undone": step.change.undone,
         "entities": list(step.nodes),

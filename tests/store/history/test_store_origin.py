@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Record
-from memory_fabric.store.history.origin import GraphRows, graph_rows
+from memory_fabric.store.history.trace import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, pagination
 

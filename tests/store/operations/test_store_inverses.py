@@ -12,7 +12,7 @@ from memory_fabric.store import graph
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 from store.support import TOOL, World, create, database, entity, names
 
 BY = Provenance("cli", trust="user", session="s2")
@@ -53,7 +53,7 @@ def test_what_is_all_new_is_taken_back_and_made_again_without_a_stored_inverse(
     undone = graph.read_graph(database(memory))
     undo.undo(memory, [changes.by_id(memory, done.by)], BY)
 
-    assert stored(memory)[1] == (kind, inverses.FOLLOWS)
+    assert stored(memory)[1] == (kind, kinds.FOLLOWS)
     assert undone == before != made
     assert graph.read_graph(database(memory)) == made
 
@@ -64,7 +64,7 @@ def test_the_inverse_of_what_was_known_in_part_is_stored(memory: Memory) -> None
 
     undo.undo(memory, [undo.last(memory)], BY)
 
-    assert inverses.FOLLOWS not in stored(memory)[1][1]
+    assert kinds.FOLLOWS not in stored(memory)[1][1]
     assert told(memory) == {"one": ("a",)}
 
 
@@ -85,4 +85,4 @@ def test_an_inverse_of_an_earlier_release_is_read_as_it_is() -> None:
     steps = [{"kind": "delete_relations", "payload": {"relations": []}}]
     text = '[{"kind": "delete_relations", "payload": {"relations": []}}]'
 
-    assert inverses.read("create_relations", {"relations": []}, text) == steps
+    assert kinds.read_inverse("create_relations", {"relations": []}, text) == steps

@@ -15,7 +15,7 @@ from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import backup, write
 from memory_fabric.store.forget import purge
-from memory_fabric.store.history import changes, describe, undo
+from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import copy_project
 from memory_fabric.store.queues import ingest_queue
@@ -466,7 +466,7 @@ def test_history_tells_of_texts_in_a_phrase(memory: Memory) -> None:
     id_ = one(memory, "Noted decision: Redis holds the carts.")
     worked_off(memory)
     ingest_queue.drop(memory, [id_], USER)
-    told = [describe.summary(c, lambda _: None) for c in changes.read_all(memory)]
+    told = [changes.summary(c, lambda _: None) for c in changes.read_all(memory)]
     assert told[0] == "dropped 1 ingested text"
     assert told[-1] == "ingested a text of claude-code-hook: Noted decision: Redis holds the carts."
     assert f"processed the text {id_[-8:]}: 1 record" in told

@@ -33,7 +33,7 @@ from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.effects import is_named
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.operations.remember import OPEN
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 

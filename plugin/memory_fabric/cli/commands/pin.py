@@ -7,7 +7,7 @@ import typer
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type, worded
-from memory_fabric.store.history import pin as pinning
+from memory_fabric.store.history import resolve
 from memory_fabric.text import one_line
 
 
@@ -18,7 +18,7 @@ def pin(
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
     with environment.open_memory() as memory:
-        record = pinning.pin(memory, identifier, environment.provenance(), off=off)
+        record = resolve.pin(memory, identifier, environment.provenance(), off=off)
         memory.flush()
         if as_json:
             show.json_out(formatting.as_json(record))

@@ -97,11 +97,11 @@ def _update(settings: Settings) -> int:
 
 def _remove(settings: Settings) -> None:
     # Delete the vectors of all projects and of the user.
-    from memory_fabric.store.forget import vectors
+    from memory_fabric.store.forget import purge_steps
     from memory_fabric.store.tiers.file_locations import locations
 
     with environment.open_memory() as memory:
-        vectors.delete_all(memory, locations(memory, everywhere=True))
+        purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
     if extras.remove(place.KIND, settings.data_dir):
         return
     if not place.missing():

@@ -11,7 +11,8 @@ from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type, worded
 from memory_fabric.store import file_states
-from memory_fabric.store.history import describe, trace
+from memory_fabric.store.history import trace
+from memory_fabric.store.history.changes import who
 from memory_fabric.store.history.trace import (
     DescribedChange,
     EntityTrace,
@@ -121,7 +122,7 @@ def _deletion(described: DescribedChange | None) -> str:
     if described is None:
         return ""
     change = described.change
-    return f"{described.what}, on {formatting.when(change.at)} by {describe.who(change.by)}"
+    return f"{described.what}, on {formatting.when(change.at)} by {who(change.by)}"
 
 
 def _record_as_json(origin: RecordTrace) -> dict[str, Any]:

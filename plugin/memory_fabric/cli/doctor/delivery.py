@@ -10,7 +10,7 @@ from memory_fabric.clients import receipts
 from memory_fabric.clients import settings as client_settings
 from memory_fabric.clients.receipts import Dialogue, Entry, HookDelivery, Receipt
 from memory_fabric.ids import timestamp
-from memory_fabric.store.history import deliveries
+from memory_fabric.store.history import trace
 from memory_fabric.text import first_of, many
 
 SHOWN_RECEIPTS, SHOWN_WORDS, SHOWN_IDS, SHOWN_SESSIONS = 5, 5, 6, 3
@@ -44,7 +44,7 @@ def checks(sight: Sight) -> list[Check]:
     """Check the transcripts of the last days; it is no fault if there are none."""
     dialogues = receipts.read(receipts.files_of(_folders(sight), sight.now_s))
     databases = sight.memory.databases()
-    known, places = deliveries.sessions(databases), _places(sight)
+    known, places = trace.sessions(databases), _places(sight)
     dialogues = [
         dialogue
         for dialogue in dialogues
@@ -53,7 +53,7 @@ def checks(sight: Sight) -> list[Check]:
     if not dialogues:
         told = f"no transcript of this project with a prompt in the last {DAYS} days"
         return [Check("receipts", OK, told)]
-    rows = deliveries.ledger(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
+    rows = trace.injections_since(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
     # The request for notes is no memory, and no line of a block.
     ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
     return [
@@ -67,7 +67,7 @@ def _folders(sight: Sight) -> list[str]:
     """Return the transcript folders of this project, from its folders and the hooks' events."""
     settings, places = sight.settings, _places(sight)
     kept = os.path.join(settings.config_dir, "projects", "")
-    told = deliveries.transcript_folders(sight.memory.databases())
+    told = trace.transcript_folders(sight.memory.databases())
     return [
         *(receipts.folder_of(settings.config_dir, path) for path in places),
         *(folder for folder in told if folder.startswith(kept)),
@@ -144,7 +144,7 @@ def _installed(sight: Sight) -> str:
     It is the first run of a hook, else the installation of the plugin, else the last change of the
     settings, which cannot be earlier.
     """
-    first, _ = deliveries.span(sight.memory.databases())
+    first, _ = trace.span(sight.memory.databases())
     if first:
         return first
     stated = client_settings.installed_at(sight.settings.config_dir)

@@ -7,7 +7,7 @@ from memory_fabric.cli import formatting, forwarding_report, live_report, team_r
 from memory_fabric.cli.doctor.finding import OK, WARNING, Check, Sight
 from memory_fabric.forwarding import trigger
 from memory_fabric.store.files import read_text
-from memory_fabric.store.history import deliveries
+from memory_fabric.store.history import trace
 from memory_fabric.store.log import LOG_NAME
 from memory_fabric.store.queues import spool
 
@@ -33,7 +33,7 @@ def last_session(sight: Sight) -> Check:
     """Check when a hook last ran in this project."""
     kind = "project" if sight.memory.project else "user"
     here = [database for database in sight.memory.databases() if database.kind == kind]
-    _, last = deliveries.span(here)
+    _, last = trace.span(here)
     if not last:
         remedy = "Start a session here, or start it again: hooks are read at its start."
         return Check("last session", WARNING, "no hook has ever run in this project", remedy)

@@ -21,7 +21,7 @@ from memory_fabric.sharing.git import switch
 from memory_fabric.store import notices
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import RECORD
-from memory_fabric.store.history import demotion
+from memory_fabric.store.history import candidates
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 
@@ -142,7 +142,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
         _note_launch(memory, event, context.now)
     sync.drain(memory)
-    demotion.upgrade(memory, MAX_UPGRADED)
+    candidates.upgrade(memory, MAX_UPGRADED)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _read_shared(memory)
     database = memory.session_database()

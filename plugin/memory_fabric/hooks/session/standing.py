@@ -27,7 +27,7 @@ _FACTS = (
 # A fix is told at the start for so many days: its error may come again.
 FIX_DAYS = 7
 # Open points that the assistant noted, and that nobody confirmed or stated again, are told for so
-# many later sessions that changed files. Decisions become candidates (store.history.demotion).
+# many later sessions that changed files. Decisions become candidates (store.history.candidates).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 

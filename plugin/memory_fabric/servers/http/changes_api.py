@@ -30,10 +30,10 @@ from memory_fabric.servers.http.change_body import (
 )
 from memory_fabric.servers.http.project_stores import ProjectStores
 from memory_fabric.servers.http.responses import Refused
-from memory_fabric.store.history import changes, record_json, resolve, trace
+from memory_fabric.store.history import changes, resolve, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
-from memory_fabric.store.history.pin import pin
+from memory_fabric.store.history.resolve import pin
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, neutralised, one_line
 
@@ -212,10 +212,10 @@ def _undo(memory: Memory, asked: UndoBody) -> Answer:
 def _require_as_shown(memory: Memory, shown: Shown) -> None:
     """Raise Refused if the record is not as it was shown."""
     record, _, _ = resolve.record_by_id(memory, shown.id)
-    if record_json.version_of(record) == shown.version:
+    if resolve.version_of(record) == shown.version:
         return
-    current = record_json.as_json(record) | {
-        "version": record_json.version_of(record),
+    current = resolve.record_json(record) | {
+        "version": resolve.version_of(record),
         "when": str(record.evidence.get(WHEN) or ""),
     }
     raise Refused(

@@ -37,8 +37,8 @@ from memory_fabric.recall.render import (
     words_of,
 )
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
-from memory_fabric.store.history.origin import GraphRows
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
+from memory_fabric.store.history.trace import GraphRows
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
@@ -283,7 +283,7 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
     from memory_fabric.capture.contradiction import contradicting, is_choice_against
     from memory_fabric.capture.opposites import as_line
-    from memory_fabric.store.history.origin import graph_rows
+    from memory_fabric.store.history.trace import graph_rows
 
     came = graph_rows(memory, stored, repeated=repeated)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))

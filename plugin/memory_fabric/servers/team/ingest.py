@@ -24,7 +24,7 @@ from memory_fabric.servers.team.errors import of_database
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store import write
-from memory_fabric.store.operations.ingest_effects import digest
+from memory_fabric.store.operations.ingest import digest
 from memory_fabric.store.queues.ingest_queue import (
     FIRST_RETRY_S,
     MAX_ATTEMPTS,

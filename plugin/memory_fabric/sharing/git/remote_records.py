@@ -10,7 +10,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.models import HAS_OTHERS, OTHERS, Operation, Provenance
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations import read_marks
+from memory_fabric.store.operations import others
 
 if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
@@ -76,13 +76,13 @@ def may_have_any(database: Database) -> bool:
 
 def last_stamp(database: Database, path: str) -> str:
     """Return the journal's stamp when it was last read; empty if something is left to import."""
-    row = database.row("SELECT value FROM meta WHERE key = ?", (read_marks.STAMP + path,))
+    row = database.row("SELECT value FROM meta WHERE key = ?", (others.STAMP + path,))
     return str(row[0]) if row else ""
 
 
 def unreadable(database: Database, path: str) -> int:
     """Return the number of lines of the journal that could not be read the last time."""
-    row = database.row("SELECT value FROM meta WHERE key = ?", (read_marks.UNREADABLE + path,))
+    row = database.row("SELECT value FROM meta WHERE key = ?", (others.UNREADABLE + path,))
     return int(row[0]) if row else 0
 
 
@@ -90,9 +90,8 @@ def _payload(
     memory: Memory, database: Database, path: str, found: claims_read.Read, most: int
 ) -> dict[str, Any]:
     """Return the payload of `import_new` for the journal's lines that were not handled before."""
-    from memory_fabric.store.operations import others_effects  # only for something new
 
-    before = others_effects.sums(database.connection, path)
+    before = others.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in found.claims])
     claims = [claim for claim in found.claims if claim.id not in ours]
     own = [claim for claim in claims if _is_by(memory, claim)]

@@ -9,7 +9,7 @@ from memory_fabric.models import OTHERS, SHARED_LOG, Provenance, Record
 from memory_fabric.sharing.replica import heads, others_graph, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store import records
-from memory_fabric.store.operations import others_effects
+from memory_fabric.store.operations import others as others_effects
 
 SOURCE, TRUST = OTHERS, others_effects.TRUST
 # How the keys of records begin.

@@ -13,7 +13,8 @@ from typing import Any
 from memory_fabric.models import OTHERS, Provenance
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.store.operations import others_effects, rows, tombstones
+from memory_fabric.store.operations import others as others_effects
+from memory_fabric.store.operations import rows, tombstones
 
 Said = dict[str, Any]
 

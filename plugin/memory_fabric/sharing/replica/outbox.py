@@ -21,7 +21,7 @@ from memory_fabric.sharing.replica.wire import (
     TeamOperation,
 )
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations.others_effects import TRUST as FOREIGN
+from memory_fabric.store.operations.others import TRUST as FOREIGN
 from memory_fabric.store.protocols import Memory
 
 # The value of a head that no row has.

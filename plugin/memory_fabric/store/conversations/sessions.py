@@ -53,7 +53,7 @@ def adopt(
 
     A new row counts as ended, so that no hook reads the session at the same time.
     """
-    from memory_fabric.store.operations import learn_effects  # late: never in a hook
+    from memory_fabric.store.operations import learn  # late: never in a hook
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
     with db.transaction(durable=False) as c:
@@ -63,17 +63,17 @@ def adopt(
             (session, started_at, seen_at, transcript, text, seen_at),
         ).rowcount
         (offset,) = c.execute("SELECT offset FROM sessions WHERE id = ?", (session,)).fetchone()
-        before = learn_effects.UNKNOWN if is_new else offset
-        learn_effects.mark_session(c, batch, session, before)
+        before = learn.UNKNOWN if is_new else offset
+        learn.mark_session(c, batch, session, before)
     return int(offset)
 
 
 def finish(db: Database, session: str) -> None:
     """Note that the run which adopted a session is done with it."""
-    from memory_fabric.store.operations import learn_effects  # late: never in a hook
+    from memory_fabric.store.operations import learn  # late: never in a hook
 
     with db.transaction(durable=False) as c:
-        learn_effects.finish_session(c, session)
+        learn.finish_session(c, session)
 
 
 def read_to(db: Database) -> dict[str, int]:

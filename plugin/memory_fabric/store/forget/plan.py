@@ -1,9 +1,12 @@
-"""Forget exactly what a preview showed: find what a request names, give it a code, check it."""
+"""Forget exactly what a preview showed: find what a request names, give it a code, check it.
+
+The plan of a purge is kept on disk until all of it is erased: words, names, ids and texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
@@ -11,8 +14,9 @@ from memory_fabric.ids import checksum
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import search
 from memory_fabric.store.database import Database
+from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
 from memory_fabric.store.fts_query import match_expression
-from memory_fabric.store.history import record_json, resolve
+from memory_fabric.store.history import resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import name_key, stem, terms, words
@@ -26,6 +30,8 @@ STAYS = (
 TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be restored."
 # Prefix of a turn's id in answers of `recall --json`.
 TURN = "episode:"
+
+PurgePlan = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +110,8 @@ def as_json(found: Found) -> dict[str, Any]:
     """Return what was found as a JSON object, with its code."""
     return {
         "code": found.code,
-        "records": [record_json.as_json(r) for r in found.records],
-        "kept": [record_json.as_json(r) for r in found.kept],
+        "records": [resolve.record_json(r) for r in found.records],
+        "kept": [resolve.record_json(r) for r in found.kept],
         "entities": [
             {"name": e.name, "entityType": e.type, "observations": list(e.observations)}
             for e in found.entities
@@ -122,19 +128,24 @@ def find(memory: Memory, text: str) -> Found:
     about it alone; else records that hold all of the words, and observations that hold all of them
     and belong to no record. Raises NotFound.
     """
-    if resolve.looks_like_id(text) or text.startswith(TURN):
+    if names_id(text):
         found = by_id(memory, text)
     elif entities := entities_meant(memory, text):
         about = _records_about(memory, entities)
         keys = {name_key(entity.name) for entity in entities}
         alone = tuple(r for r in about if keys.issuperset(map(name_key, named_in(r))))
-        kept = tuple(r for r in about if r not in alone)
-        found = Found(text, alone, tuple(entities), kept=kept)
+        about_others = tuple(r for r in about if r not in alone)
+        found = Found(text, alone, tuple(entities), kept=about_others)
     else:
-        found = Found(text, _records(memory, text), observations=_observations(memory, text))
+        found = _by_words(memory, text)
     if not found:
         raise NotFound(text, f"Nothing matches {text!r}.", remedy="memory-fabric recall finds it.")
     return found
+
+
+def names_id(text: str) -> bool:
+    """True if a request can only be the id of a record or turn."""
+    return resolve.looks_like_id(text) or text.startswith(TURN)
 
 
 def by_id(memory: Memory, text: str) -> Found:
@@ -142,15 +153,22 @@ def by_id(memory: Memory, text: str) -> Found:
 
     Raises NotFound, and BadInput if several ids end alike.
     """
+    ending = resolve.id_part(text.removeprefix(TURN))
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
     except NotFound:
-        turns = _turns(memory, text)
-        if not turns:
+        turns = [
+            FoundTurn(uuid, role, content, at, database.kind)
+            for database in memory.databases()
+            for uuid, role, content, at in database.rows(
+                "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?",
+                (f"%{ending}",),
+            )
+        ]
+        if not turns or len(ending) < MIN_ID_CHARS:
             raise
     if len(turns) > 1:
-        ids = ", ".join(turn.id for turn in turns)
-        raise BadInput("id", f"{text!r} fits several ids: {ids}.", remedy="Type more of the id.")
+        raise resolve.several_ids(text, (turn.id for turn in turns))
     return Found(text, turns=tuple(turns))
 
 
@@ -173,74 +191,49 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
     queued. The other tiers are updated afterwards.
     """
     confirmed(memory, found.text, found.code)
-    count = sum(_forget_in(memory, database, found, provenance) for database in memory.databases())
+    count = 0
+    for database in memory.databases():
+        payload = _payload_for(database, found)
+        if not any(payload.values()):
+            continue
+        result = memory.write("forget", payload, provenance, store=database.kind)
+        if result.get("queued"):
+            raise StoreUnavailable(
+                database.path,
+                f"It will be forgotten later: {result.get('because')}",
+                remedy="memory-fabric sync does it when the memory can be written.",
+            )
+        count += sum(map(len, payload.values()))
     memory.flush()
     return count
 
 
-def payload_for(database: Database, found: Found) -> dict[str, list[object]]:
-    """Return the payload of the operation that forgets what was found in one database."""
-    ids = [
-        r.id for r in found.records if database.row("SELECT 1 FROM records WHERE id = ?", (r.id,))
-    ]
-    names = [e.name for e in found.entities if e.store == database.kind]
-    said = [
-        {"entityName": o.entity, "observations": [o.text]}
-        for o in found.observations
-        if o.store == database.kind
-    ]
-    turns = [t.id for t in found.turns if t.store == database.kind]
-    payload: dict[str, list[object]] = {
-        "ids": [*ids],
-        "entityNames": [*names],
-        "deletions": [*said],
-    }
-    return payload | {"turns": [*turns]} if turns else payload
-
-
-def _forget_in(memory: Memory, database: Database, found: Found, provenance: Provenance) -> int:
-    payload = payload_for(database, found)
-    if not any(payload.values()):
-        return 0
-    result = memory.write("forget", payload, provenance, store=database.kind)
-    if result.get("queued"):
-        raise StoreUnavailable(
-            database.path,
-            f"It will be forgotten later: {result.get('because')}",
-            remedy="memory-fabric sync does it when the memory can be written.",
-        )
-    return sum(map(len, payload.values()))
-
-
 def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
     """Return the entities of exactly this name or alias."""
-    found = []
-    for store, name in resolve.entities_meant(memory, text):
-        database = memory.database(store, create=False)
-        if database:
-            found += entities_named(database, [name])
-    return found
+    return [
+        entity
+        for store, name in resolve.entities_meant(memory, text)
+        if (database := memory.database(store, create=False))
+        for entity in entities_named(database, [name])
+    ]
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
     """Return the entities of these names in one database, with everything that is deleted with
     them.
     """
-    found = []
+    entities = []
     for name in names:
         row = database.row(
             "SELECT id, type, (SELECT count(*) FROM relations AS r "
             "WHERE r.source = e.id OR r.target = e.id) FROM entities AS e WHERE name = ?",
             (name,),
         )
-        if not row:
-            continue
-        own = database.rows(
-            "SELECT text FROM observations WHERE entity = ? AND record = '' ORDER BY id", (row[0],)
-        )
-        said = tuple(o[0] for o in own)
-        found.append(FoundEntity(name, row[1], database.kind, said, row[2]))
-    return found
+        if row:
+            own = "SELECT text FROM observations WHERE entity = ? AND record = '' ORDER BY id"
+            texts = tuple(text for (text,) in database.rows(own, (row[0],)))
+            entities.append(FoundEntity(name, row[1], database.kind, texts, row[2]))
+    return entities
 
 
 def named_in(record: Record) -> list[str]:
@@ -248,67 +241,140 @@ def named_in(record: Record) -> list[str]:
     return [entity.name for entity in record.entities if entity.type != "project"]
 
 
-def _records_about(memory: Memory, entities: Iterable[FoundEntity]) -> list[Record]:
-    """Return the records that state something about these entities, each once."""
-    ids: dict[str, None] = {}
-    for entity in entities:
-        database = memory.database(entity.store, create=False)
-        said = "SELECT id FROM entities WHERE name = ?"
-        stated = f"SELECT record FROM observations WHERE record <> '' AND entity = ({said})"
-        ids |= dict.fromkeys(
-            row[0] for row in (database.rows(stated, (entity.name,)) if database else ())
-        )
-    return [record for id_ in ids for record in memory.find_records("id = ?", (id_,))]
+def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
+    """Return the plan of a purge in a form that JSON can hold."""
+    words_only = PurgeTarget(
+        words=(found.words,) if found.words else (), exact=found.exact, inside=found.inside
+    )
+    texts = [text for r in found.records for text in (r.what, r.why) if text]
+    texts += [text for e in found.entities for text in e.observations]
+    texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
+    # Texts with the words are found by the words, and a turn that quotes them keeps the rest.
+    texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
+    user = memory.database("user", create=False)
+    # Every project sees what is in the user's memory.
+    personal = "SELECT 1 FROM records WHERE id = ?"
+    return {
+        "request": found.text,
+        "words": [*words_only.words],
+        "exact": found.exact,
+        "inside": found.inside,
+        "turns": [turn.id for turn in found.turns],
+        "project_dir": memory.settings.project_dir,
+        "everywhere": found.everywhere
+        or any(user and user.row(personal, (record.id,)) for record in found.records)
+        or "user" in {e.store for e in found.entities} | {o.store for o in found.observations},
+        "ids": [record.id for record in found.records],
+        "texts": list(filter(is_specific, texts)),
+        "stores": {db.kind: _purge_part(db, found) for db in memory.databases()},
+        "short": sum(not is_specific(text) for text in texts),
+        "memories": len(found),
+    }
 
 
-def _turns(memory: Memory, text: str) -> list[FoundTurn]:
-    ending = resolve.id_part(text.removeprefix(TURN))
-    if len(ending) < MIN_ID_CHARS:
-        return []
-    return [
-        FoundTurn(uuid, role, said, at, database.kind)
-        for database in memory.databases()
-        for uuid, role, said, at in database.rows(
-            "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?", (f"%{ending}",)
-        )
-    ]
-
-
-def _records(memory: Memory, text: str) -> tuple[Record, ...]:
-    """Return records that hold every content word of the text."""
-    match, asked = match_expression(terms(text)), _stems(text)
-    if not match:
-        return ()
-    ids = [
-        str(candidate.metadata["record"])
-        for database in memory.databases()
-        for candidate in search.records(database, match, MAX_FOUND, session=memory.settings.session)
-    ]
-    found = [r for id_ in ids for r in memory.find_records("id = ?", (id_,))]
-    return tuple(r for r in found if asked <= _all_stems(f"{r.what} {r.why}"))
-
-
-def _observations(memory: Memory, text: str) -> tuple[FoundText, ...]:
-    """Return observations of no record that, with their entity's name, hold every content word."""
-    match, asked = match_expression(terms(text)), _stems(text)
-    if not match:
-        return ()
-    found = [
-        FoundText(candidate.entity, candidate.text, database.kind)
-        for database in memory.databases()
-        for candidate in search.observations(database, match, MAX_FOUND)
-        if not candidate.metadata["record"]
-    ]
-    return tuple(
-        o
-        for o in found
-        if asked & _all_stems(o.text) and asked <= _all_stems(f"{o.entity} {o.text}")
+def target_of(plan: PurgePlan) -> PurgeTarget:
+    """Return what a plan removes from every database and file."""
+    return PurgeTarget(
+        texts=tuple(plan["texts"]),
+        words=tuple(plan.get("words", ())),
+        exact=bool(plan.get("exact")),
+        inside=bool(plan.get("inside")),
     )
 
 
-def _stems(text: str) -> set[str]:
-    return {stem(t) for t in terms(text)}
+def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
+    """Return what a plan removes from one database: names only from that in which they were
+    found.
+    """
+    own = database.path == memory.path_of(database.kind)
+    part = plan["stores"].get(database.kind, {}) if own else {}
+    names = frozenset(part.get("names", ()))
+    # The project's ledger notes what it was given of the user's memory.
+    told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
+    told_names -= {row[0] for row in database.rows("SELECT name FROM entities")} - names
+    return replace(
+        target_of(plan),
+        ids=frozenset(plan["ids"]),
+        names=names,
+        said=frozenset((name, text) for name, text in part.get("said", ())),
+        given=frozenset(told_names),
+        turns=frozenset(plan.get("turns", ())),
+    )
 
 
-def _all_stems(text: str) -> set[str]:
-    return {stem(w) for w in words(text)}
+def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
+    """Return the payload of the operation that forgets what was found in one database."""
+    is_stored, kind = "SELECT 1 FROM records WHERE id = ?", database.kind
+    payload: dict[str, list[Any]] = {
+        "ids": [r.id for r in found.records if database.row(is_stored, (r.id,))],
+        "entityNames": [e.name for e in found.entities if e.store == kind],
+        "deletions": [
+            {"entityName": o.entity, "observations": [o.text]}
+            for o in found.observations
+            if o.store == kind
+        ],
+    }
+    turns = [t.id for t in found.turns if t.store == kind]
+    return payload | ({"turns": turns} if turns else {})
+
+
+def _purge_part(database: Database, found: Found) -> dict[str, Any]:
+    """Return the part of a purge's plan for one database."""
+    names, statements = [], []
+    # Aliases that are not the name of another entity.
+    aliases = (
+        "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+        "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
+    )
+    for entity in (e for e in found.entities if e.store == database.kind):
+        names += [entity.name, *(row[0] for row in database.rows(aliases, (entity.name,)))]
+        statements += [[entity.name, text] for text in entity.observations]
+    statements += [[o.entity, o.text] for o in found.observations if o.store == database.kind]
+    payload = _payload_for(database, replace(found, turns=()))
+    return {"names": list(dict.fromkeys(names)), "said": statements, "forget": payload}
+
+
+def _records_about(memory: Memory, entities: Iterable[FoundEntity]) -> list[Record]:
+    """Return the records that state something about these entities, each once."""
+    ids: dict[str, None] = {}
+    stated = (
+        "SELECT record FROM observations WHERE record <> '' "
+        "AND entity = (SELECT id FROM entities WHERE name = ?)"
+    )
+    for entity in entities:
+        if database := memory.database(entity.store, create=False):
+            ids |= dict.fromkeys(row[0] for row in database.rows(stated, (entity.name,)))
+    return [record for id_ in ids for record in memory.find_records("id = ?", (id_,))]
+
+
+def _by_words(memory: Memory, text: str) -> Found:
+    """Return records that hold every content word of the text, and observations of no record that,
+    with their entity's name, hold them.
+    """
+    match, wanted = match_expression(terms(text)), {stem(term) for term in terms(text)}
+    if not match:
+        return Found(text)
+
+    def stems(stated: str) -> set[str]:
+        return {stem(word) for word in words(stated)}
+
+    records: list[Record] = []
+    observations: list[FoundText] = []
+    for database in memory.databases():
+        session = memory.settings.session
+        for hit in search.records(database, match, MAX_FOUND, session=session):
+            records += memory.find_records("id = ?", (str(hit.metadata["record"]),))
+        observations += [
+            FoundText(hit.entity, hit.text, database.kind)
+            for hit in search.observations(database, match, MAX_FOUND)
+            if not hit.metadata["record"]
+        ]
+    return Found(
+        text,
+        tuple(r for r in records if wanted <= stems(f"{r.what} {r.why}")),
+        observations=tuple(
+            o
+            for o in observations
+            if wanted & stems(o.text) and wanted <= stems(f"{o.entity} {o.text}")
+        ),
+    )

@@ -12,19 +12,16 @@ own transcripts are not touched.
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import backup, files, journal
 from memory_fabric.store.database import Database
-from memory_fabric.store.forget import own_words, purge_files, purge_rows, purge_steps
-from memory_fabric.store.forget import plan as forget_plan
-from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
-from memory_fabric.store.forget.purge_plan import Plan, asked, planned, target_in
+from memory_fabric.store.forget import own_words, plan, purge_files, purge_rows, purge_steps
+from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText, PurgePlan
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.history import resolve, trace
 from memory_fabric.store.memory import Memory
@@ -113,10 +110,7 @@ def find(
             "A purge searches all domains, and only some can be read here.",
             remedy="Purge from a shell, outside of an isolated domain.",
         )
-    named = resolve.looks_like_id(text) or text.startswith(forget_plan.TURN)
-    found = _by_id(memory, text) if named else None
-    if found is None and named and _has_tombstone(memory, text):
-        raise NotFound(text, "The memory with this id is purged or forgotten already.")
+    found = _by_id(memory, text) if plan.names_id(text) else None
     if found is None:
         found = _by_words(memory, text, exact=exact, inside=inside)
         if not (found or _is_held(memory, replace(found, everywhere=everywhere))):
@@ -126,24 +120,28 @@ def find(
 
 def preview(memory: Memory, found: Found) -> PurgePreview:
     """Return what a purge would erase; nothing is changed."""
-    plan = planned(memory, found)
-    where = file_locations.locations(memory, everywhere=plan["everywhere"])
-    sums: Counter[str] = Counter()
+    planned = plan.purge_plan(memory, found)
+    where = file_locations.locations(memory, everywhere=planned["everywhere"])
+    counts: Counter[str] = Counter(short=planned["short"])
     with purge_steps.opened(memory, where) as databases:
         for location, database in databases:
-            target = target_in(plan, memory, database)
-            sums += _in_tables(database, target) + _in_files(location, target)
-        if not found.words:
-            sums["records"] = len(found.records)
-            sums["entities"] = len(found.entities)
-            sums["observations"] = len(found.observations)
-    target = PurgeTarget(**asked(plan))
-    sums += _in_shared_files(memory, where, target)
-    return PurgePreview(
-        **sums,
-        short=plan["short"],
-        elsewhere=tuple(purge_steps.elsewhere(memory, where, target.sought)),
-    )
+            target = plan.target_in(planned, memory, database)
+            counts += _in_tables(database, target) + _in_files(location, target)
+    if not found.words:
+        counts["records"] = len(found.records)
+        counts["entities"] = len(found.entities)
+        counts["observations"] = len(found.observations)
+    target = plan.target_of(planned)
+    top = spool.folder_of(memory.settings.home) + os.sep
+    for path in purge_steps.own_files(memory, where):  # those that belong to no single memory
+        if path.startswith(top):
+            counts["forwarding"] += purge_files.is_in_file(path, target.sought)
+        elif purge_files.is_log(path):
+            counts["logs"] += purge_files.lines_with(path, target)
+        elif path.endswith(".html"):
+            counts["pages"] += 1
+    elsewhere = purge_steps.elsewhere(memory, where, target.sought)
+    return PurgePreview(**counts, elsewhere=tuple(elsewhere))
 
 
 def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
@@ -152,14 +150,8 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     Raises BadInput if it has changed since it was found, StoreUnavailable if another process is in
     the way, and NotErased if a file still holds it: repeating the purge completes it.
     """
-    now = find(
-        memory,
-        found.text,
-        exact=found.exact,
-        inside=found.inside,
-        everywhere=found.everywhere,
-    )
-    if now.code != found.code:
+    options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
+    if find(memory, found.text, **options).code != found.code:
         raise BadInput(
             "code",
             "The memories that this means have changed meanwhile; nothing was erased.",
@@ -169,12 +161,12 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
 
 
 def purge_exactly(memory: Memory, found: Found, provenance: Provenance) -> Purged:
-    """Erase what was found, as `purge`, though nobody looked at a preview of it."""
+    """Erase these matches as `purge`, without asking for a preview."""
     home = memory.settings.home
     with _locked(home):
-        plan = planned(memory, found)
-        files.write_atomic(os.path.join(home, PENDING), files.pretty_json(plan))
-        return _carry_out(memory, plan, provenance)
+        planned = plan.purge_plan(memory, found)
+        files.write_atomic(os.path.join(home, PENDING), files.pretty_json(planned))
+        return _carry_out(memory, planned, provenance)
 
 
 def pending(home: str) -> str:
@@ -185,16 +177,16 @@ def pending(home: str) -> str:
 def resume(memory: Memory, provenance: Provenance) -> Purged | None:
     """Complete an interrupted purge; None if there is none. Raises like `purge`."""
     home = memory.settings.home
-    plan = files.read_json(os.path.join(home, PENDING))
-    if not plan:
+    planned = files.read_json(os.path.join(home, PENDING))
+    if not planned:
         return None
     with _locked(home):
-        there = Memory.open(memory.settings._replace(project_dir=plan["project_dir"]))
-        there.mirror, there.switched_by = memory.mirror, memory.switched_by
+        its_memory = Memory.open(memory.settings._replace(project_dir=planned["project_dir"]))
+        its_memory.mirror, its_memory.switched_by = memory.mirror, memory.switched_by
         try:
-            return _carry_out(there, plan, provenance)
+            return _carry_out(its_memory, planned, provenance)
         finally:
-            there.close()
+            its_memory.close()
 
 
 @contextmanager
@@ -208,63 +200,58 @@ def _locked(home: str) -> Iterator[None]:
         ) from error
 
 
-def _carry_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
-    plan_path = os.path.join(memory.settings.home, PENDING)
-    where = file_locations.locations(memory, everywhere=bool(plan["everywhere"]))
+def _carry_out(memory: Memory, planned: PurgePlan, provenance: Provenance) -> Purged:
+    home = memory.settings.home
+    plan_path = os.path.join(home, PENDING)
+    where = file_locations.locations(memory, everywhere=bool(planned["everywhere"]))
     try:
-        purge_steps.forget(memory, plan, provenance)
-        rows = purge_steps.erase(memory, plan, where, provenance)
+        purge_steps.forget(memory, planned, provenance)
+        rows = purge_steps.erase(memory, planned, where, provenance)
         fresh = purge_steps.renew_backups(where)
-        purge_steps.forget_launches(memory.settings.home, where)
-        verified = purge_steps.verify(memory, plan, where, plan_path)
+        purge_steps.forget_launches(home, where)
+        verified = purge_steps.verify(memory, planned, where, plan_path)
         os.unlink(plan_path)
     except purge_steps.NotErased:
         raise
     except (OSError, sqlite3.Error, StoreUnavailable) as error:
-        said = error.message if isinstance(error, StoreUnavailable) else f"{error}."
+        problem = error.message if isinstance(error, StoreUnavailable) else f"{error}."
         raise StoreUnavailable(
             getattr(error, "path", ""),
-            f"The purge stopped half-way: {said} Repeat the command to erase the rest.",
+            f"The purge stopped half-way: {problem} Repeat the command to erase the rest.",
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
+    homes = tuple(path + os.sep for path in (home, memory.switched_by[0]) if path)
     return Purged(
-        int(plan["memories"]),
-        rows,
-        tuple(fresh),
-        verified.left,
-        tuple(path for path in verified.left if _is_ours(memory, path)),
-        verified.inside,
-        verified.shared,
-        int(plan.get("short", 0)),
+        memories=int(planned["memories"]),
+        rows=rows,
+        backups=tuple(fresh),
+        elsewhere=verified.left,
+        ours=tuple(path for path in verified.left if path.startswith(homes)),
+        inside=verified.inside,
+        shared=verified.shared,
+        short=int(planned.get("short", 0)),
     )
-
-
-def _is_ours(memory: Memory, path: str) -> bool:
-    homes = {memory.settings.home, memory.switched_by[0]}
-    return any(home and path.startswith(home + os.sep) for home in homes)
 
 
 def _by_id(memory: Memory, text: str) -> Found | None:
     """Return the record, forgotten or not, or the turn of an id; None if there is none.
 
-    A word may look like an id. Raises BadInput if several ids end alike.
+    A word may look like an id. Raises BadInput if several ids end alike, NotFound for a tombstone.
     """
-    try:
-        return forget_plan.by_id(memory, text)
-    except NotFound:
-        pass
-    try:
-        origin = trace.why(memory, text)
-    except NotFound:
-        return None
-    return Found(text, (origin.record,)) if isinstance(origin, trace.RecordTrace) else None
-
-
-def _has_tombstone(memory: Memory, text: str) -> bool:
-    """True if there is a tombstone with this id."""
-    ending = resolve.id_part(text.removeprefix(forget_plan.TURN))
+    for look_up in (plan.by_id, trace.why):
+        try:
+            origin = look_up(memory, text)
+        except NotFound:
+            continue
+        if isinstance(origin, Found):
+            return origin
+        if isinstance(origin, trace.RecordTrace):
+            return Found(text, (origin.record,))
+    ending = resolve.id_part(text.removeprefix(plan.TURN))
     known = "SELECT 1 FROM tombstones WHERE id LIKE ?"
-    return any(database.row(known, (f"%{ending}",)) for database in memory.databases())
+    if any(database.row(known, (f"%{ending}",)) for database in memory.databases()):
+        raise NotFound(text, "The memory with this id is purged or forgotten already.")
+    return None
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
@@ -277,7 +264,6 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
             "nothing was erased.",
             remedy="Name a memory by its id, or use --exact for exactly these characters.",
         )
-    found = Found(text, words=words, exact=exact, inside=inside)
     target = PurgeTarget(words=(words,), exact=exact, inside=inside)
     if own_words.are_in(target.asked) or not any(map(str.isalnum, words)):
         raise BadInput(
@@ -286,23 +272,27 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
             "like; nothing was erased.",
             remedy="Add words before or after them, or name a memory by its id.",
         )
-    entities = [*forget_plan.entities_meant(memory, text), *_deleted_entity(memory, text)]
-    said: list[FoundText] = []
+    records, observations = [], []
+    entities = [*plan.entities_meant(memory, text), *_deleted_entity(memory, text)]
     for database in memory.databases():
-        payload = purge_rows.stated(database.connection, target)
-        ids = tuple((id_,) for id_ in payload["ids"])
-        records = [r for id_ in ids for r in memory.find_records("id = ?", id_)]
-        found = replace(found, records=(*found.records, *records))
-        entities += forget_plan.entities_named(database, payload["entityNames"])
+        stated = purge_rows.stated(database.connection, target)
+        records += [r for id_ in stated["ids"] for r in memory.find_records("id = ?", (id_,))]
+        entities += plan.entities_named(database, stated["entityNames"])
         names = {e.name for e in entities if e.store == database.kind}
-        said += [
+        observations += [
             FoundText(item["entityName"], line, database.kind)
-            for item in payload["deletions"]
+            for item in stated["deletions"]
             for line in item["observations"]
             if item["entityName"] not in names
         ]
-    return replace(
-        found, entities=tuple(dict.fromkeys(entities)), observations=tuple(dict.fromkeys(said))
+    return Found(
+        text,
+        tuple(records),
+        tuple(dict.fromkeys(entities)),
+        tuple(dict.fromkeys(observations)),
+        words=words,
+        exact=exact,
+        inside=inside,
     )
 
 
@@ -316,122 +306,98 @@ def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
         return []
     if not isinstance(origin, trace.EntityTrace) or origin.deletion is None:
         return []
-    own = tuple(said.text for said in origin.statements if not said.record)
+    own = tuple(statement.text for statement in origin.statements if not statement.record)
     return [FoundEntity(origin.name, origin.type, origin.store, own, 0)]
 
 
 def _is_held(memory: Memory, found: Found) -> bool:
     """True if the words are in anything else that a purge reaches."""
-    plan = planned(memory, found)
-    where = file_locations.locations(memory, everywhere=plan["everywhere"])
-    target = PurgeTarget(**asked(plan))
+    planned = plan.purge_plan(memory, found)
+    where = file_locations.locations(memory, everywhere=planned["everywhere"])
+    sought = plan.target_of(planned).sought
     with purge_steps.opened(memory, where) as databases:
-        if any(purge_rows.bytes_held(database, target.sought) for _, database in databases):
+        if any(purge_rows.bytes_held(database, sought) for _, database in databases):
             return True
-    paths = (p for p in purge_steps.own_files(memory, where) if purge_files.is_of_memories(p))
-    return any(purge_files.matches_in(path, target.sought) for path in paths)
+    paths = filter(purge_files.is_of_memories, purge_steps.own_files(memory, where))
+    return any(purge_files.is_in_file(path, sought) for path in paths)
 
 
 def _with_separate_words(memory: Memory, text: str) -> Found:
     """Return memories that hold each of the words, though not in sequence. Raises NotFound."""
     wanted = set(text_words(text))
     try:
-        found = forget_plan.find(memory, text)
+        found = plan.find(memory, text)
     except NotFound:
         found = Found(text)
-    found = replace(
-        found,
-        records=tuple(r for r in found.records if wanted <= {*text_words(f"{r.what} {r.why}")}),
-        observations=tuple(
-            o for o in found.observations if wanted <= {*text_words(f"{o.entity} {o.text}")}
-        ),
-    )
+
+    def holds(stated: str) -> bool:
+        return wanted <= {*text_words(stated)}
+
+    records = tuple(r for r in found.records if holds(f"{r.what} {r.why}"))
+    observations = tuple(o for o in found.observations if holds(f"{o.entity} {o.text}"))
+    found = replace(found, records=records, observations=observations)
     if not found:
         where = file_locations.locations(memory, everywhere=False)
         sought = PurgeTarget(words=(one_line(text),)).sought
-        held = purge_steps.elsewhere(memory, where, sought)
-        files_ = f" They are in {first_of(held, MAX_NAMED)}, which is not part of this memory."
+        paths = purge_steps.elsewhere(memory, where, sought)
+        hint = f" They are in {first_of(paths, MAX_NAMED)}, which is not part of this memory."
         raise NotFound(
             text,
             "These words are nowhere in this memory; there is nothing to erase."
-            + (files_ if held else ""),
-            remedy="--everywhere searches all projects." if held else "",
+            + (hint if paths else ""),
+            remedy="--everywhere searches all projects." if paths else "",
         )
     return found
 
 
 def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
-    c = database.connection
-    payload = purge_rows.stated(c, target)
-    said = [text for item in payload["deletions"] for text in item["observations"]]
-    return _counted(
-        ("records", {*payload["ids"], *_existing(database, target.ids)}),
-        ("entities", {*payload["entityNames"], *target.names}),
-        ("observations", {*said, *(text for _, text in target.said)} if target.asked else ()),
-        ("turns", purge_rows.turns(c, target)),
-        ("blocks", [*purge_rows.blocks(c, target), *purge_rows.prompts(c, target)]),
-        ("tasks", purge_rows.tasks(c, target)),
-        ("ingests", purge_rows.ingests(c, target)),
-        ("history", purge_rows.history(c, target)),
-        ("inside", purge_rows.tables_with_inside(database, target) if target.asked else ()),
-        ("mentions", _mentions(database, target)),
-        ("shared", purge_rows.shared_texts(database, target)),
+    """Count what one database holds."""
+    c, words = database.connection, target.asked
+    stated = purge_rows.stated(c, target)
+    texts = {text for item in stated["deletions"] for text in item["observations"]}
+    texts |= {text for _, text in target.said} if words else set()
+    is_stored = "SELECT 1 FROM records WHERE id = ?"
+    ids = {*stated["ids"], *(id_ for id_ in target.ids if database.row(is_stored, (id_,)))}
+    counts = {what: len(purge_rows.holding(c, target, what)) for what in purge_rows.TEXTS}
+    return Counter(
+        records=len(ids),
+        entities=len({*stated["entityNames"], *target.names}),
+        observations=len(texts) if words else 0,
+        blocks=counts.pop("blocks") + counts.pop("checkpoints") + counts.pop("prompts"),
+        inside=len(purge_rows.tables_with_inside(database, target)) if words else 0,
+        mentions=_mentions(database, target),
+        shared=len(purge_rows.shared_texts(database, target)),
+        **counts,
     )
-
-
-def _existing(database: Database, ids: Iterable[str]) -> list[str]:
-    known = "SELECT 1 FROM records WHERE id = ?"
-    return [id_ for id_ in ids if database.row(known, (id_,))]
 
 
 def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
     """Count what one location's files hold, and the copies of its database that will be deleted."""
-    sums = _counted(
-        ("backups", backup.list_backups(location.path)),
-        ("set_aside", purge_steps.set_aside(location.path)),
-    )
     journals = [os.path.join(os.path.dirname(location.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
     queues = [path for folder in location.folders for path in journal.waiting_files(folder)]
     queues += [os.path.join(folder, journal.BAD) for folder in location.folders]
-    for name, paths in (("journals", journals), ("queues", queues)):
-        sums[name] = sum(purge_files.lines_with(path, target) for path in dict.fromkeys(paths))
-    blocks = map(purge_files.memory_block, location.notes)
-    sums["notes"] = sum(purge_files.is_in(block, target) for block in blocks)
-    return sums
+
+    def lines_in(paths: Sequence[str]) -> int:
+        return sum(purge_files.lines_with(path, target) for path in dict.fromkeys(paths))
+
+    return Counter(
+        backups=len(backup.list_backups(location.path)),
+        set_aside=len(purge_steps.set_aside(location.path)),
+        journals=lines_in(journals),
+        queues=lines_in(queues),
+        notes=sum(map(target.is_in, map(purge_files.memory_block, location.notes))),
+    )
 
 
-def _in_shared_files(
-    memory: Memory, where: Sequence[Location], target: PurgeTarget
-) -> Counter[str]:
-    """Count purged text in files that belong to no single memory of this home."""
-    sums: Counter[str] = Counter()
-    top = spool.folder_of(memory.settings.home) + os.sep
-    for path in purge_steps.own_files(memory, where):
-        name = os.path.basename(path)
-        if path.startswith(top):
-            sums["forwarding"] += bool(purge_files.matches_in(path, target.sought))
-        elif name.endswith((".jsonl", ".log", ".log.1")) and not journal.is_ours(name):
-            sums["logs"] += purge_files.lines_with(path, target)
-        elif name.endswith(".html"):
-            sums["pages"] += 1
-    return sums
-
-
-def _counted(*parts: tuple[str, Collection[Any]]) -> Counter[str]:
-    return Counter({name: len(some) for name, some in parts})
-
-
-def _mentions(database: Database, target: PurgeTarget) -> list[Any]:
-    """Return other memories that mention the names, and are kept."""
-    found: list[Any] = []
-    for name in (name for name in target.names if not target.asked.is_in(name)):
-        found += database.rows(
-            "SELECT id FROM records WHERE instr(lower(what || ' ' || why), lower(?))", (name,)
-        )
-        found += database.rows(
-            "SELECT o.id FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-            "WHERE e.name <> ? AND o.record = '' AND instr(lower(o.text), lower(?))",
-            (name, name),
-        )
-    return found
+def _mentions(database: Database, target: PurgeTarget) -> int:
+    """Count other memories that mention the names, and are kept."""
+    query = (
+        "SELECT (SELECT count(*) FROM records "
+        "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
+        "FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+        "WHERE e.name <> ?1 AND o.record = '' AND instr(lower(o.text), lower(?1)))"
+    )
+    names = (name for name in target.names if not target.asked.is_in(name))
+    rows = [row for name in names for row in database.rows(query, (name,))]
+    return sum(count for (count,) in rows)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from memory_fabric.ids import timestamp
@@ -16,7 +16,7 @@ from memory_fabric.store.projects import own_lines
 from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import memory_md
 
-Change = Callable[[str], str | None]
+Line = Mapping[str, Any]
 LOCK_S = 10.0
 # Temporary files that were never renamed to their final name.
 UNFINISHED = (".tmp", ".tmp-journal")
@@ -24,84 +24,92 @@ UNFINISHED = (".tmp", ".tmp-journal")
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
-def rewrite(path: str, change: Change) -> bool:
-    """Rewrite a file line by line; `change` returns the new line, or None to drop it.
+def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
+    """Rewrite a file line by line: `change` returns the new object of a line of JSON; other lines
+    with purged text are dropped.
 
-    Unchanged lines are kept byte for byte. Returns True if any line was changed.
+    Unchanged lines are kept byte for byte. Returns True if any line was changed. A journal's caller
+    holds the write lock of its database.
     """
+
+    def left_of(line: str) -> str | None:
+        value = files.parsed(line) if change else None
+        if not change or value is None:
+            # Purged text may be escaped to any depth.
+            return None if target.is_in(line.encode("utf-8", "surrogateescape")) else line
+        new_value = change(value)
+        new = line if new_value is value else json.dumps(new_value, ensure_ascii=False)
+        # The words may span the JSON of a line without being in any of its texts.
+        return None if new_value is not value and target.asked.is_in(new) else new
+
     try:
         with files.open_regular(path) as stream:
             text = stream.read().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return False
     lines = text.split("\n")
-    new = [change(line) if line.strip() else line for line in lines]
+    new = [left_of(line) if line.strip() else line for line in lines]
     if new == lines:
         return False
-    kept = "\n".join(line for line in new if line is not None)
-    files.write_atomic(path, kept.encode("utf-8", "surrogateescape"))
+    content = "\n".join(line for line in new if line is not None)
+    files.write_atomic(path, content.encode("utf-8", "surrogateescape"))
     return True
 
 
-def operations(path: str, target: PurgeTarget) -> bool:
-    """Clean a journal of operations; the caller holds the database's write lock. Returns True if
-    changed.
-    """
-    return rewrite(
-        path, lambda line: _line(line, lambda value: line_without(value, target), target)
-    )
-
-
-def decisions(path: str, target: PurgeTarget, home: str) -> bool:
+def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
     """Clean a decisions.jsonl; a purged record is replaced by the mark that it is forgotten.
 
-    Lines that were signed as this user's own are signed again. Returns True if changed.
+    Lines that were signed as this user's own are signed again.
     """
-    changed: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
+    changed: list[tuple[Line, Line]] = []
 
-    def change(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        left = without(value)
-        if left is not value:
-            changed.append((value, left))
+    def change(value: Line) -> Line:
+        left = value
+        if not value.get("forgotten") and target.is_record(value):
+            left = {"id": value.get("id", ""), "forgotten": True, "at": timestamp()}
+        elif "what" in value:
+            line = line_without({"kind": "remember", "payload": {"record": value}}, target)
+            left = line["payload"].get("record", value)
+        if left == value:
+            return value
+        changed.append((value, left))
         return left
 
-    def without(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        if value.get("forgotten") or not target.is_record(value):
-            left = line_without({"kind": "remember", "payload": {"record": value}}, target)
-            record = left["payload"].get("record", value) if "what" in value else value
-            return record if record != value else value
-        return {"id": value.get("id", ""), "forgotten": True, "at": timestamp()}
-
-    if not rewrite(path, lambda line: _line(line, change, target)):
-        return False
-    folder = os.path.dirname(path)
-    proved = own_lines.proved(home, folder, [before for before, _ in changed])
-    own_lines.add(home, folder, [after for before, after in changed if before in proved])
-    return True
+    if rewrite(path, target, change):
+        folder = os.path.dirname(path)
+        proved = own_lines.proved(home, folder, [before for before, _ in changed])
+        own_lines.add(home, folder, [after for before, after in changed if before in proved])
 
 
-def queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
+def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
     """Clean the queue of changes; own lines are signed again. Raises TimeoutError, OSError."""
 
-    def change(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def change(value: Line) -> Line:
         store = "user" if value.get("store") == "user" else "project"
         left = line_without(value, targets.get(store) or targets["user"])
         if left is value or not signing.is_ours(value, key):
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = _union(targets.values())
-    there = journal.waiting_files(folder)
-    if there:
+    first, *others = targets.values()
+    every = PurgeTarget(
+        ids=first.ids.union(*(target.ids for target in others)),
+        texts=tuple(dict.fromkeys(text for target in targets.values() for text in target.texts)),
+        words=first.words,
+        exact=first.exact,
+        inside=first.inside,
+    )
+    waiting = journal.waiting_files(folder)
+    if waiting:
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, there):  # some may have been applied meanwhile
-                rewrite(path, lambda line: _line(line, change, every))
-    rewrite(os.path.join(folder, journal.BAD), lambda line: _unless(line, every))
+            for path in filter(files.is_own_file, waiting):  # some may have been applied meanwhile
+                rewrite(path, every, change)
+    rewrite(os.path.join(folder, journal.BAD), every)
 
 
-def page(path: str, target: PurgeTarget) -> None:
+def rewrite_page(path: str, target: PurgeTarget) -> None:
     """Replace the words by a mark in a file that is one JSON object."""
     value = files.read_json(path)
     left = scrub_log.marked(value, target.sought)
@@ -109,13 +117,12 @@ def page(path: str, target: PurgeTarget) -> None:
         files.write_atomic(path, json.dumps(left, ensure_ascii=False).encode("utf-8"))
 
 
-def other_lines(path: str, target: PurgeTarget) -> bool:
+def drop_lines(path: str, target: PurgeTarget) -> None:
     """Drop lines with purged text from a log, from notices, or from lines that were set aside."""
-    lines = (files.read_text(path) or "").split("\n")
-    if all(_unless(line, target) is not None for line in lines):
-        return False
-    with files.Locked(path + ".lock", LOCK_S):
-        return rewrite(path, lambda line: _unless(line, target))
+    text = files.read_text(path) or ""
+    if any(target.is_in(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")):
+        with files.Locked(path + ".lock", LOCK_S):
+            rewrite(path, target)
 
 
 def rewrite_block(
@@ -130,36 +137,35 @@ def rewrite_block(
     """
 
     def keeps(lines: Mapping[str, str]) -> list[str]:
-        whole = (id_ for id_, line in lines.items() if not is_in(line.encode(), target))
+        whole = (id_ for id_, line in lines.items() if not target.is_in(line))
         return [id_ for id_ in whole if id_ not in purged_ids and record_of(id_) is None]
 
     notes = memory_md.MemoryFile(path)
     shown = memory_md.shown_lines(notes)
-    if purged_ids & shown.keys() or any(is_in(line.encode(), target) for line in shown.values()):
+    if purged_ids & shown.keys() or any(map(target.is_in, shown.values())):
         left = [record_of(id_) for id_ in shown if id_ not in purged_ids]
         memory_md.promote(notes, [record for record in left if record is not None], lock, keeps)
 
 
 def memory_block(path: str) -> bytes:
     """Return the memory block of a MEMORY.md; the rest is the user's own text."""
-    text = (files.read_text(path) or "").replace("\r\n", "\n")
+    text = _text_of(path)
     start, end = text.find("<!-- memory-fabric:begin"), text.rfind(memory_md.END)
     return text[start:end].encode() if 0 <= start < end else b""
 
 
-def matches_in(path: str, sought: Sought) -> list[tuple[int, int]]:
-    """Return the matches in the bytes of a file; empty if there is no file. Raises OSError."""
-    try:
-        with files.open_regular(path) as stream:
-            return sought.spans(stream.read())
-    except FileNotFoundError:
-        return []
-
-
 def is_in_user_text(path: str, sought: Sought) -> bool:
     """True if a client memory file holds the text outside of the memory block. Raises OSError."""
-    text = (files.read_text(path) or "").replace("\r\n", "\n").encode()
-    return bool(sought.spans(text.replace(memory_block(path), b" ")))
+    return sought.is_in(_text_of(path).encode().replace(memory_block(path), b" "))
+
+
+def is_in_file(path: str, sought: Sought) -> bool:
+    """True if there is such a file and its bytes hold the text. Raises OSError."""
+    try:
+        with files.open_regular(path) as stream:
+            return sought.is_in(stream.read())
+    except FileNotFoundError:
+        return False
 
 
 def lines_with(path: str, target: PurgeTarget) -> int:
@@ -171,11 +177,6 @@ def lines_with(path: str, target: PurgeTarget) -> int:
         return 0
 
 
-def is_in(line: bytes, target: PurgeTarget) -> bool:
-    """True if a line holds purged text, however deep it is escaped."""
-    return bool(target.sought.spans(line))
-
-
 def is_of_memories(path: str) -> bool:
     """True if a file holds memories, not only settings or locations."""
     folders = path.split(os.sep)[:-1]
@@ -183,37 +184,11 @@ def is_of_memories(path: str) -> bool:
     return ours or any(part in os.path.basename(path) for part in OF_MEMORIES)
 
 
-def is_unfinished(path: str) -> bool:
-    """True for a temporary file that a killed process left behind."""
-    return path.endswith(UNFINISHED)
+def is_log(path: str) -> bool:
+    """True for a log, notices, or lines that were set aside: not a journal of changes."""
+    name = os.path.basename(path)
+    return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
 
 
-def _line(
-    line: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]], target: PurgeTarget
-) -> str | None:
-    value = files.parsed(line)
-    if value is None:
-        return _unless(line, target)
-    left = change(value)
-    if left is value:
-        return line
-    new = json.dumps(left, ensure_ascii=False)
-    # The words may span the JSON of a line without being in any of its texts.
-    return None if target.asked.is_in(new) else new
-
-
-def _unless(line: str, target: PurgeTarget) -> str | None:
-    """Return the line, or None if it holds purged text, however deep it is escaped."""
-    data = line.encode("utf-8", "surrogateescape")
-    return None if target.sought.spans(data) else line
-
-
-def _union(some: Iterable[PurgeTarget]) -> PurgeTarget:
-    parts = list(some)
-    return PurgeTarget(
-        ids=frozenset().union(*(g.ids for g in parts)),
-        texts=tuple(dict.fromkeys(text for g in parts for text in g.texts)),
-        words=parts[0].words,
-        exact=parts[0].exact,
-        inside=parts[0].inside,
-    )
+def _text_of(path: str) -> str:
+    return (files.read_text(path) or "").replace("\r\n", "\n")

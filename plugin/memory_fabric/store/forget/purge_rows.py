@@ -4,9 +4,10 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
+from sqlite3 import Connection
 from typing import Any, TypeVar
 
 from memory_fabric import ids
@@ -19,7 +20,7 @@ from memory_fabric.store.forget import purge_team, scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.health import repair
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 from memory_fabric.store.queues.ingest_queue import PURGED
 from memory_fabric.text import index_extra
 
@@ -27,7 +28,6 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 
 # Readers hold the write-ahead log only while they read.
 CHECKPOINT_S = 10.0
-BATCH = 500
 TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
 # The forms in which the injection ledger names a record, a turn, and an entity or its rows.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:")
@@ -35,112 +35,87 @@ KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
 # Derived from another column, which is searched itself.
 DERIVED = frozenset((("entities", "key"), ("aliases", "key"), ("records", "key")))
+# For each kind of text beside memories: its table, the key of a row, and the columns that hold it.
+TEXTS = {
+    "history": ("operations", "seq", "payload", "inverse"),
+    "turns": ("episodes", "id", "text"),
+    "blocks": ("sessions", "id", "block"),
+    "checkpoints": ("sessions", "id", "checkpoint"),
+    "tasks": ("tasks", "id", "prompt"),
+    "prompts": ("prompts", "seq", "text"),
+    "ingests": ("intake", "id", "body", "result", "error"),
+}
+# Fields of an ingested text that hold no words of it.
+_KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
 
 
 def scrub(
-    database: Database, c: sqlite3.Connection, target: PurgeTarget, by: Provenance
+    database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
     """Remove purged content from every table, inside a transaction.
 
     Returns the number of changed rows, and `target` extended by what the words led to.
     """
-    target = with_remaining(database, _forget_stated(c, target, by))
-    changed = sum(
-        (
-            _operations(c, target),
-            _records(c, target),
-            _aliases(c, target),
-            _sessions(c, target),
-            _injections(c, target),
-            _ingests(c, target),
-            _turns(c, target),
-            _delete(c, "tasks", "id", tasks(c, target)),
-            _delete(c, "prompts", "seq", prompts(c, target)),
-            purge_team.scrub(c, target),
-        )
+    target = _forget_stated(c, target, by)
+    alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
+    texts = (text for (text,) in database.rows("SELECT DISTINCT text FROM observations"))
+    repeating = {text for text in texts if target.is_in(text) and not target.asked.is_in(text)}
+    target = replace(target, alive=alive - target.ids, kept=frozenset(repeating))
+    relations = c.execute("SELECT id, type FROM relations").fetchall()
+    aliases = [alias for (alias,) in c.execute("SELECT alias FROM aliases")]
+    changed = (
+        _scrub_operations(c, target),
+        _scrub_records(c, target),
+        _delete(c, "aliases", "alias", filter(target.is_name, aliases)),
+        _delete(c, "relations", "id", (i for i, kind in relations if target.asked.is_in(kind))),
+        _scrub_sessions(c, target),
+        _scrub_ledger(c, target),
+        _scrub_ingests(c, target),
+        _scrub_turns(c, target),
+        _delete(c, "tasks", "id", holding(c, target, "tasks")),
+        _delete(c, "prompts", "seq", holding(c, target, "prompts")),
+        purge_team.scrub(c, target),
+        _scrub_cells(c, target),
     )
-    changed += _cells(c, target)
     purge_team.clear_due(c, target)
-    return changed, target
+    return sum(changed), target
 
 
-def with_remaining(database: Database, target: PurgeTarget) -> PurgeTarget:
-    """Return `target` with the records and observations that this database keeps."""
-    alive = database.rows("SELECT id FROM records")
-    kept = database.rows("SELECT DISTINCT text FROM observations")
-    said = {text for (text,) in kept if target.is_in(text) and not target.asked.is_in(text)}
-    return replace(
-        target, alive=frozenset(row[0] for row in alive) - target.ids, kept=frozenset(said)
-    )
-
-
-def stated(c: sqlite3.Connection, target: PurgeTarget) -> dict[str, list[Any]]:
+def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     """Return the records, entities and observations that state the words, as a payload for
     `forget`.
     """
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
-    named = _holding(c.execute("SELECT name FROM entities"), 0, target.asked)
-    names = [name for (name,) in named]
-    ids = [
+    names = [name for (name,) in _with(c.execute("SELECT name FROM entities"), 0, target.asked)]
+    record_ids = [
         record.id
         for record, _ in records.find(c, "1", (), limit=-1)
         if target.is_stated_by(records.as_object(record))
     ]
-    said = [
+    observations = c.execute(
+        "SELECT e.name, o.text, o.record FROM observations AS o "
+        "JOIN entities AS e ON e.id = o.entity"
+    )
+    deletions = [
         {"entityName": name, "observations": [text]}
-        for name, text, record in _holding(
-            c.execute(
-                "SELECT e.name, o.text, o.record FROM observations AS o "
-                "JOIN entities AS e ON e.id = o.entity"
-            ),
-            1,
-            target.asked,
+        for name, text, record in _with(observations, 1, target.asked)
+        if name not in names and record not in record_ids
+    ]
+    return {"ids": record_ids, "entityNames": names, "deletions": deletions}
+
+
+def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
+    """Return the keys of rows of TEXTS that hold purged text, or are a purged turn."""
+    table, key, *columns = TEXTS[what]
+    own = "uuid" if what == "turns" else "NULL"
+    return [
+        number
+        for number, uuid, *texts in c.execute(
+            f"SELECT {key}, {own}, {', '.join(columns)} FROM {table}"
         )
-        if name not in names and record not in ids
+        if uuid in target.turns or any(map(target.is_in, texts))
     ]
-    return {"ids": ids, "entityNames": names, "deletions": said}
-
-
-def turns(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
-    """Return row numbers of turns that are purged or hold purged text."""
-    rows = c.execute("SELECT id, uuid, text FROM episodes")
-    return [id_ for id_, uuid, text in rows if uuid in target.turns or target.is_in(text)]
-
-
-def tasks(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
-    """Return ids of subagents' tasks that hold purged text."""
-    return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if target.is_in(text)]
-
-
-def prompts(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
-    """Return the numbers of typed prompts that hold purged text."""
-    return [seq for seq, text in c.execute("SELECT seq, text FROM prompts") if target.is_in(text)]
-
-
-def ingests(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
-    """Return ids of ingested texts that hold purged text, in their body, result or error."""
-    return [
-        id_
-        for id_, *parts in c.execute("SELECT id, body, result, error FROM intake")
-        if any(map(target.is_in, parts))
-    ]
-
-
-def blocks(c: sqlite3.Connection, target: PurgeTarget) -> list[tuple[str, str]]:
-    """Return fields (name, session) of sessions that hold purged text."""
-    return [
-        (name, row[0])
-        for name in ("block", "checkpoint")
-        for row in c.execute(f"SELECT id, {name} FROM sessions WHERE {name} <> ''")
-        if target.is_in(row[1])
-    ]
-
-
-def history(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
-    """Return sequence numbers of operations that hold purged text, or whose inverse does."""
-    rows = c.execute("SELECT seq, payload, inverse FROM operations")
-    return [seq for seq, *parts in rows if any(map(target.is_in, parts))]
 
 
 def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
@@ -148,7 +123,7 @@ def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
     wide = target.asked.anywhere()
     return [
         table
-        for table, _, text, _ in _holding(cells(database.connection), 2, wide)
+        for table, _, text, _ in _with(_cells(database.connection), 2, wide)
         if len(wide.spans(_bytes(text))) > len(target.asked.spans(_bytes(text)))
     ]
 
@@ -179,29 +154,10 @@ def compact(database: Database) -> None:
 
 def bytes_held(database: Database, sought: Sought) -> Counter[str]:
     """Count the bytes that each table still holds; empty if there are none."""
-    held: Counter[str] = Counter()
-    for table, _, text, _ in _holding(cells(database.connection), 2, sought):
-        held[table] += sum(end - start for start, end in sought.spans(_bytes(text)))
-    return +held
-
-
-def cells(c: sqlite3.Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield every text of a database: table, column, text, and the key of its row.
-
-    Search indexes and keys derived from another column are left out.
-    """
-    tables = c.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
-        "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
-        "AND instr(name, '_fts_') = 0 AND instr(name, '_trigrams_') = 0"
-    ).fetchall()
-    for table, sql in tables:
-        columns = [name for name in _columns(c, table) if (table, name) not in DERIVED]
-        key = _key(c, table, sql)
-        for row in c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table}"):
-            for name, value in zip(columns, row[len(key) :], strict=True):
-                if isinstance(value, str) and value:
-                    yield table, name, value, row[: len(key)]
+    counts: Counter[str] = Counter()
+    for table, _, text, _ in _with(_cells(database.connection), 2, sought):
+        counts[table] += sought.bytes_in(_bytes(text))
+    return +counts
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
@@ -224,34 +180,16 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
         for (trigger,) in triggers.fetchall():
             connection.execute(f"DROP TRIGGER {trigger}")
         connection.execute("DELETE FROM aliases")
-        connection.execute("UPDATE entities SET key = '', extra = ''")
-        connection.execute("UPDATE records SET key = '', extra = ''")
-        connection.execute("UPDATE observations SET extra = ''")
-        connection.execute("UPDATE episodes SET extra = ''")
+        for table in ("entities", "records", "observations", "episodes"):
+            key = "key = '', " if (table, "key") in DERIVED else ""
+            connection.execute(f"UPDATE {table} SET {key}extra = ''")
         connection.commit()
         connection.execute("VACUUM")
-        return not sought.spans(connection.serialize())
+        return not sought.is_in(connection.serialize())
     except sqlite3.Error:
         return False
     finally:
         connection.close()
-
-
-def _holding(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in that column holds what is sought.
-
-    Texts are searched some hundred at once: few hold it, and a search costs most at its start.
-    """
-    some: list[Row] = []
-    chars = 0
-    for row in chain(rows, (None,)):
-        if row is None or len(some) == TEXTS_AT_ONCE or chars > CHARS_AT_ONCE:
-            if sought.is_in("\n".join(one[column] for one in some)):
-                yield from (one for one in some if sought.is_in(one[column]))
-            some, chars = [], 0
-        if row is not None:
-            some.append(row)
-            chars += len(row[column])
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
@@ -272,119 +210,134 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
     return [text for text in target.texts if any(map(Sought((Needle(text),)).is_in, living))]
 
 
-def _operations(c: sqlite3.Connection, target: PurgeTarget) -> int:
-    done, last = 0, 0
-    while found := c.execute(
-        "SELECT seq, kind, payload, inverse FROM operations WHERE seq > ? ORDER BY seq LIMIT ?",
-        (last, BATCH),
-    ).fetchall():
-        last = found[-1][0]
-        for seq, kind, payload, inverse in found:
-            said = json.loads(payload)
-            done += _operation(c, target, seq, kind, said, inverses.read(kind, said, inverse))
-    return done
+def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
+    """Log the tombstones of all purged memories as an operation of its own, which is kept."""
+    buried = [
+        list(row)
+        for id_ in sorted(target.tombstone_ids())
+        for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))
+    ]
+    if buried:
+        payload = {"add": buried, "remove": []}
+        write.apply_within(c, Operation(ids.new_id(), "tombstones", payload, by, ""))
 
 
-def _operation(
-    c: sqlite3.Connection, target: PurgeTarget, seq: int, kind: str, payload: Any, inverse: Any
-) -> int:
-    left = scrub_log.without(kind, payload, target)
-    back = scrub_log.without_steps(inverse, target)
-    if left is payload and back == inverse:
-        return 0
-    if left is None:
-        kind, left, back = "purged", {}, []
-    texts = [json.dumps(left, ensure_ascii=False), inverses.stored(kind, left, back)]
-    c.execute(
-        "UPDATE operations SET kind = ?, payload = ?, inverse = ? WHERE seq = ?",
-        (kind, *texts, seq),
-    )
-    return 1
-
-
-def _forget_stated(c: sqlite3.Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
+def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
     """Forget what states the words; a replay of the journal sets the same tombstones."""
     payload = stated(c, target)
     if not any(payload.values()):
         return target
     write.apply_within(c, Operation(ids.new_id(), "forget", payload, by, ""))
-    said = {(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]}
+    pairs = {(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]}
     target = replace(
         target,
         ids=target.ids | {*payload["ids"]},
         names=target.names | {*payload["entityNames"]},
-        said=target.said | said,
+        said=target.said | pairs,
     )
     log_tombstones(c, target, by)
     return target
 
 
-def log_tombstones(c: sqlite3.Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories as an operation of its own, which is kept."""
-    tombs = [
-        list(row)
-        for id_ in sorted(target.tombstone_ids())
-        for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))
-    ]
-    if tombs:
-        payload = {"add": tombs, "remove": []}
-        write.apply_within(c, Operation(ids.new_id(), "tombstones", payload, by, ""))
+def _scrub_operations(c: Connection, target: PurgeTarget) -> int:
+    changed = 0
+    for number in c.execute("SELECT seq FROM operations ORDER BY seq").fetchall():
+        row_of = "SELECT kind, payload, inverse FROM operations WHERE seq = ?"
+        kind, text, inverse_text = c.execute(row_of, number).fetchone()
+        payload = json.loads(text)
+        inverse = kinds.read_inverse(kind, payload, inverse_text)
+        new = scrub_log.without(kind, payload, target)
+        back = scrub_log.without_steps(inverse, target)
+        if new is payload and back == inverse:
+            continue
+        if new is None:
+            kind, new, back = "purged", {}, []
+        texts = json.dumps(new, ensure_ascii=False), kinds.stored_inverse(kind, new, back)
+        update = "UPDATE operations SET kind = ?, payload = ?, inverse = ? WHERE seq = ?"
+        changed += c.execute(update, (kind, *texts, *number)).rowcount
+    return changed
 
 
-def _records(c: sqlite3.Connection, target: PurgeTarget) -> int:
+def _scrub_records(c: Connection, target: PurgeTarget) -> int:
     """Remove the names of purged entities, and the words, from records that are kept."""
     changed = 0
     concerned = target.names or target.asked
     for record, seen in records.find(c, "1", (), limit=-1) if concerned else ():
         whole = records.as_object(record)
-        left = scrub_log.without("remember", {"record": whole}, target)
-        if left is not None and left["record"] != whole:
-            records.put(c, records.from_object(left["record"]), seen)
+        payload = scrub_log.without("remember", {"record": whole}, target)
+        if payload is not None and payload["record"] != whole:
+            records.put(c, records.from_object(payload["record"]), seen)
             changed += 1
     return changed
 
 
-def _aliases(c: sqlite3.Connection, target: PurgeTarget) -> int:
-    found = [alias for (alias,) in c.execute("SELECT alias FROM aliases") if target.is_name(alias)]
-    relations = c.execute("SELECT id, type FROM relations")
-    worded = [id_ for id_, kind in relations if target.asked.is_in(kind)]
-    return _delete(c, "aliases", "alias", found) + _delete(c, "relations", "id", worded)
-
-
-def _sessions(c: sqlite3.Connection, target: PurgeTarget) -> int:
+def _scrub_sessions(c: Connection, target: PurgeTarget) -> int:
     """Replace purged text in notes of sessions by a mark and keep the rest."""
-    found = blocks(c, target)
-    for name, session in found:
-        (text,) = c.execute(f"SELECT {name} FROM sessions WHERE id = ?", (session,)).fetchone()
-        new = scrub_log.marked_json(text, target.sought)
-        c.execute(f"UPDATE sessions SET {name} = ? WHERE id = ?", (new, session))
-    return len(found)
+    changed = 0
+    for what in ("blocks", "checkpoints"):
+        table, key, column = TEXTS[what]
+        for session in holding(c, target, what):
+            row = c.execute(f"SELECT {column} FROM {table} WHERE {key} = ?", (session,)).fetchone()
+            new = scrub_log.marked_json(row[0], target.sought), session
+            changed += c.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", new).rowcount
+    return changed
 
 
-def _turns(c: sqlite3.Connection, target: PurgeTarget) -> int:
+def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
     """Replace purged text in turns by a mark; of a turn purged by its id nothing is kept."""
-    found = turns(c, target)
-    for id_ in found:
-        row = c.execute("SELECT * FROM episodes WHERE id = ?", (id_,))
+    numbers = holding(c, target, "turns")
+    for number in numbers:
+        row = c.execute("SELECT * FROM episodes WHERE id = ?", (number,))
         columns = [description[0] for description in row.description]
         values = dict(zip(columns, row.fetchone(), strict=True))
         text = MARK if values["uuid"] in target.turns else target.sought.without(values["text"])
-        # The full-text index follows only inserts and deletes.
-        c.execute("DELETE FROM episodes WHERE id = ?", (id_,))
         values |= {"text": text, "extra": index_extra(text)}
-        marks = ", ".join("?" * len(columns))
+        # The full-text index follows only inserts and deletes.
+        c.execute("DELETE FROM episodes WHERE id = ?", (number,))
+        values_of = ", ".join(f":{name}" for name in columns)
+        c.execute(f"INSERT INTO episodes ({', '.join(columns)}) VALUES ({values_of})", values)
+    return len(numbers)
+
+
+def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
+    """Empty ingested texts that hold purged text and mark them as done. Their row is kept, so that
+    their idempotency key still protects against sending them again.
+    """
+    numbers = holding(c, target, "ingests")
+    for number in numbers:
+        (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
+        body = json.loads(text)
+        new_body = {name: body[name] for name in _KEPT_OF_INGEST if name in body}
         c.execute(
-            f"INSERT INTO episodes ({', '.join(columns)}) VALUES ({marks})", [*values.values()]
+            "UPDATE intake SET body = ?, result = '', error = ?, state = 'done', worker = '', "
+            "leased_until = '' WHERE id = ?",
+            (json.dumps(new_body | {"session_summary": ""}, ensure_ascii=False), PURGED, number),
         )
-    return len(found)
+    return len(numbers)
 
 
-def _cells(c: sqlite3.Connection, target: PurgeTarget) -> int:
+def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
+    """Remove what was purged from the ledger of injections."""
+    deleted = _delete(c, "promoted", "record", sorted(target.ids))
+    keys = [prefix + id_ for prefix in KEYS_OF_RECORD for id_ in target.ids]
+    keys += [prefix + uuid for prefix in KEYS_OF_TURN for uuid in target.turns]
+    names = [prefix + name for prefix in KEYS_OF_NAME for name in target.given]
+    for table in ("injections", "told"):
+        for key in keys:
+            deleted += c.execute(f"DELETE FROM {table} WHERE memory = ?", (key,)).rowcount
+        for name in names:
+            deleted += c.execute(
+                f"DELETE FROM {table} WHERE memory = ? OR substr(memory, 1, ?) = ?",
+                (name, len(name) + 1, f"{name}#"),
+            ).rowcount
+    return deleted
+
+
+def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
     """Replace the words in every other text by a mark; delete a row whose key holds them."""
-    found = [cell for cell in cells(c) if target.asked.is_in(cell[2])] if target.asked else []
-    for table, column, text, key in found:
-        (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-        names = _key(c, table, sql)
+    cells = [cell for cell in _cells(c) if target.asked.is_in(cell[2])] if target.asked else []
+    for table, column, text, key in cells:
+        names = _key_columns(c, table)
         row = " AND ".join(f"{name} = ?" for name in names)
         try:
             if column in names:
@@ -393,61 +346,58 @@ def _cells(c: sqlite3.Connection, target: PurgeTarget) -> int:
             c.execute(f"UPDATE {table} SET {column} = ? WHERE {row}", (new, *key))
         except sqlite3.IntegrityError:
             c.execute(f"DELETE FROM {table} WHERE {row}", key)
-    return len(found)
+    return len(cells)
 
 
-def _columns(c: sqlite3.Connection, table: str) -> list[str]:
-    return [row[1] for row in c.execute(f"PRAGMA table_info({table})")]
+def _cells(c: Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
+    """Yield every text of a database: table, column, text, and the key of its row.
+
+    Search indexes and keys derived from another column are left out.
+    """
+    for (table,) in c.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' "
+        "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
+        "AND instr(name, '_fts_') = 0 AND instr(name, '_trigrams_') = 0"
+    ).fetchall():
+        columns = [row[1] for row in c.execute(f"PRAGMA table_info({table})")]
+        columns = [name for name in columns if (table, name) not in DERIVED]
+        key = _key_columns(c, table)
+        for row in c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table}"):
+            for name, value in zip(columns, row[len(key) :], strict=True):
+                if isinstance(value, str) and value:
+                    yield table, name, value, row[: len(key)]
 
 
-def _key(c: sqlite3.Connection, table: str, sql: str) -> list[str]:
+def _key_columns(c: Connection, table: str) -> list[str]:
     """Return the columns that identify a row of a table."""
+    (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     if "WITHOUT ROWID" not in sql:
         return ["rowid"]
     parts = [(row[5], row[1]) for row in c.execute(f"PRAGMA table_info({table})") if row[5]]
     return [name for _, name in sorted(parts)]
 
 
-def _ingests(c: sqlite3.Connection, target: PurgeTarget) -> int:
-    """Empty ingested texts that hold purged text and mark them as done. Their row is kept, so that
-    their idempotency key still protects against sending them again.
+def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
+    """Yield the rows whose text in that column holds what is sought.
+
+    Texts are searched some hundred at once: few hold it, and a search costs most at its start.
     """
-    found = ingests(c, target)
-    for id_ in found:
-        (body,) = c.execute("SELECT body FROM intake WHERE id = ?", (id_,)).fetchone()
-        left = json.dumps(_without_text(json.loads(body)), ensure_ascii=False)
-        c.execute(
-            "UPDATE intake SET body = ?, result = '', error = ?, state = 'done', worker = '', "
-            "leased_until = '' WHERE id = ?",
-            (left, PURGED, id_),
-        )
-    return len(found)
+    some: list[Row] = []
+    chars = 0
+    for row in chain(rows, (None,)):
+        if row is None or len(some) == TEXTS_AT_ONCE or chars > CHARS_AT_ONCE:
+            if sought.is_in("\n".join(collected[column] for collected in some)):
+                yield from (row for row in some if sought.is_in(row[column]))
+            some, chars = [], 0
+        if row is not None:
+            some.append(row)
+            chars += len(row[column])
 
 
-def _without_text(body: dict[str, Any]) -> dict[str, Any]:
-    kept = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
-    return {name: body[name] for name in kept if name in body} | {"session_summary": ""}
-
-
-def _injections(c: sqlite3.Connection, target: PurgeTarget) -> int:
-    done = _delete(c, "promoted", "record", sorted(target.ids))
-    keys = [prefix + id_ for prefix in KEYS_OF_RECORD for id_ in target.ids]
-    keys += [prefix + uuid for prefix in KEYS_OF_TURN for uuid in target.turns]
-    names = [prefix + name for prefix in KEYS_OF_NAME for name in target.given]
-    for table in ("injections", "told"):
-        for key in keys:
-            done += c.execute(f"DELETE FROM {table} WHERE memory = ?", (key,)).rowcount
-        for name in names:
-            done += c.execute(
-                f"DELETE FROM {table} WHERE memory = ? OR substr(memory, 1, ?) = ?",
-                (name, len(name) + 1, f"{name}#"),
-            ).rowcount
-    return done
-
-
-def _delete(c: sqlite3.Connection, table: str, column: str, values: Sequence[Any]) -> int:
-    c.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(value,) for value in values])
-    return len(values)
+def _delete(c: Connection, table: str, column: str, values: Iterable[Any]) -> int:
+    rows = [(value,) for value in values]
+    c.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
+    return len(rows)
 
 
 def _bytes(text: str) -> bytes:

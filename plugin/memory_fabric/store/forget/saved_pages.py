@@ -32,5 +32,5 @@ def delete_all(home: str) -> None:
 
 def _plain(name: str) -> str:
     """Return a name that all file systems and browsers treat the same."""
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
-    return kept.strip("-.")[:MAX_NAME_CHARS] or "project"
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
+    return plain.strip("-.")[:MAX_NAME_CHARS] or "project"

@@ -8,7 +8,7 @@ a whole, and a mark replaces them in any other text.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
@@ -49,12 +49,11 @@ class PurgeTarget:
 
     def __post_init__(self) -> None:
         words = [Needle(word, not self.inside, self.exact) for word in self.words]
-        object.__setattr__(self, "asked", Sought(words))
         texts = list(map(Needle, self.texts))
-        object.__setattr__(self, "repeated", Sought(texts))
-        object.__setattr__(self, "sought", Sought([*words, *texts]))
+        for name, needles in (("asked", words), ("repeated", texts), ("sought", words + texts)):
+            object.__setattr__(self, name, Sought(needles))
 
-    def is_in(self, text: str) -> bool:
+    def is_in(self, text: str | bytes) -> bool:
         """True if the text holds one of the texts or words."""
         return self.sought.is_in(text)
 
@@ -88,14 +87,10 @@ class PurgeTarget:
         return self.ids | {*names} | {tombstones.of_observation(*pair) for pair in self.said}
 
 
-def folded(text: str) -> str:
-    """Return the text for comparison, without differences of case and white space."""
-    return one_line(text).casefold()
-
-
 def is_specific(text: str) -> bool:
     """True if a text is long enough to be searched for inside others."""
-    return len(folded(text)) >= MIN_SOUGHT_CHARS and " " in folded(text)
+    folded = one_line(text).casefold()
+    return len(folded) >= MIN_SOUGHT_CHARS and " " in folded
 
 
 def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any] | None:
@@ -111,33 +106,31 @@ def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mappi
     new = marked(new, target.asked)
     if new == payload:
         return payload
-    left = [new.get(name) for name in _CONTENT]
-    return new if any(left) else None
+    return new if any(new.get(name) for name in _CONTENT) else None
 
 
 def without_steps(
     steps: Sequence[Mapping[str, Any]], target: PurgeTarget
 ) -> list[Mapping[str, Any]]:
     """Return operations (kind, payload) without purged content; empty ones are dropped."""
-    found = []
+    new_steps = []
     for step in steps:
         payload = without(step["kind"], step["payload"], target)
         if payload is not None:
-            found.append(step if payload is step["payload"] else {**step, "payload": payload})
-    return found
+            new_steps.append(step if payload is step["payload"] else {**step, "payload": payload})
+    return new_steps
 
 
 def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any]:
     """Return a line of queue or journal without purged content; an empty one becomes a no-op."""
-    left: Mapping[str, Any] = value
+    new: Mapping[str, Any] = value
     if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
         payload = without(value["kind"], value["payload"], target)
         if payload is None:
-            left = {**value, "kind": "purged", "payload": {}}
+            new = {**value, "kind": "purged", "payload": {}}
         elif payload is not value["payload"]:
-            left = {**value, "payload": payload}
-    found: Mapping[str, Any] = marked(left, target.asked)
-    return found
+            new = {**value, "payload": payload}
+    return cast("Mapping[str, Any]", marked(new, target.asked))
 
 
 def marked(value: Any, sought: Sought) -> Any:
@@ -172,14 +165,14 @@ def marked_json(text: str, sought: Sought) -> str:
 
 
 def _marked_across(parts: list[str], sought: Sought) -> list[str]:
-    data = [part.encode("utf-8", "surrogatepass") for part in parts]
-    spans = sought.spans(b" ".join(data))
-    found, start = [], 0
-    for part, held in zip(parts, data, strict=True):
-        end = start + len(held)
-        found.append(MARK if any(a < end and start < b for a, b in spans) else part)
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    spans = sought.spans(b" ".join(encoded))
+    marked_parts, start = [], 0
+    for part, data in zip(parts, encoded, strict=True):
+        end = start + len(data)
+        marked_parts.append(MARK if any(a < end and start < b for a, b in spans) else part)
         start = end + 1
-    return found
+    return marked_parts
 
 
 class _All:
@@ -190,50 +183,40 @@ _ALL = _All()
 
 
 def _entities(items: Any, target: PurgeTarget) -> list[Any]:
-    found = []
+    items_left = []
     for item in items:
-        name = item["name"]
+        name, new = item["name"], dict(item)
         if target.is_name(name):
             continue
-        new = dict(item)
         if item.get("observations"):
             new["observations"] = [t for t in item["observations"] if not target.is_said(name, t)]
         if item.get("aliases"):
             new["aliases"] = [pair for pair in item["aliases"] if not target.is_name(pair[1])]
-        found.append(new)
-    return found
+        items_left.append(new)
+    return items_left
 
 
-def _observations(items: Any, target: PurgeTarget) -> list[Any]:
-    """Filter both forms: `{entityName, contents}` as stated, and whole rows `{entity, text, …}`."""
-    found = []
+def _statements(items: Any, target: PurgeTarget) -> list[Any]:
+    """Filter all forms: `{entityName, contents}` as stated, `{entityName, observations}` as
+    deleted, and whole rows `{entity, text, …}`.
+    """
+    items_left = []
     for item in items:
         if "entity" in item:
-            if not target.is_said(item["entity"], item["text"]):
-                found.append(item)
+            items_left += [] if target.is_said(item["entity"], item["text"]) else [item]
             continue
-        texts = [t for t in item["contents"] if not target.is_said(item["entityName"], t)]
-        if texts or (not item["contents"] and not target.is_name(item["entityName"])):
-            found.append({**item, "contents": texts})
-    return found
-
-
-def _deletions(items: Any, target: PurgeTarget) -> list[Any]:
-    found = []
-    for item in items:
-        name = item["entityName"]
-        texts = [text for text in item["observations"] if not target.is_said(name, text)]
-        if texts or (not item["observations"] and not target.is_name(name)):
-            found.append({**item, "observations": texts})
-    return found
+        name, field_ = item["entityName"], "contents" if "contents" in item else "observations"
+        texts = [text for text in item[field_] if not target.is_said(name, text)]
+        if texts or (not item[field_] and not target.is_name(name)):
+            items_left.append({**item, field_: texts})
+    return items_left
 
 
 def _relations(items: Any, target: PurgeTarget) -> list[Any]:
-    ends = ("from", "to")
     return [
         r
         for r in items
-        if not any(target.is_name(r[end]) for end in ends)
+        if not (target.is_name(r["from"]) or target.is_name(r["to"]))
         and not target.asked.is_in(r.get("relationType", ""))
     ]
 
@@ -259,31 +242,26 @@ def _rows(rows: Any, target: PurgeTarget) -> dict[str, Any]:
 
 
 def _groups(groups: Any, target: PurgeTarget) -> list[Any]:
-    found = [{side: _rows(rows, target) for side, rows in group.items()} for group in groups]
-    return [g for g in found if any(some for rows in g.values() for some in rows.values())]
+    groups_left = [{side: _rows(rows, target) for side, rows in group.items()} for group in groups]
+    return [g for g in groups_left if any(some for rows in g.values() for some in rows.values())]
+
+
+def _ingest(ingest: Any, target: PurgeTarget) -> Any:
+    """Drop an ingested text as a whole if it holds purged text: the rest may reveal it."""
+    parts = (*ingest.values(), *(ingest.get("key_decisions") or ()))
+    return _ALL if any(isinstance(p, str) and target.is_in(p) for p in parts) else ingest
 
 
 def _names(names: Any, target: PurgeTarget) -> list[str]:
     return [name for name in names if not target.is_name(name)]
 
 
-def _ingest(ingest: Any, target: PurgeTarget) -> Any:
-    """Drop an ingested text as a whole if it holds purged text: the rest may reveal it."""
-    said = [part for part in ingest.values() if isinstance(part, str)]
-    said += [part for part in ingest.get("key_decisions") or () if isinstance(part, str)]
-    return _ALL if any(map(target.is_in, said)) else ingest
-
-
-def _ids(ids: Any, target: PurgeTarget) -> list[str]:
-    return [id_ for id_ in ids if id_ not in target.ids]
-
-
 def _name(name: Any, target: PurgeTarget) -> Any:
     return _ALL if target.is_name(name) else name
 
 
-def _aliases(aliases: Any, target: PurgeTarget) -> list[Any]:
-    return _names(aliases, target)
+def _ids(ids: Any, target: PurgeTarget) -> list[str]:
+    return [id_ for id_ in ids if id_ not in target.ids]
 
 
 def _links(links: Any, target: PurgeTarget) -> list[Any]:
@@ -298,12 +276,12 @@ def _lifted(rows: Any, target: PurgeTarget) -> list[Any]:
 # The filter for each field of a payload. Tombstones that are set hold no words and are kept.
 _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
-    "observations": _observations,
+    "observations": _statements,
     "relations": _relations,
-    "deletions": _deletions,
+    "deletions": _statements,
     "entityNames": _names,
     "names": _names,
-    "aliases": _aliases,
+    "aliases": _names,
     "entity": _name,
     "into": _name,
     "record": _record,

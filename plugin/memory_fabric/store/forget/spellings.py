@@ -24,6 +24,7 @@ _BETWEEN = (
     rb"\xc2[\x85\xa0]|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|"
     rb"\\*\"\s*,\s*\\*\")+"
 )
+_ESCAPE = rb"\\\\*u"
 _MARKED = {'"': rb"\\*\"", "/": rb"\\*/", "\\": rb"\\+", "<": "‹".encode()}
 _ESCAPE_BEFORE = re.compile(rb"(?:\\+(?:u([0-9a-fA-F]{4})|[nrtbf])|%([0-9a-fA-F]{2}))\Z")
 _ESCAPE_AFTER = re.compile(rb"(?:\\+u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2}))")
@@ -53,24 +54,34 @@ class Sought:
     def __bool__(self) -> bool:
         return bool(self._needles)
 
-    def is_in(self, text: str) -> bool:
-        """True if the text holds any of them."""
-        return bool(self._needles) and next(self._spans(_bytes(text)), None) is not None
+    def is_in(self, text: str | bytes) -> bool:
+        """True if the text holds any of them, in its bytes however deep they are escaped."""
+        data = text if isinstance(text, bytes) else _bytes(text)
+        return bool(self._needles) and next(self._spans(data), None) is not None
 
     def without(self, text: str) -> str:
         """Return the text with a mark in place of each match: the same object if there is none."""
-        spans = self.spans(_bytes(text)) if self._needles else []
-        return _replaced(text, spans) if spans else text
+        data = _bytes(text)
+        spans = self.spans(data) if self._needles else []
+        parts, last = [], 0
+        for start, end in spans:
+            parts += [data[last:start], MARK.encode()]
+            last = end
+        return b"".join((*parts, data[last:])).decode("utf-8", "surrogatepass") if spans else text
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Return the matches as (start, end) in bytes, in order; overlapping ones are joined."""
-        found: list[tuple[int, int]] = []
+        joined: list[tuple[int, int]] = []
         for start, end in sorted(self._spans(data)):
-            if found and start < found[-1][1]:
-                found[-1] = found[-1][0], max(end, found[-1][1])
+            if joined and start < joined[-1][1]:
+                joined[-1] = joined[-1][0], max(end, joined[-1][1])
             else:
-                found.append((start, end))
-        return found
+                joined.append((start, end))
+        return joined
+
+    def bytes_in(self, data: bytes) -> int:
+        """Return the number of bytes that match."""
+        return sum(end - start for start, end in self.spans(data))
 
     def anywhere(self) -> Sought:
         """Return the same search, also inside longer words."""
@@ -85,20 +96,11 @@ class Sought:
                 # Memory never escapes ASCII letters itself, but another program may.
                 if run not in folded and b"\\u00" not in folded and b"%" not in folded:
                     continue
-            for found in _expression(needle).finditer(data):
-                start, end = found.span()
-                if needle.whole and _is_inside(data, start, end, needle.text):
-                    continue
-                if not _is_own_mark(data, start, end):
+            for match in _expression(needle).finditer(data):
+                start, end = match.span()
+                is_part = needle.whole and _is_inside(data, start, end, needle.text)
+                if not is_part and not _is_own_mark(data, start, end):
                     yield start, end
-
-
-def _replaced(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    data, parts, last = _bytes(text), [], 0
-    for start, end in spans:
-        parts += [data[last:start], MARK.encode()]
-        last = end
-    return b"".join((*parts, data[last:])).decode("utf-8", "surrogatepass")
 
 
 def _bytes(text: str) -> bytes:
@@ -110,9 +112,8 @@ def _longest_run(text: str) -> bytes:
     """Return the longest run of ASCII letters and digits in lower case; every spelling
     contains it.
     """
-    joined = unicodedata.normalize("NFC", text).lower()
-    ascii_ = joined.encode("ascii", "replace").replace(b"?", b" ")
-    runs: list[bytes] = _RUN.findall(ascii_)
+    ascii_ = unicodedata.normalize("NFC", text).lower().encode("ascii", "replace")
+    runs: list[bytes] = _RUN.findall(ascii_.replace(b"?", b" "))
     return max(runs, key=len, default=b"")
 
 
@@ -128,27 +129,13 @@ def _spellings(c: str, exact: bool) -> bytes:
     if c == " ":
         return _BETWEEN
     cases = {c} if exact else {c, c.lower(), c.upper(), c.casefold(), c.title()}
-    forms = {
-        unicodedata.normalize(form, case) for case in cases for form in ("NFC", "NFD")
-    }  # fmt: skip
-    plain = [re.escape(form.encode("utf-8", "surrogatepass")) for form in sorted(forms)]
-    plain += [_MARKED[c]] if c in _MARKED else []
-    escaped = [b"".join(map(_as_json, _units(form))) for form in sorted(forms)]
-    percent = [
-        b"".join(b"%" + _any_case(f"{b:02x}") for b in form.encode("utf-8", "surrogatepass"))
-        for form in sorted(forms)
-    ]
-    return b"(?:" + b"|".join([*plain, *escaped, *percent]) + b")"
-
-
-def _units(text: str) -> list[int]:
-    data = text.encode("utf-16-be", "surrogatepass")
-    return [int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2)]
-
-
-def _as_json(unit: int) -> bytes:
+    forms = sorted({unicodedata.normalize(form, case) for case in cases for form in ("NFC", "NFD")})
+    plain = [re.escape(_bytes(form)) for form in forms] + ([_MARKED[c]] if c in _MARKED else [])
+    units = [form.encode("utf-16-be", "surrogatepass").hex(" ", 2).split() for form in forms]
     # One backslash is required, so that the expression starts with a literal.
-    return rb"\\\\*u" + _any_case(f"{unit:04x}")
+    escaped = [b"".join(_ESCAPE + _any_case(unit) for unit in some) for some in units]
+    percent = [b"".join(b"%" + _any_case(f"{b:02x}") for b in _bytes(form)) for form in forms]
+    return b"(?:" + b"|".join([*plain, *escaped, *percent]) + b")"
 
 
 def _any_case(digits: str) -> bytes:
@@ -168,36 +155,32 @@ def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
 
 
 def _joins(edge: str, neighbour: str) -> bool:
-    if not _is_of_word(edge) or not neighbour or not _is_of_word(neighbour):
+    """True if a match that ends with one character goes on with the other, if there is one."""
+    if not (_is_of_word(edge) and neighbour and _is_of_word(neighbour)):
         return False
-    return not (_is_unspaced(edge) or _is_unspaced(neighbour))
+    return not any(low <= c <= high for c in (edge, neighbour) for low, high in _UNSPACED)
 
 
 def _is_of_word(c: str) -> bool:
     return c.isalnum() or unicodedata.category(c)[0] == "M"
 
 
-def _is_unspaced(c: str) -> bool:
-    return any(low <= c <= high for low, high in _UNSPACED)
-
-
 def _before(data: bytes, at: int) -> str:
     """Return the character before an offset; empty if none that could belong to a word."""
     near = data[max(0, at - NEAR_BYTES) : at]
-    if found := _ESCAPE_BEFORE.search(near):
-        return _escaped(found)
-    return near.decode("utf-8", "ignore")[-1:] if near[-1:] else ""
+    if escape := _ESCAPE_BEFORE.search(near):
+        return _escaped(escape)
+    return near.decode("utf-8", "ignore")[-1:]
 
 
 def _after(data: bytes, at: int) -> str:
     near = data[at : at + NEAR_BYTES]
-    if found := _ESCAPE_AFTER.match(near):
-        return _escaped(found)
+    if escape := _ESCAPE_AFTER.match(near):
+        return _escaped(escape)
     return near[:4].decode("utf-8", "ignore")[:1]
 
 
-def _escaped(found: re.Match[bytes]) -> str:
-    digits = [part for part in found.groups() if part]
-    if not digits or (len(digits[0]) == 2 and int(digits[0], 16) > 127):
-        return ""
-    return chr(int(digits[0], 16))
+def _escaped(escape: re.Match[bytes]) -> str:
+    digits = next(filter(None, escape.groups()), b"")
+    is_character = len(digits) == 4 or (digits and int(digits, 16) <= 127)
+    return chr(int(digits, 16)) if is_character else ""

@@ -16,7 +16,7 @@ from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.sync_state import mark_of
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
 
 if TYPE_CHECKING:
     from memory_fabric.store.graph_file.sync_state import State
@@ -148,7 +148,7 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> _Touched | None:
     touched = _Touched()
     for _, _, kind, payload, inverse in operations:
         stated = json.loads(payload)
-        touched.add(kind, stated, inverses.read(kind, stated, inverse))
+        touched.add(kind, stated, kinds.read_inverse(kind, stated, inverse))
         if not touched.is_plain or len(touched) > MAX_TOUCHED:
             return None
     return touched

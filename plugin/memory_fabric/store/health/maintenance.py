@@ -15,7 +15,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log
 from memory_fabric.store.health import filesystem
-from memory_fabric.store.history import demotion
+from memory_fabric.store.history import candidates
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 
@@ -82,9 +82,9 @@ def run(memory: Memory, keep_days: int) -> None:
     sync.expire_texts(memory, _ago(keep_days))
     sync.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
     sync.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
-    demotion.upgrade(memory, most=MAX_UPGRADED)
-    demotion.distrust_without_words(memory)
-    demotion.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)
+    candidates.upgrade(memory, most=MAX_UPGRADED)
+    candidates.distrust_without_words(memory)
+    candidates.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)
     for database in memory.databases():
         os.utime(files.backups_of(database.path))
     folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]

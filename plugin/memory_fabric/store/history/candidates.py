@@ -1,17 +1,22 @@
-"""Candidates: sentences that were heard and not noted, and what could hold for everybody."""
+"""Candidates: sentences that were heard and not noted, and what could hold for everybody.
+
+Records become candidates, too: those of releases without notes, and unconfirmed old ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.ids import short_id
-from memory_fabric.models import AGAIN, OTHERS, Provenance, Record
+from memory_fabric.models import AGAIN, OTHERS, TYPED, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
-from memory_fabric.store.history import resolve
+from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
 
 MAX_LISTED = 200
 _OPEN = f"{CURRENT} AND scope <> 'local'"
@@ -24,12 +29,44 @@ _GENERALIZABLE = (
     "IS NULL"
 )
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
+# The row of `meta` that the migration leaves where there are records of an earlier release. Its
+# value is the id of the undoable step, once that has begun; it is deleted at the end.
+UPGRADING = "upgrade to notes"
+_UNPINNED = f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 "
+_UNUSED = (
+    "AND NOT EXISTS (SELECT 1 FROM injections AS i WHERE i.memory = 'record:' || records.id "
+    "AND i.channel = 'pull') "
+)
+# Captured by phrases: from the prompt or the assistant's prose, and no note. A fix with its command
+# has evidence of its own.
+_BY_PHRASES = (
+    f"{_UNPINNED} {_UNUSED} AND scope <> 'local' AND type <> 'session' "
+    "AND source IN ('prompt', 'assistant', 'subagent', 'compaction') AND created_at < ? "
+    "AND json_extract(body, '$.evidence.noted') IS NULL "
+    "AND json_extract(body, '$.evidence.command') IS NULL"
+)
+# Notes of earlier releases with the user's trust, but no words of theirs, that no act of theirs
+# ever stated or kept.
+_WITHOUT_WORDS = (
+    "trust = 'user' AND source = 'assistant' "
+    "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
+    "AND json_extract(body, '$.evidence.quotation') IS NULL "
+    "AND json_extract(body, '$.evidence.confirmed') IS NULL AND NOT EXISTS ("
+    "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
+    f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
+)
+# What only the assistant said, and nobody used or said again since.
+_UNCONFIRMED = (
+    f"{_UNPINNED} {_UNUSED} AND trust = 'assistant' AND type IN ('decision', 'note', 'question') "
+    "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
+    "AND json_extract(body, '$.evidence.agreed') IS NULL AND created_at < ?"
+)
 
 
 def waiting(memory: Memory) -> list[Record]:
     """Return the candidates of this project and of the user: said again first, then newest."""
-    found = memory.find_records(_CANDIDATE, (), MAX_LISTED)
-    return sorted(found, key=said_again, reverse=True)
+    candidates = memory.find_records(_CANDIDATE, (), MAX_LISTED)
+    return sorted(candidates, key=said_again, reverse=True)
 
 
 def said_again(candidate: Record) -> int:
@@ -38,13 +75,13 @@ def said_again(candidate: Record) -> int:
     return times if isinstance(times, int) else 0
 
 
-def note_shown(memory: Memory, found: Sequence[Record], now: str) -> None:
+def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
     """Note which candidates this session has been shown, so that its model only repeats them."""
     session = memory.settings.session
-    if not (session and found and memory.settings.writes):
+    if not (session and listed and memory.settings.writes):
         return
-    shown = [f"record:{record.id}" for record in found]
-    sessions.record_injections(memory.session_database(), session, "", shown, "pull", now)
+    memories = [f"record:{record.id}" for record in listed]
+    sessions.record_injections(memory.session_database(), session, "", memories, "pull", now)
 
 
 def named(memory: Memory, text: str) -> Record:
@@ -52,11 +89,13 @@ def named(memory: Memory, text: str) -> Record:
 
     Raises NotFound, and BadInput for a record that does not wait.
     """
+    from memory_fabric.store.history import resolve  # late: a start does without it
+
     record, _, _ = resolve.record_by_id(memory, text)
     if record.status != "candidate" or record.superseded_by or record.scope == "local":
         raise BadInput(
             "id",
-            f"{short_id(record.id)} is no candidate.",
+            f"{ids.short_id(record.id)} is no candidate.",
             remedy="memory-fabric candidates lists them; edit, pin and forget take any memory.",
         )
     return record
@@ -72,11 +111,13 @@ def named_for_everybody(memory: Memory, text: str) -> tuple[Record, list[str], s
 
     Raises NotFound, and BadInput for any other record.
     """
+    from memory_fabric.store.history import resolve  # late: a start does without it
+
     record, seen, kind = resolve.record_by_id(memory, text)
     if not memory.find_records(f"id = ? AND {_GENERALIZABLE}", (record.id,)):
         raise BadInput(
             "id",
-            f"{short_id(record.id)} is not proposed for every project.",
+            f"{ids.short_id(record.id)} is not proposed for every project.",
             remedy="memory-fabric candidates --global lists what is; edit --scope global takes "
             "any memory.",
         )
@@ -95,3 +136,84 @@ def settle_for_everybody(
     payload = {"record": records.as_object(record), "seen_in": seen}
     memory.write("put_record", payload, by, store=kind)
     return record
+
+
+def upgrade(memory: Memory, most: int) -> int:
+    """Make candidates of what earlier releases captured by phrases; return how many, at most.
+
+    All of it is one step for `undo`, told once when it is done.
+    """
+    demoted = 0
+    for database in memory.databases():
+        if database.read_only or database.newer:
+            continue
+        row = database.row("SELECT value FROM meta WHERE key = ?", (UPGRADING,))
+        if row is None:
+            continue
+        batch = row[0] or ids.new_id()
+        demoted += _demote(memory, database, _BY_PHRASES, ids.timestamp(), batch, most - demoted)
+        is_done = demoted < most
+        with database.transaction() as c:
+            if is_done:
+                c.execute("DELETE FROM meta WHERE key = ?", (UPGRADING,))
+            else:
+                c.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (UPGRADING, batch))
+        if is_done and (row[0] or demoted):
+            steps = "SELECT id FROM operations WHERE instr(payload, ?) > 0"
+            if of_batch := database.rows(steps, (batch,)):
+                memory.messages.append(
+                    f"{len(of_batch)} memories that an earlier release took from prose, and that "
+                    "nobody confirmed, are candidates now: `memory-fabric candidates` lists them, "
+                    f"`memory-fabric undo {ids.short_id(of_batch[0][0])}` takes this back"
+                )
+    return demoted
+
+
+def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
+    """Make candidates of the assistant's own facts, decisions and questions from before a time.
+
+    Those that are told since fewer than `least_sessions` sessions stay. Returns how many.
+    """
+    demoted = 0
+    for database in memory.databases():
+        row = database.row(
+            "SELECT started_at FROM sessions ORDER BY started_at DESC LIMIT 1 OFFSET ?",
+            (least_sessions - 1,),
+        )
+        if row and not database.read_only:
+            demoted += _demote(
+                memory, database, _UNCONFIRMED, min(before, row[0]), ids.new_id(), most=1000
+            )
+    return demoted
+
+
+def distrust_without_words(memory: Memory) -> int:
+    """Give notes the assistant's trust that have the user's, but none of their words; return how
+    many. An `undo` of it holds.
+    """
+    return sum(
+        _demote(memory, db, _WITHOUT_WORDS, "", ids.new_id(), 1000, {"trust": "assistant"})
+        for db in memory.databases()
+        if not db.read_only
+    )
+
+
+def _demote(
+    memory: Memory,
+    database: Database,
+    where: str,
+    before: str,
+    batch: str,
+    most: int,
+    change: Mapping[str, str] = MappingProxyType({"status": "candidate"}),
+) -> int:
+    try:
+        values = (before,) if before else ()
+        matches = records.find(database.connection, where, values, max(0, most))
+    except sqlite3.Error:
+        return 0  # a damaged database is reported and rebuilt elsewhere
+    for record, seen in matches:
+        lowered = {**records.as_object(record), **change}
+        payload = {"record": lowered, "seen_in": seen, "batch": batch}
+        memory.write("put_record", payload, Provenance("cli", trust="user"), store=database.kind)
+    return len(matches)

@@ -1,27 +1,30 @@
-"""The log of operations for reading: author, time, and whether each was undone."""
+"""The log of operations for reading: author, time, a phrase for each, and whether it was undone."""
 
 from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import STAGED
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import inverses
+from memory_fabric.store.operations import kinds
+from memory_fabric.store.operations.kind import former_records
+from memory_fabric.text import cut, one_line
 
 # Displayed short ids have eight characters; with fewer than six several ids would often fit.
 MIN_ID_CHARS = 6
+MAX_PHRASE_CHARS = 200
 # The kind of the change that begins a run over past sessions.
 LEARN = "learn"
+# Fields of payloads that hold the name of an entity, or a list of names.
+_NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "into", "from", "to"))
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One logged operation: `by` is its provenance, `inverse` takes it back."""
 
     id: str
@@ -41,63 +44,57 @@ class Change:
     @property
     def settles(self) -> bool:
         """True if it only gave a staged record its trust: it is undone with what was stated."""
-        return self.kind == "put_record" and any(
-            STAGED in step["payload"]["record"].get("evidence", {})
-            for step in self.inverse
-            if step["kind"] == "put_record"
-        )
+        former = former_records(self.inverse)
+        return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
 
 def read(
-    database: Database, where: str = "1", values: Sequence[Any] = (), limit: int = -1
+    database: Database,
+    where: str = "1",
+    values: Sequence[Any] = (),
+    limit: int = -1,
+    undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return operations of one database that meet a condition on their columns, newest first."""
-    return _read(database, where, values, limit, undone_ids(database))
+    """Return operations of one database that meet a condition on their columns, newest first.
+
+    `undone` are the ids of undone ones, if they need not be looked up.
+    """
+    undone = undone_ids(database) if undone is None else undone
+    changes = []
+    for id_, kind, text, inverse, provenance, seq in database.rows(
+        "SELECT id, kind, payload, inverse, provenance, seq FROM operations "
+        f"WHERE {where} ORDER BY seq DESC LIMIT ?",
+        [*values, limit],
+    ):
+        payload, by = json.loads(text), json.loads(provenance)
+        back = kinds.read_inverse(kind, payload, inverse)
+        changes.append(Change(id_, kind, payload, back, by, database.kind, seq, id_ in undone))
+    return changes
 
 
 def find(memory: Memory, store: str, id_: str) -> Change | None:
     """Return the operation with this id in one database; its `undone` is not filled in."""
     database = memory.database(store, create=False)
-    found = _read(database, "id = ?", (id_,), 1, frozenset()) if database else []
-    return found[0] if found else None
-
-
-def _read(
-    database: Database, where: str, values: Sequence[Any], limit: int, undone: frozenset[str]
-) -> list[Change]:
-    rows = database.rows(
-        "SELECT id, kind, payload, inverse, provenance, seq FROM operations "
-        f"WHERE {where} ORDER BY seq DESC LIMIT ?",
-        [*values, limit],
-    )
-    found = []
-    for id_, kind, payload, inverse, provenance, seq in rows:
-        said = json.loads(payload)
-        back = inverses.read(kind, said, inverse)
-        by = json.loads(provenance)
-        found.append(Change(id_, kind, said, back, by, database.kind, seq, id_ in undone))
-    return found
+    return next(iter(read(database, "id = ?", (id_,), 1, frozenset()) if database else ()), None)
 
 
 def read_all(
     memory: Memory, where: str = "1", values: Sequence[Any] = (), limit: int = -1
 ) -> list[Change]:
     """Return operations of both databases that meet a condition, newest first."""
-    read_from = (read(database, where, values, limit) for database in memory.databases())
-    found = newest_first(change for changes in read_from for change in changes)
-    return found if limit < 0 else found[:limit]
+    lists = (read(database, where, values, limit) for database in memory.databases())
+    changes = newest_first(change for changes in lists for change in changes)
+    return changes if limit < 0 else changes[:limit]
 
 
-def newest_first(found: Iterable[Change]) -> list[Change]:
+def newest_first(changes: Iterable[Change]) -> list[Change]:
     """Sort changes of both databases by time; those of one database keep its order.
 
     A change that waited in a queue was made earlier than it was applied.
     """
     stores: dict[str, list[Change]] = {}
-    for change in found:
+    for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
-    for changes in stores.values():
-        changes.sort(key=lambda change: change.seq, reverse=True)
     return list(heapq.merge(*stores.values(), key=lambda change: change.at, reverse=True))
 
 
@@ -106,19 +103,19 @@ def by_id(memory: Memory, text: str) -> Change:
     BadInput.
     """
     part = text.strip().lower().replace("%", "").replace("_", "")
-    found = []
+    matches = []
     if len(part) >= MIN_ID_CHARS:
-        found = read_all(memory, "id LIKE ? OR id LIKE ?", (f"{part}%", f"%{part}"))
-    if not found:
+        matches = read_all(memory, "id LIKE ? OR id LIKE ?", (f"{part}%", f"%{part}"))
+    if not matches:
         raise NotFound(
             text, f"No change has the id {text!r}.", remedy="memory-fabric history shows ids."
         )
-    if len(found) > 1:
-        ids = ", ".join(change.id for change in found)
+    if len(matches) > 1:
+        ids = ", ".join(change.id for change in matches)
         raise BadInput(
             "id", f"{text!r} fits several changes: {ids}.", remedy="Type more of the id."
         )
-    return found[0]
+    return matches[0]
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
@@ -131,10 +128,10 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
         return [change]
-    found = [c for c in of_batch(memory, batch) if not c.undone]
-    if is_named and change.kind != LEARN and any(c.kind == LEARN for c in found):
+    changes = [c for c in of_batch(memory, batch) if not c.undone]
+    if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
-    return found or [change]
+    return changes or [change]
 
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:
@@ -154,3 +151,66 @@ def undone_ids(database: Database) -> frozenset[str]:
         if id_ not in undone:
             undone.add(target)
     return frozenset(undone)
+
+
+def summary(change: Change, find: Callable[[str], Change | None]) -> str:
+    """Describe a change, e.g. `added 2 observations to Redis`. `find` returns the change of
+    an id.
+    """
+    target = find(str(change.payload.get("operation", ""))) if change.kind == "undo" else None
+    if target:
+        text = f"undid: {summary(target, find)}"
+    else:
+        kind = kinds.KINDS.get(change.kind)
+        text = kind.describe(change.payload, change.inverse) if kind else change.kind
+    return cut(one_line(text), MAX_PHRASE_CHARS)
+
+
+def who(by: Mapping[str, Any]) -> str:
+    """Return author, agent and source of a change from its provenance."""
+    return " ".join(str(by[name]) for name in ("author", "agent", "source") if by.get(name))
+
+
+def entity_names(change: Change) -> list[str]:
+    """Return possible names of entities that a change affects, each once; such a field may hold
+    other words, too.
+    """
+    parts = (change.payload, *(step["payload"] for step in change.inverse))
+    return list(dict.fromkeys(name for part in parts for name in _names(part)))
+
+
+def record_ids(change: Change) -> list[str]:
+    """Return ids of the records that a change stored, changed, closed or deleted, each once."""
+    ids: list[str] = []
+    for payload in (change.payload, *(step["payload"] for step in change.inverse)):
+        if isinstance(payload.get("record"), Mapping):
+            ids.append(str(payload["record"].get("id", "")))
+        ids += _texts(payload.get("ids"))
+        for link in payload.get("links") or ():
+            ids += _texts([link.get("id"), link.get("by")])
+    return list(dict.fromkeys(ids))
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _names(part) if isinstance(part, Mapping) else ()
+    if not isinstance(value, Mapping):
+        return
+    # The ends of a relation's row; elsewhere `source` is the channel of a statement.
+    if "source" in value and "target" in value:
+        yield from _texts([value["source"], value["target"]])
+    for field, part in value.items():
+        if field in _NAMES:
+            yield from _texts(part)
+        elif field in ("entities", "relations") and isinstance(part, list | tuple):
+            # In a record entities are [name, type], and relations triples.
+            for item in (item for item in part if item and isinstance(item, list | tuple)):
+                yield from _texts(item[:1] if field == "entities" else (item[0], item[-1]))
+        yield from _names(part)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [p for p in value if isinstance(p, str)] if isinstance(value, Sequence) else []

@@ -3,14 +3,14 @@
 For all of them only names, types and times are read; texts only for those that are shown.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.store.database import Database
 
-ENTITY, RECORD = "entity", "record"
-CHUNK = 500
+KINDS = ENTITY, RECORD = "entity", "record"
 # Memories that pruning may suggest: still valid, own, not pinned, and not ending by themselves.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
@@ -76,29 +76,27 @@ class Mention(NamedTuple):
 
 
 def entities(db: Database, before: str) -> list[AgedMemory]:
-    """Return entities without a statement since `before`, without texts and numbers of
-    relations.
-    """
-    found = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
-    return [_entity(db.kind, row) for row in found]
+    """Return entities last mentioned before `before`, without texts and numbers of relations."""
+    rows = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
+    return [_entity(db.kind, row) for row in rows]
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
     """Return own records from before that are still valid, neither pinned nor local,
     without texts.
     """
-    found = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
-    return [_record(db.kind, row) for row in found]
+    rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
+    return [_record(db.kind, row) for row in rows]
 
 
 def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
     """Return for each entity's row number, by type, the valid records that state something about
     it.
     """
-    found: dict[int, list[Mention]] = {}
+    by_entity: dict[int, list[Mention]] = {}
     for entity, kind, at, pinned in db.rows(_MENTIONS, (now,)):
-        found.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))
-    return found
+        by_entity.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))
+    return by_entity
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
@@ -122,14 +120,13 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
 def reread(db: Database, shown: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
     """Return each as it is now, without its text; None for one that is gone, closed or pinned."""
     rows: dict[tuple[str, int], AgedMemory] = {}
-    for some in _chunks([a.row for a in shown if a.kind == ENTITY]):
-        where = f"WHERE e.id IN ({', '.join('?' * len(some))})"
-        for row in db.rows(f"{_ENTITIES} {where} GROUP BY e.id", some):
-            rows[ENTITY, row[0]] = _linked(db, _entity(db.kind, row))
-    for some in _chunks([a.row for a in shown if a.kind == RECORD]):
-        marks = ", ".join("?" * len(some))
-        for row in db.rows(f"{_RECORDS} WHERE {_PRUNABLE} AND seq IN ({marks})", (now, *some)):
-            rows[RECORD, row[0]] = _record(db.kind, row)
+    numbers = {kind: json.dumps([a.row for a in shown if a.kind == kind]) for kind in KINDS}
+    of_shown = "IN (SELECT value FROM json_each(?))"
+    for row in db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],)):
+        rows[ENTITY, row[0]] = _linked(db, _entity(db.kind, row))
+    query = f"{_RECORDS} WHERE {_PRUNABLE} AND seq {of_shown}"
+    for row in db.rows(query, (now, numbers[RECORD])):
+        rows[RECORD, row[0]] = _record(db.kind, row)
     return [rows.get((a.kind, a.row)) for a in shown]
 
 
@@ -149,7 +146,3 @@ def _record(store: str, row: Sequence[Any]) -> AgedMemory:
 def _entity(store: str, row: Sequence[Any]) -> AgedMemory:
     number, name, kind, last, newest, said = row
     return AgedMemory(ENTITY, store, number, name, kind, last, newest=newest, observations=said)
-
-
-def _chunks(values: Sequence[Any]) -> Iterable[list[Any]]:
-    return (list(values[at : at + CHUNK]) for at in range(0, len(values), CHUNK))

@@ -1,18 +1,19 @@
 """Several names for one thing: aliases, and merges of entities, planned and carried out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
+from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import name_key
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """An entity of a merge, the number of its observations and relations, and its database."""
 
     name: str
@@ -22,22 +23,20 @@ class Part:
     store: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A planned merge: `into` takes over the observations, relations and names of the others."""
 
     into: Part
     others: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Aliases:
+class Aliases(NamedTuple):
     """The other names of an entity; `refused` has those that could not be added, and why."""
 
     entity: str
     names: tuple[str, ...]
     store: str
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = MappingProxyType({})
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
@@ -46,29 +45,25 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
     Raises NotFound for an unknown name, BadInput if the entities are in different databases.
     """
     target, database = _find_entity(memory, into)
-    others = []
+    parts = []
     for name in dict.fromkeys(names):
-        found = _part(database, name)
-        if found is None:
+        part = _part(database, name)
+        if part is None:
             elsewhere, _ = _find_entity(memory, name)
             if elsewhere.name == target.name:
-                raise BadInput(
-                    "names",
-                    f"{name!r} is {target.name!r} already.",
-                    remedy="Name another entity.",
-                )
-            found = _part(database, elsewhere.name)
-        if found is None:
+                problem = f"{name!r} is {target.name!r} already."
+                raise BadInput("names", problem, remedy="Name another entity.")
+            part = _part(database, elsewhere.name)
+        if part is None:
             raise BadInput(
                 "names",
                 f"{name!r} and {target.name!r} are in different memories, the project's and yours.",
                 remedy="Add what you need to the other memory and forget it here.",
             )
-        if found.name != target.name:
-            others.append(found)
-    if not others:
+        parts += [part] if part.name != target.name else []
+    if not parts:
         raise BadInput("names", "There is nothing to merge.", remedy="Name another entity.")
-    return Plan(target, tuple(others))
+    return Plan(target, tuple(parts))
 
 
 def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, object]:
@@ -91,7 +86,7 @@ def add_aliases(
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, provenance, store=part.store)
     _require_applied(result)
-    return replace(_aliases_of(database, part.name), refused=result.get("refused", {}))
+    return _aliases_of(database, part.name)._replace(refused=result.get("refused", {}))
 
 
 def remove_aliases(
@@ -102,8 +97,8 @@ def remove_aliases(
     Raises NotFound for an unknown entity, or if none of the names was its alias.
     """
     part, database = _find_entity(memory, entity)
-    known = {name_key(name) for name in _aliases_of(database, part.name).names}
-    if not any(name_key(name) in known for name in names):
+    keys = {name_key(name) for name in _aliases_of(database, part.name).names}
+    if not any(name_key(name) in keys for name in names):
         raise NotFound(
             names[0] if names else "",
             f"{part.name!r} is not called {' or '.join(map(repr, names))}.",
@@ -131,15 +126,15 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
 def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
     """Return the entity with exactly this name, else the one that the name means."""
     databases = memory.databases()
-    for database in databases:
-        part = _part(database, name)
-        if part:
+    exact = ((database, name) for database in databases)
+    alike = (
+        (database, entity.name)
+        for database in databases
+        for entity in graph.entities_by_key(database, [name]).values()
+    )
+    for database, called in (*exact, *alike):
+        if part := _part(database, called):
             return part, database
-    for database in databases:
-        for entity in graph.entities_by_key(database, [name]).values():
-            part = _part(database, entity.name)
-            if part:
-                return part, database
     raise NotFound(
         name, f"There is no entity {name!r}.", remedy="memory-fabric recall finds names."
     )
@@ -152,19 +147,11 @@ def _part(database: Database, name: str) -> Part | None:
         "FROM entities AS e WHERE e.name = ?",
         (name,),
     )
-    if row is None:
-        return None
-    name, kind, observations, relations = row
-    return Part(name, kind, observations, relations, database.kind)
+    return Part._make((*row, database.kind)) if row else None
 
 
 def _aliases_of(database: Database, name: str) -> Aliases:
-    rows = database.rows(
-        "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
-        "WHERE e.name = ? ORDER BY a.key",
-        (name,),
-    )
-    return Aliases(name, tuple(row[0] for row in rows), database.kind)
+    return Aliases(name, tuple(resolve.aliases_of(database, name)), database.kind)
 
 
 def _require_applied(result: Mapping[str, object]) -> None:

@@ -1,27 +1,27 @@
-"""Find records and entities by the names and ids that people type, and the tiers that hold a
-record.
-"""
+"""Find records and entities by the names and ids that people type; pin a record; its JSON form."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import Record
+from memory_fabric.ids import checksum, short_id
+from memory_fabric.models import CONFIRMED, WHEN, Provenance, Record
 from memory_fabric.sharing.git import location
 from memory_fabric.store import graph, journal, records
+from memory_fabric.store.database import Database
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
 
+_ID = re.compile(rf"(?:record:)?[0-9a-f-]{{{MIN_ID_CHARS},}}")
+
 
 def looks_like_id(text: str) -> bool:
     """True if a text can only be an id."""
-    found = re.fullmatch(r"(?:record:)?([0-9a-f-]+)", text.strip())
-    return bool(found) and len(found.group(1) if found else "") >= MIN_ID_CHARS
+    return _ID.fullmatch(text.strip()) is not None
 
 
 def id_part(text: str) -> str:
@@ -36,33 +36,40 @@ def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
     Raises NotFound, and BadInput if several ids end alike.
     """
     ending = id_part(text)
-    found = [
+    matches = [
         (record, seen, database.kind)
         for database in memory.databases()
         for record, seen in records.find(database.connection, "id LIKE ?", ("%" + ending,))
     ]
-    if len(ending) < MIN_ID_CHARS or not found:
-        raise NotFound(
-            text, f"No memory has the id {text!r}.", remedy="memory-fabric recall shows ids."
-        )
-    if len(found) > 1:
-        ids = ", ".join(record.id for record, _, _ in found)
-        raise BadInput("id", f"{text!r} fits several ids: {ids}.", remedy="Type more of the id.")
-    return found[0]
+    if len(ending) < MIN_ID_CHARS or not matches:
+        raise no_such_id(text)
+    if len(matches) > 1:
+        raise several_ids(text, (record.id for record, _, _ in matches))
+    return matches[0]
+
+
+def no_such_id(text: str) -> NotFound:
+    """Return the error for an id that nothing has."""
+    return NotFound(
+        text, f"No memory has the id {text!r}.", remedy="memory-fabric recall shows ids."
+    )
+
+
+def several_ids(text: str, ids: Any) -> BadInput:
+    """Return the error for an end that several ids have."""
+    listed = ", ".join(ids)
+    return BadInput("id", f"{text!r} fits several ids: {listed}.", remedy="Type more of the id.")
 
 
 def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
     """Return (database kind, name) of the entities of exactly this name or alias."""
-    found = []
-    for database in memory.databases():
-        rows = database.rows(
-            "SELECT name FROM entities WHERE name = ?1 UNION SELECT e.name FROM entities AS e "
-            "JOIN aliases AS a ON a.entity = e.id WHERE a.alias = ?1 "
-            "AND NOT EXISTS (SELECT 1 FROM entities WHERE name = ?1)",
-            (text,),
-        )
-        found += [(database.kind, row[0]) for row in rows]
-    return found
+    query = (
+        "SELECT name FROM entities WHERE name = ?1 UNION SELECT e.name FROM entities AS e "
+        "JOIN aliases AS a ON a.entity = e.id WHERE a.alias = ?1 "
+        "AND NOT EXISTS (SELECT 1 FROM entities WHERE name = ?1)"
+    )
+    databases = memory.databases()
+    return [(db.kind, name) for db in databases for (name,) in db.rows(query, (text,))]
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
@@ -70,41 +77,42 @@ def names_of(memory: Memory, text: str) -> set[str]:
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
-        for name in sorted(names):
-            names.update(
-                row[0]
-                for row in database.rows(
-                    "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
-                    "WHERE e.name = ?",
-                    (name,),
-                )
-            )
+        names.update(alias for name in sorted(names) for alias in aliases_of(database, name))
     return names
+
+
+def aliases_of(database: Database, name: str) -> list[str]:
+    """Return the other names of an entity."""
+    query = (
+        "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+        "WHERE e.name = ? ORDER BY a.key"
+    )
+    return [alias for (alias,) in database.rows(query, (name,))]
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
     """Return the tiers that hold a record now: graph, queue, decisions.jsonl, MEMORY.md."""
-    held = []
-    if memory.find_records("id = ?", (record_id,)):
-        held.append("graph")
+    tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
             continue  # a file that is too large is no queue
-        if any(_record_id(line) == record_id for line in waiting):
-            held.append("queue")
+        payloads = [line.get("payload") for line in waiting]
+        waiting_records = [p.get("record") for p in payloads if isinstance(p, dict)]
+        if any(isinstance(r, dict) and r.get("id") == record_id for r in waiting_records):
+            tiers.append("queue")
     if memory.project is None:
-        return held
+        return tiers
     for path in location.files_of(memory):
         lines, _ = read_lines(path)
         mine = [line for line in lines if line.get("id") == record_id]
         if mine and not mine[-1].get("forgotten"):
-            held.append(journal.DECISIONS)
+            tiers.append(journal.DECISIONS)
             break
     if record_id in memory_md.shown_ids(memory_md_file(memory)):
-        held.append("MEMORY.md")
-    return held
+        tiers.append("MEMORY.md")
+    return tiers
 
 
 def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
@@ -114,7 +122,40 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
     return memory_md.locate(settings.config_dir, root, settings.memory_md_off)
 
 
-def _record_id(line: Mapping[str, Any]) -> str:
-    payload = line.get("payload")
-    record = payload.get("record") if isinstance(payload, dict) else None
-    return str(record.get("id", "")) if isinstance(record, dict) else ""
+def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
+    """Pin the record that an id or its end names, so that every session is given it at its start,
+    or unpin it; return it as it is now.
+
+    Raises NotFound, BadInput and StoreUnavailable.
+    """
+    record, seen, store = record_by_id(memory, name)
+    pinned = record._replace(pinned=not off)
+    if pinned != record:
+        payload = {"record": records.as_object(pinned), "seen_in": seen}
+        memory.write("put_record", payload, by, store=store)
+    return pinned
+
+
+def record_json(record: Record) -> dict[str, Any]:
+    """Return the record as a JSON object for people and programs, without empty fields."""
+    whole = records.as_object(record)
+    whole["short_id"] = short_id(record.id)
+    whole["entities"] = [{"name": e.name, "type": e.type} for e in record.entities]
+    whole["relations"] = [
+        {"from": r.source, "relation": r.type, "to": r.target} for r in record.relations
+    ]
+    return {k: v for k, v in whole.items() if v not in ("", [], {})}
+
+
+def version_of(record: Record) -> str:
+    """Return eight hexadecimal digits that change with what a person sees and decides on.
+
+    Counters and evidence that sessions add by themselves do not change it.
+    """
+    stated = (
+        *(record.id, record.type, record.what, record.why, *record.alternatives),
+        *(record.scope, record.domain, record.status, str(record.pinned)),
+        *(record.superseded_by, record.valid_to),
+        *(str(record.evidence.get(key) or "") for key in (WHEN, CONFIRMED)),
+    )
+    return f"{checksum(chr(0).join(stated)):08x}"

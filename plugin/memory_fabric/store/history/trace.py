@@ -1,18 +1,20 @@
-"""The origin and history of a memory: its changes, and the sessions that it was injected into."""
+"""The origin and history of a memory: its changes, its graph rows, and the sessions that it was
+injected into.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Record
 from memory_fabric.redaction import prefilter
 from memory_fabric.store import records
 from memory_fabric.store.database import Database
-from memory_fabric.store.history import changes, describe, resolve
+from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
@@ -20,19 +22,24 @@ from memory_fabric.store.memory import Memory
 MAX_LOOKED_AT = 10_000
 # SQLite refuses expressions that are nested deeper than a thousand.
 NEEDLES_AT_ONCE = 200
+# A past session that was only read in (store.operations.learn): no hook ran in it.
+_ONLY_LEARNED = (
+    "(loaded_at = '' AND prompts = 0 AND id IN (SELECT json_extract(value, '$[0]') FROM meta "
+    "WHERE key >= 'learned ' AND key < 'learned!' AND instr(key, ' session ') > 0 "
+    "AND json_extract(value, '$[1]') = -1))"
+)
+_SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
 _STATEMENT_FIELDS = "text trust source session agent domain record created_at".split()
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedChange:
+class DescribedChange(NamedTuple):
     """A change with a phrase that describes it."""
 
     change: Change
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(NamedTuple):
     """An injection of a memory: the session (and agent of it), the channel, and the time."""
 
     memory: str
@@ -42,8 +49,7 @@ class Injection:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordTrace:
+class RecordTrace(NamedTuple):
     """The origin of a record; `deletion` is the change that deleted it, if any."""
 
     record: Record
@@ -54,8 +60,7 @@ class RecordTrace:
     deletion: DescribedChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One observation of an entity with its provenance and injections."""
 
     text: str
@@ -69,8 +74,7 @@ class Statement:
     injections: tuple[Injection, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EntityTrace:
+class EntityTrace(NamedTuple):
     """The origin of an entity; `deletion` is the change that deleted it, if any."""
 
     name: str
@@ -80,6 +84,18 @@ class EntityTrace:
     statements: tuple[Statement, ...]
     injections: tuple[Injection, ...]
     deletion: DescribedChange | None = None
+
+
+class GraphRows(NamedTuple):
+    """Names of entities that a record created and of known ones, and the number of its statements.
+
+    `observations` and `relations` count what it states, also where another record states the same.
+    """
+
+    new: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    observations: int = 0
+    relations: int = 0
 
 
 def as_json(described: DescribedChange) -> dict[str, Any]:
@@ -104,10 +120,10 @@ def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChang
     Forgotten and deleted memories have a history, too.
     """
     if name is None:
-        found = changes.read_all(memory, limit=limit)
+        listed = changes.read_all(memory, limit=limit)
     else:
-        found = _concerning(memory, name)[:limit]
-    return [described(memory, change) for change in found]
+        listed = _concerning(memory, name)[:limit]
+    return [described(memory, change) for change in listed]
 
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
@@ -120,118 +136,148 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
             record, seen, store = resolve.record_by_id(memory, name)
         except NotFound:
             return _forgotten_record(memory, name)
-        tiers = resolve.tiers_holding(memory, record.id)
-        injections = _injections(memory, (record.id, f"record:{record.id}"))
-        return RecordTrace(record, tuple(seen), store, tuple(tiers), tuple(injections))
+        tiers = tuple(resolve.tiers_holding(memory, record.id))
+        return RecordTrace(record, tuple(seen), store, tiers, _of_record(memory, record.id))
+    exact = resolve.entities_meant(memory, name)
+    spellings = sorted(resolve.names_of(memory, name))
     for database in memory.databases():
-        for meant in _names_meant(memory, database, name):
-            return _entity(memory, database, meant)
+        called = [other for store, other in exact if store == database.kind] or spellings
+        for meant in called:
+            if row := database.row("SELECT id, type FROM entities WHERE name = ?", (meant,)):
+                return _entity(memory, database, meant, *row)
     return _deleted_entity(memory, name)
 
 
-def _names_meant(memory: Memory, database: Database, name: str) -> list[str]:
-    exact = [
-        found for store, found in resolve.entities_meant(memory, name) if store == database.kind
+def described(memory: Memory, change: Change) -> DescribedChange:
+    """Return a change with a phrase that describes it, redacted by the current rules."""
+    phrase = changes.summary(change, lambda id_: changes.find(memory, change.store, id_))
+    return DescribedChange(change, prefilter.without_secrets(phrase))
+
+
+def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
+    """Return the graph rows of a record; empty while the record waits in the queue.
+
+    For a record that was only `repeated` all entities count as known.
+    """
+    for database in memory.databases():
+        if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
+            continue
+        query = "SELECT name FROM entities WHERE record = ? ORDER BY id"
+        created = [] if repeated else [row[0] for row in database.rows(query, (record.id,))]
+        query = "SELECT kind, count(*) FROM claims WHERE record = ? GROUP BY kind"
+        counts: dict[str, int] = dict(database.rows(query, (record.id,)))
+        existing = [entity.name for entity in record.entities if entity.name not in created]
+        numbers = counts.get("observations", 0), counts.get("relations", 0)
+        return GraphRows(tuple(created), tuple(existing) if counts else (), *numbers)
+    return GraphRows()
+
+
+def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
+    """Return injections into main conversations since then: session, memory, channel, time.
+
+    Injections that a forked session copied from its parent are left out: another transcript has
+    them.
+    """
+    return [
+        (session, memory, channel, at)
+        for database in databases
+        for session, memory, channel, at in database.rows(
+            "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
+            "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
+            "AND i.created_at >= s.started_at ORDER BY i.created_at",
+            (since,),
+        )
     ]
-    known = sorted(resolve.names_of(memory, name))
-    return exact or [
+
+
+def sessions(databases: Iterable[Database]) -> set[str]:
+    """Return ids of all sessions in which a hook ran."""
+    query = f"SELECT id FROM sessions WHERE NOT {_ONLY_LEARNED}"
+    return {row[0] for database in databases for row in database.rows(query)}
+
+
+def span(databases: Iterable[Database]) -> tuple[str, str]:
+    """Return the times at which a hook first and last ran here; empty if none ever has."""
+    spans = [row for database in databases if (row := database.row(_SPAN)) and row[0]]
+    first = min((row[0] for row in spans), default="")
+    return first, max((row[1] for row in spans), default="")
+
+
+def transcript_folders(databases: Iterable[Database]) -> list[str]:
+    """Return folders in which the client keeps transcripts of these sessions, as it reported."""
+    paths = [
         row[0]
-        for other in known
-        for row in database.rows("SELECT name FROM entities WHERE name = ?", (other,))
+        for database in databases
+        for row in database.rows("SELECT DISTINCT transcript FROM sessions WHERE transcript <> ''")
     ]
+    return list(dict.fromkeys(os.path.dirname(path) for path in paths))
 
 
-def _entity(memory: Memory, database: Database, name: str) -> EntityTrace:
-    row = database.row("SELECT id, type FROM entities WHERE name = ?", (name,))
-    id_, kind = row or (0, "")
-    injections = _injections(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+def _entity(memory: Memory, database: Database, name: str, id_: int, kind: str) -> EntityTrace:
+    injections = _of_entity(memory, name)
     statements = []
     for number, *fields in database.rows(
         f"SELECT id, {', '.join(_STATEMENT_FIELDS)} FROM observations WHERE entity = ? ORDER BY id",
         (id_,),
     ):
-        record = fields[6]
+        statement = Statement(*fields)
         mine = [
             injection for injection in injections if injection.memory == f"graph:{name}#{number}"
         ]
-        if record:
-            mine += _injections(memory, (record, f"record:{record}"))
-        statements.append(_statement(fields, mine))
-    aliases = database.rows("SELECT alias FROM aliases WHERE entity = ? ORDER BY key", (id_,))
-    return EntityTrace(
-        name,
-        kind,
-        tuple(row[0] for row in aliases),
-        database.kind,
-        tuple(statements),
-        tuple(injections),
-    )
+        mine += _of_record(memory, statement.record) if statement.record else ()
+        statements.append(statement._replace(injections=tuple(mine)))
+    aliases = tuple(resolve.aliases_of(database, name))
+    return EntityTrace(name, kind, aliases, database.kind, tuple(statements), injections)
 
 
 def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
     """Return a deleted record from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, text):
-        if change.undone:
-            continue
-        for step in change.inverse:
-            kept = step["payload"].get("record") if step["kind"] == "put_record" else None
-            if kept and str(kept.get("id", "")).endswith(resolve.id_part(text)):
-                record = records.from_object(kept)
-                injections = _injections(memory, (record.id, f"record:{record.id}"))
-                seen = tuple(step["payload"]["seen_in"])
-                deletion = described(memory, change)
-                return RecordTrace(record, seen, change.store, (), tuple(injections), deletion)
-    raise NotFound(
-        text, f"No memory has the id {text!r}.", remedy="memory-fabric recall shows ids."
-    )
+        for step in change.inverse if not change.undone else ():
+            stored = step["payload"].get("record") if step["kind"] == "put_record" else None
+            if stored and str(stored.get("id", "")).endswith(resolve.id_part(text)):
+                record, seen = records.from_object(stored), tuple(step["payload"]["seen_in"])
+                injections, deletion = _of_record(memory, record.id), described(memory, change)
+                return RecordTrace(record, seen, change.store, (), injections, deletion)
+    raise resolve.no_such_id(text)
 
 
 def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
+    """Return a deleted entity from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, name):
         for rows in _removed_rows(change):
             for row in rows.get("entities") or ():
                 if row["name"] != name:
                     continue
-                statements = [
-                    _statement([str(o.get(field, "")) for field in _STATEMENT_FIELDS], ())
+                statements = tuple(
+                    Statement._make((*(str(o.get(field, "")) for field in _STATEMENT_FIELDS), ()))
                     for o in rows.get("observations") or ()
                     if o["entity"] == name
-                ]
-                injections = _injections(memory, (f"graph:{name}",), starting=f"graph:{name}#")
-                aliases = tuple(pair[1] for pair in row.get("aliases") or ())
-                trace = (name, str(row.get("type", "")), aliases, change.store, tuple(statements))
-                return EntityTrace(*trace, tuple(injections), described(memory, change))
+                )
+                return EntityTrace(
+                    name,
+                    str(row.get("type", "")),
+                    tuple(pair[1] for pair in row.get("aliases") or ()),
+                    change.store,
+                    statements,
+                    _of_entity(memory, name),
+                    described(memory, change),
+                )
     raise NotFound(
         name, f"There is no entity {name!r}.", remedy="memory-fabric recall finds names."
     )
 
 
-def _statement(fields: Sequence[str], injections: Iterable[Injection]) -> Statement:
-    text, trust, source, session, agent, domain, record, at = fields
-    return Statement(text, trust, source, session, agent, domain, record, at, tuple(injections))
-
-
-def _removed_rows(change: Change) -> list[Mapping[str, Any]]:
-    """Return rows that a change removed from the graph."""
-    found = []
+def _removed_rows(change: Change) -> Iterable[Mapping[str, Any]]:
+    """Yield sets of rows that a change removed from the graph."""
     for step in change.inverse:
         payload = step["payload"]
         if step["kind"] == "restore":
-            found.append(payload)
+            yield payload
         elif step["kind"] == "put_record" and payload.get("rows"):
-            found.append(payload["rows"])
+            yield payload["rows"]
         elif step["kind"] == "replace_rows":
-            found += [group["in"] for group in payload["groups"]]
-    return found
-
-
-def described(memory: Memory, change: Change) -> DescribedChange:
-    """Return a change with a phrase that describes it, redacted by the current rules."""
-
-    def find(id_: str) -> Change | None:
-        return changes.find(memory, change.store, id_)
-
-    return DescribedChange(change, prefilter.without_secrets(describe.summary(change, find)))
+            yield from (group["in"] for group in payload["groups"])
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
@@ -239,18 +285,18 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     if resolve.looks_like_id(name):
         ids, names = {resolve.id_part(name)}, {name}
     else:
-        ids, names = set(), resolve.names_of(memory, name)
-        ids |= _records_about(memory, names)
-    found: dict[str, Change] = {}
-    known: set[str] = set()
-    while known != names | ids:  # a merge adds former names of the entity
-        known = names | ids
+        names = resolve.names_of(memory, name)
+        ids = _records_about(memory, names)
+    concerned: dict[str, Change] = {}
+    searched: set[str] = set()
+    while searched != names | ids:  # a merge adds former names of the entity
+        searched = names | ids
         for change in _mentioning(memory, ids, names):
-            if change.id not in found and _concerns(change, ids, names):
-                found[change.id] = change
+            if change.id not in concerned and _concerns(change, ids, names):
+                concerned[change.id] = change
                 if change.kind == "merge" and change.payload["into"] in names:
                     names |= set(change.payload["names"])
-    return changes.newest_first(found.values())
+    return changes.newest_first(concerned.values())
 
 
 def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
@@ -260,14 +306,14 @@ def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> lis
     """
     patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
     patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
-    one = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
-    found = []
+    either = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
+    mentioning = []
     for start in range(0, len(patterns), NEEDLES_AT_ONCE):
         some = patterns[start : start + NEEDLES_AT_ONCE]
         values = [pattern for pattern in some for _ in range(2)]
-        where = f"({' OR '.join([one] * len(some))})"
-        found += changes.read_all(memory, where, values, limit=MAX_LOOKED_AT)
-    return found
+        where = f"({' OR '.join([either] * len(some))})"
+        mentioning += changes.read_all(memory, where, values, limit=MAX_LOOKED_AT)
+    return mentioning
 
 
 def _escaped(text: str) -> str:
@@ -287,39 +333,41 @@ def _concerns(change: Change, ids: set[str], names: set[str]) -> bool:
 def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
-    if isinstance(value, Mapping):
-        return [text for part in value.values() for text in _texts(part)]
-    if isinstance(value, Sequence):
-        return [text for part in value for text in _texts(part)]
-    return []
+    parts = value.values() if isinstance(value, Mapping) else value
+    return [t for p in parts for t in _texts(p)] if isinstance(parts, Iterable) else []
 
 
 def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
     """Return ids of records that state something about the entities of these names."""
-    found: set[str] = set()
-    for database in memory.databases():
-        for name in names:
-            found.update(
-                row[0]
-                for row in database.rows(
-                    "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
-                    "JOIN entities AS e ON e.id = o.entity "
-                    "WHERE c.kind = 'observations' AND e.name = ?",
-                    (name,),
-                )
-            )
-    return found
+    query = (
+        "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
+        "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
+    )
+    databases = memory.databases()
+    return {row[0] for db in databases for name in names for row in db.rows(query, (name,))}
 
 
-def _injections(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[Injection]:
+def _of_record(memory: Memory, id_: str) -> tuple[Injection, ...]:
+    return _injections(memory, (id_, f"record:{id_}"))
+
+
+def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
+    return _injections(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+
+
+def _injections(
+    memory: Memory, keys: Sequence[str], *, starting: str = ""
+) -> tuple[Injection, ...]:
     """Return injections of the memories with these hit ids, newest first."""
-    found = []
     marks = ", ".join("?" * len(keys))
-    for database in memory.databases():
-        rows = database.rows(
-            "SELECT memory, session, agent, channel, created_at FROM injections "
-            f"WHERE memory IN ({marks}) OR (? <> '' AND substr(memory, 1, ?) = ?)",
-            [*keys, starting, len(starting), starting],
-        )
-        found += [Injection(*row) for row in rows if memory.domains is None or row[0] in keys]
-    return sorted(found, key=lambda injection: injection.at, reverse=True)
+    query = (
+        "SELECT memory, session, agent, channel, created_at FROM injections "
+        f"WHERE memory IN ({marks}) OR (? <> '' AND substr(memory, 1, ?) = ?)"
+    )
+    rows = [
+        Injection(*row)
+        for database in memory.databases()
+        for row in database.rows(query, [*keys, starting, len(starting), starting])
+        if memory.domains is None or row[0] in keys
+    ]
+    return tuple(sorted(rows, key=lambda injection: injection.at, reverse=True))

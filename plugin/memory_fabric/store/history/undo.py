@@ -6,8 +6,7 @@ An undo is itself an operation that holds all its steps: a journal replays it, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import NotFound
@@ -15,13 +14,13 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations.kind import step
 
 # Excludes operations without a visible effect, and those that cannot be undone.
 _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(NamedTuple):
     """The result of undoing one change: the id `by` of the undo, or the reason `because` it
     failed.
     """
@@ -37,10 +36,9 @@ def last(memory: Memory, session: str = "") -> Change:
 
     An undo counts as the change that it took back: to undo an undo, name it by its id.
     """
+    where = f"{_NOT_LAST} AND ? IN ('', session)"
     for limit in (50, -1):
-        for change in changes.read_all(
-            memory, f"{_NOT_LAST} AND ? IN ('', session)", (session,), limit
-        ):
+        for change in changes.read_all(memory, where, (session,), limit):
             if not change.undone and not change.settles:
                 return change
     raise NotFound("", "There is nothing to undo.", remedy="memory-fabric history shows changes.")
@@ -51,28 +49,28 @@ def of_session(memory: Memory, session: str) -> list[Change]:
 
     Raises NotFound if it made none.
     """
-    found = changes.read_all(memory, "session = ? AND kind <> 'purged'", (session,))
-    own = {change.id for change in found}
-    left = [c for c in found if c.kind != "undo" or c.payload.get("operation") not in own]
-    if not session or not left:
+    listed = changes.read_all(memory, "session = ? AND kind <> 'purged'", (session,))
+    own = {change.id for change in listed}
+    listed = [c for c in listed if c.kind != "undo" or c.payload.get("operation") not in own]
+    if not session or not listed:
         raise NotFound(
             session,
             f"No change was made in the session {session!r}.",
             remedy="memory-fabric history --json names the session of each change.",
         )
-    return left
+    return listed
 
 
-def of_step(memory: Memory, step: str) -> list[Change]:
+def of_step(memory: Memory, name: str) -> list[Change]:
     """Return the changes of a named step that are not undone, newest first. Raises NotFound."""
-    left = [change for change in changes.of_batch(memory, step) if not change.undone]
-    if not left:
+    listed = [change for change in changes.of_batch(memory, name) if not change.undone]
+    if not listed:
         raise NotFound(
-            step,
-            f"No change was made with --step {step}, or it is undone already.",
+            name,
+            f"No change was made with --step {name}, or it is undone already.",
             remedy="memory-fabric history shows changes.",
         )
-    return left
+    return listed
 
 
 def prospect(change: Change) -> str:
@@ -83,11 +81,8 @@ def prospect(change: Change) -> str:
         return "it is undone already"
     if change.inverse:
         return ""
-    return (
-        "a forgotten turn cannot be restored"
-        if change.payload.get("turns")
-        else "it changed nothing"
-    )
+    has_turns = change.payload.get("turns")
+    return "a forgotten turn cannot be restored" if has_turns else "it changed nothing"
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
@@ -114,19 +109,14 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
 
 def _steps(memory: Memory, change: Change) -> list[Any]:
     steps = list(change.inverse)
-    if change.kind != "forget" or any(step["kind"] == "tombstones" for step in steps):
+    database = memory.database(change.store, create=False)
+    logs_tombstones = any(step["kind"] == "tombstones" for step in steps)
+    if change.kind != "forget" or logs_tombstones or database is None:
         return steps
     # Release 0.1.0 did not log which tombstones `forget` had set.
-    database = memory.database(change.store, create=False)
-    tombs = [
-        list(row)
-        for id_ in change.payload["ids"]
-        for row in (
-            database.rows("SELECT * FROM tombstones WHERE id = ?", (id_,)) if database else ()
-        )
-        if row[2] == change.at
-    ]
-    return [{"kind": "tombstones", "payload": {"add": [], "remove": tombs}}, *steps]
+    query = "SELECT * FROM tombstones WHERE id = ?"
+    buried = [list(row) for id_ in change.payload["ids"] for row in database.rows(query, (id_,))]
+    return [step("tombstones", add=[], remove=[r for r in buried if r[2] == change.at]), *steps]
 
 
 def _newest_undo(memory: Memory, change: Change) -> str:

@@ -1,4 +1,4 @@
-"""Restore rows of the graph as they were, and exchange rows for others.
+"""Operations that restore rows of the graph as they were, or exchange rows: inverses of others.
 
 Later changes win: a row that was forgotten since is not restored, a row that was added again stays
 as it is, and a row that no longer exists is not exchanged.
@@ -6,255 +6,17 @@ as it is, and a row that no longer exists is not exchanged.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import Provenance
-from memory_fabric.store.operations import rows
+from memory_fabric.store.operations import kind, rows
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.rows import Row, Rows
 from memory_fabric.store.operations.tombstones import RestoreGuard, is_set
 
-Row = dict[str, Any]
-Group = dict[str, rows.Rows]
-
-TABLES = ("entities", "observations", "relations")
-
-
-def put_back(
-    c: sqlite3.Connection, taken: Mapping[str, Any], by: Provenance, *, claim_again: bool = False
-) -> tuple[rows.Rows, list[Group]]:
-    """Insert rows that were deleted, under their old numbers where those are free.
-
-    Returns the inserted rows, and groups for `replace` that take back changes to existing rows:
-    with `claim_again` those are attributed to their former record again. A row whose entity is
-    missing is left out.
-    """
-    new, changed, guard = rows.nothing(), [], RestoreGuard(c)
-    for table in TABLES:
-        for given in taken.get(table) or ():
-            ends = [rows.entity_id(c, given[end]) for end in _ENDS[table]]
-            row = _stamped(c, given, by)
-            if None in ends or row is None:
-                continue
-            known = _like(c, table, row, ends)
-            if known:
-                changed += _claim_existing(c, table, known[0], row, claim_again)
-            elif not _is_forgotten(guard, table, row):
-                _INSERT[table](c, _free(c, table, row), *ends, row)
-                new[table].append(row)
-                _claim(c, table, _like(c, table, row, ends)[0], row)
-    return new, changed
-
-
-def replace(
-    c: sqlite3.Connection, groups: Sequence[Mapping[str, Any]], by: Provenance
-) -> list[Group]:
-    """Replace the rows `out` of each group with its rows `in`; return the groups that take this
-    back.
-
-    A group with a missing row is skipped. An entity that is in both keeps its number; one that is
-    only in `out` is deleted if nothing else refers to it.
-    """
-    fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
-    for live, _ in fitting:
-        rows.remove(c, live | {"entities": []})
-    for live, group in fitting:
-        _remove_names(c, live, group)
-    back = []
-    for live, group in fitting:
-        back.append({"out": _add_names(c, live, group, by), "in": live})
-    for (live, group), undo in zip(fitting, back, strict=True):
-        incoming = _carried(live, group) | {"entities": []}
-        new, changed = put_back(c, incoming, by)
-        there = _live(c, new) or rows.nothing()
-        for table in ("observations", "relations"):
-            undo["out"][table] += there[table]
-        for other in changed:
-            for side, some in other.items():
-                for table in TABLES:
-                    undo[side][table] = undo[side][table] + some[table]
-    return [
-        group for group in reversed(back) if any(group["out"].values()) or any(group["in"].values())
-    ]
-
-
-def group(table: str, out: Sequence[Row], incoming: Sequence[Row]) -> Group:
-    """Return a group for `replace` with rows of one table."""
-    return {
-        "out": rows.nothing() | {table: list(out)},
-        "in": rows.nothing() | {table: list(incoming)},
-    }
-
-
-def op(groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """Return the operation that replaces these groups; empty if there are none."""
-    return [{"kind": "replace_rows", "payload": {"groups": list(groups)}}] if groups else []
-
-
-def _claim_existing(
-    c: sqlite3.Connection, table: str, known: Row, row: Row, claim_again: bool
-) -> list[Group]:
-    """Attribute an existing row to its former record again; return the groups that take
-    this back.
-    """
-    before = known
-    # An observation without a record was stated directly and stays independent of records.
-    others = known["record"] or table == "entities"
-    if claim_again and others and known["record"] != row["record"]:
-        rows.hand_to(c, rows.nothing() | {table: [known]}, row["record"], row["domain"])
-    _claim(c, table, known, row)
-    after = by_number(c, table, known["id"])
-    return [group(table, after, [before])] if after != [before] else []
-
-
-def _claim(c: sqlite3.Connection, table: str, known: Row, row: Row) -> None:
-    if table != "entities":
-        for record in row["claims"]:
-            rows.claim(c, table, known["id"], record)
-
-
-def _live(c: sqlite3.Connection, wanted: Mapping[str, Any]) -> rows.Rows | None:
-    """Return the existing rows with the same content; None if one is missing."""
-    found = rows.nothing()
-    for table in TABLES:
-        for row in wanted.get(table) or ():
-            ends = [rows.entity_id(c, row[end]) for end in _ENDS[table]]
-            known = [] if None in ends else _like(c, table, row, ends)
-            if not known:
-                return None
-            found[table] += known
-    return found
-
-
-def _remove_names(c: sqlite3.Connection, live: rows.Rows, change: Mapping[str, Any]) -> None:
-    staying = {row["name"]: row for row in change["in"].get("entities") or ()}
-    for row in live["entities"]:
-        if row["name"] not in staying:
-            rows.remove(c, rows.nothing() | {"entities": rows.orphans(c, [row["name"]])})
-            continue
-        kept = {pair[0] for pair in _pairs(staying[row["name"]].get("aliases"))}
-        expected = _named(change["out"], row["name"])
-        ours = {pair[0] for pair in _pairs(expected.get("aliases"))}
-        rows.remove_aliases(c, row["id"], sorted(ours - kept))
-
-
-def _add_names(
-    c: sqlite3.Connection, live: rows.Rows, change: Mapping[str, Any], by: Provenance
-) -> rows.Rows:
-    """Insert the entities of a group, and give the others their aliases; return them as they are
-    now.
-    """
-    before = {row["name"]: row for row in live["entities"]}
-    incoming = change["in"].get("entities") or ()
-    new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
-    for row in incoming:
-        if row["name"] not in before:
-            continue
-        now, expected = before[row["name"]], _named(change["out"], row["name"])
-        if now["record"] == expected.get("record", ""):
-            given = _stamped(c, row, by)
-            rows.hand_to(c, rows.nothing() | {"entities": [now]}, given["record"] if given else "")
-        said_by = row.get("said_by", "")
-        if isinstance(said_by, str) and said_by != now["said_by"]:
-            c.execute("UPDATE entities SET said_by = ? WHERE id = ?", (said_by, now["id"]))
-        rows.add_aliases(c, now["id"], _pairs(row.get("aliases")))
-        new["entities"].append(row)
-    there = [found for row in new["entities"] for found in _like(c, "entities", row, ())]
-    return rows.nothing() | {"entities": there}
-
-
-def _named(side: Mapping[str, Any], name: str) -> Row:
-    return next((dict(row) for row in side.get("entities") or () if row["name"] == name), {})
-
-
-def _carried(live: rows.Rows, change: Mapping[str, Any]) -> rows.Rows:
-    """Return the rows to insert, the first with the claims made on the first removed row since
-    then.
-    """
-    incoming: rows.Rows = {t: [dict(row) for row in change["in"].get(t) or ()] for t in TABLES}
-    for table in ("observations", "relations"):
-        expected = change["out"].get(table) or ()
-        if not (expected and incoming[table]):
-            continue
-        noted, now, first = expected[0], live[table][0], incoming[table][0]
-        if now["record"] != noted.get("record", ""):
-            first["record"] = now["record"]
-        since = set(now["claims"]) - set(noted.get("claims") or ())
-        removed = set(noted.get("claims") or ()) - set(now["claims"])
-        first["claims"] = sorted((set(first.get("claims") or ()) | since) - removed)
-    return incoming
-
-
-def _like(
-    c: sqlite3.Connection, table: str, row: Mapping[str, Any], ends: Sequence[Any]
-) -> list[Row]:
-    """Return the existing row with the same content in a list; empty if there is none."""
-    if table == "entities":
-        return rows.entities(c, "e.name = ?", (row["name"],))
-    if table == "observations":
-        return rows.observations(c, "o.id = ?", (rows.text_id(c, ends[0], row["text"]),))
-    same = "r.source = ? AND r.type = ? AND r.target = ?"
-    return rows.relations(c, same, (ends[0], row["relationType"], ends[1]))
-
-
-def by_number(c: sqlite3.Connection, table: str, id_: int) -> list[Row]:
-    """Return the whole row with this number in a list."""
-    find = {
-        "entities": rows.entities,
-        "observations": rows.observations,
-        "relations": rows.relations,
-    }
-    return find[table](c, f"{table[0]}.id = ?", (id_,))
-
-
-def _is_forgotten(guard: RestoreGuard, table: str, row: Row) -> bool:
-    if table == "entities":
-        return guard.holds_entity(row["name"])
-    return table == "observations" and guard.holds_text(row["entity"], row["text"])
-
-
-def _stamped(c: sqlite3.Connection, row: Mapping[str, Any], by: Provenance) -> Row | None:
-    """Complete a row: add missing fields from the provenance, drop records that no longer exist.
-
-    Returns None for a row that only forgotten records had stated.
-    """
-    own = {name: value for name, value in row.items() if isinstance(value, str)}
-    default = by._asdict() | {"created_at": by.at, "updated_at": by.at, "record": ""}
-    whole: Row = default | own | {"id": row.get("id")}
-    whole["aliases"] = _pairs(row.get("aliases"))
-    claims = row.get("claims")
-    stated = [r for r in claims if isinstance(r, str)] if isinstance(claims, list) else []
-    whole["claims"] = [r for r in stated if _is_record(c, r)]
-    if whole["record"] and not _is_record(c, whole["record"]):
-        forgotten = "name" not in row and is_set(c, whole["record"])
-        if forgotten and not whole["claims"]:
-            return None
-        whole["record"] = next(iter(whole["claims"]), "")
-    return whole
-
-
-def _is_record(c: sqlite3.Connection, id_: str) -> bool:
-    return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
-
-
-def _pairs(value: Any) -> list[list[str]]:
-    if not isinstance(value, list):
-        return []
-    return [p for p in value if isinstance(p, list) and len(p) == 2 and all(map(_is_text, p))]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _free(c: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | None:
-    """Return the row's old number if it is free."""
-    id_ = row.get("id")
-    if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
-        return None
-    taken = c.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone()
-    return None if taken else id_
-
+Group = dict[str, Rows]
 
 # For each table: the fields of its rows that name entities, and the function that inserts a row.
 _ENDS: dict[str, tuple[str, ...]] = {
@@ -266,4 +28,260 @@ _INSERT: dict[str, Callable[..., Any]] = {
     "entities": rows.insert_entity,
     "observations": rows.insert_observation,
     "relations": rows.insert_relation,
+}
+
+
+def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Restore deleted rows as they were: the inverse of a deletion."""
+    new, changed = put_back(c, payload, by)
+    deletions = [
+        {"entityName": r["entity"], "observations": [r["text"]]} for r in new["observations"]
+    ]
+    inverse = [
+        step("delete_relations", relations=new["relations"]),
+        step("delete_observations", deletions=deletions),
+        step("remove_orphans", entityNames=[row["name"] for row in new["entities"]]),
+    ]
+    return {"restored": sum(map(len, new.values()))}, [*op(changed), *inverse]
+
+
+def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Delete those of the entities that have neither observations nor relations."""
+    removed = rows.nothing() | {"entities": rows.orphans(c, payload["entityNames"])}
+    rows.remove(c, removed)
+    return {"deleted": len(removed["entities"])}, [step("restore", **removed)]
+
+
+def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Replace groups of rows with others, as far as they still exist: the inverse of `merge`."""
+    back = replace(c, payload["groups"], by)
+    return {"replaced": len(back)}, op(back)
+
+
+def put_back(
+    c: Connection, removed: Mapping[str, Any], by: Provenance, *, claim_again: bool = False
+) -> tuple[Rows, list[Group]]:
+    """Insert rows that were deleted, under their old numbers where those are free.
+
+    Returns the inserted rows, and groups for `replace` that take back changes to existing rows:
+    with `claim_again` those are attributed to their former record again. A row whose entity is
+    missing is left out.
+    """
+    new, changed, guard = rows.nothing(), [], RestoreGuard(c)
+    for table in _ENDS:
+        for stated in removed.get(table) or ():
+            ends = [rows.entity_id(c, stated[end]) for end in _ENDS[table]]
+            row = _stamped(c, stated, by)
+            if None in ends or row is None:
+                continue
+            if existing := _like(c, table, row, ends):
+                changed += _claim_existing(c, table, existing[0], row, claim_again)
+            elif not guard.holds(table, row):
+                _INSERT[table](c, _free_number(c, table, row), *ends, row)
+                new[table].append(row)
+                _claim(c, table, _like(c, table, row, ends)[0], row)
+    return new, changed
+
+
+def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
+    """Replace the rows `out` of each group with its rows `in`; return the groups that take this
+    back.
+
+    A group with a missing row is skipped. An entity that is in both keeps its number; one that is
+    only in `out` is deleted if nothing else refers to it.
+    """
+    fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
+    for live, _ in fitting:
+        rows.remove(c, live | {"entities": []})
+    for live, group in fitting:
+        _remove_names(c, live, group)
+    back = [{"out": _add_names(c, live, group, by), "in": live} for live, group in fitting]
+    for (live, group), undo in zip(fitting, back, strict=True):
+        new, changed = put_back(c, _incoming(live, group), by)
+        live_now = _live(c, new) or rows.nothing()
+        for table in ("observations", "relations"):
+            undo["out"][table] += live_now[table]
+        for change in changed:
+            for side, some in change.items():
+                for table in _ENDS:
+                    undo[side][table] = undo[side][table] + some[table]
+    return [
+        group for group in reversed(back) if any(group["out"].values()) or any(group["in"].values())
+    ]
+
+
+def group(table: str, out: Sequence[Row], incoming: Sequence[Row]) -> Group:
+    """Return a group for `replace` with rows of one table."""
+    sides = {"out": list(out), "in": list(incoming)}
+    return {side: rows.nothing() | {table: some} for side, some in sides.items()}
+
+
+def op(groups: Sequence[Group]) -> Steps:
+    """Return the operation that replaces these groups; empty if there are none."""
+    return [step("replace_rows", groups=list(groups))] if groups else []
+
+
+def ends_in(table: str, some: Iterable[Row]) -> list[str]:
+    """Return the names of the entities that these rows of a table are about."""
+    return [row[end] for row in some for end in _ENDS[table]]
+
+
+def _claim_existing(
+    c: Connection, table: str, existing: Row, row: Row, claim_again: bool
+) -> list[Group]:
+    """Attribute an existing row to its former record again; return the groups that take
+    this back.
+    """
+    # An observation without a record was stated directly and stays independent of records.
+    has_source = existing["record"] or table == "entities"
+    if claim_again and has_source and existing["record"] != row["record"]:
+        rows.hand_to(c, rows.nothing() | {table: [existing]}, row["record"], row["domain"])
+    _claim(c, table, existing, row)
+    after = rows.by_number(c, table, existing["id"])
+    return [group(table, after, [existing])] if after != [existing] else []
+
+
+def _claim(c: Connection, table: str, existing: Row, row: Row) -> None:
+    for record in row["claims"] if table != "entities" else ():
+        rows.claim(c, table, existing["id"], record)
+
+
+def _live(c: Connection, wanted: Payload) -> Rows | None:
+    """Return the existing rows with the same content; None if one is missing."""
+    live = rows.nothing()
+    for table in _ENDS:
+        for row in wanted.get(table) or ():
+            ends = [rows.entity_id(c, row[end]) for end in _ENDS[table]]
+            existing = [] if None in ends else _like(c, table, row, ends)
+            if not existing:
+                return None
+            live[table] += existing
+    return live
+
+
+def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
+    """Delete the entities of a group that it only removes, and aliases that it takes away."""
+    for row in live["entities"]:
+        after = _named(change["in"], row["name"])
+        if not after:
+            rows.remove(c, rows.nothing() | {"entities": rows.orphans(c, [row["name"]])})
+            continue
+        before = _named(change["out"], row["name"])
+        staying = {pair[0] for pair in _pairs(after.get("aliases"))}
+        removed = {pair[0] for pair in _pairs(before.get("aliases"))} - staying
+        rows.remove_aliases(c, row["id"], sorted(removed))
+
+
+def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
+    """Insert the entities of a group, and give the others their aliases; return them as they are
+    now.
+    """
+    before = {row["name"]: row for row in live["entities"]}
+    incoming = change["in"].get("entities") or ()
+    new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
+    for row in incoming:
+        if row["name"] not in before:
+            continue
+        now, expected = before[row["name"]], _named(change["out"], row["name"])
+        if now["record"] == expected.get("record", ""):
+            stamped = _stamped(c, row, by)
+            record = stamped["record"] if stamped else ""
+            rows.hand_to(c, rows.nothing() | {"entities": [now]}, record)
+        said_by = row.get("said_by", "")
+        if isinstance(said_by, str) and said_by != now["said_by"]:
+            c.execute("UPDATE entities SET said_by = ? WHERE id = ?", (said_by, now["id"]))
+        rows.add_aliases(c, now["id"], _pairs(row.get("aliases")))
+        new["entities"].append(row)
+    current = [live_row for row in new["entities"] for live_row in _like(c, "entities", row, ())]
+    return rows.nothing() | {"entities": current}
+
+
+def _named(side: Payload, name: str) -> Row:
+    return next((dict(row) for row in side.get("entities") or () if row["name"] == name), {})
+
+
+def _incoming(live: Rows, change: Payload) -> Rows:
+    """Return the rows to insert besides entities, the first with the claims made on the first
+    removed row since then.
+    """
+    incoming = rows.nothing()
+    for table in ("observations", "relations"):
+        incoming[table] = [dict(row) for row in change["in"].get(table) or ()]
+        expected = change["out"].get(table) or ()
+        if not (expected and incoming[table]):
+            continue
+        noted, now, first = expected[0], live[table][0], incoming[table][0]
+        if now["record"] != noted.get("record", ""):
+            first["record"] = now["record"]
+        noted_claims, claims = set(noted.get("claims") or ()), set(now["claims"])
+        added, removed = claims - noted_claims, noted_claims - claims
+        first["claims"] = sorted((set(first.get("claims") or ()) | added) - removed)
+    return incoming
+
+
+def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[Row]:
+    """Return the existing row with the same content in a list; empty if there is none."""
+    if table == "entities":
+        return rows.entities(c, "e.name = ?", (row["name"],))
+    if table == "observations":
+        return rows.by_number(c, table, rows.text_id(c, ends[0], row["text"]))
+    return rows.by_number(c, table, rows.relation_id(c, ends[0], row["relationType"], ends[1]))
+
+
+def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
+    """Complete a row: add missing fields from the provenance, drop records that no longer exist.
+
+    Returns None for a row that only forgotten records had stated.
+    """
+
+    def is_record(id_: str) -> bool:
+        return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
+
+    own = {name: value for name, value in row.items() if isinstance(value, str)}
+    default = by._asdict() | {"created_at": by.at, "updated_at": by.at, "record": ""}
+    whole: Row = default | own | {"id": row.get("id"), "aliases": _pairs(row.get("aliases"))}
+    claims = row.get("claims")
+    stated = [r for r in claims if isinstance(r, str)] if isinstance(claims, list) else []
+    whole["claims"] = [r for r in stated if is_record(r)]
+    if whole["record"] and not is_record(whole["record"]):
+        if "name" not in row and is_set(c, whole["record"]) and not whole["claims"]:
+            return None
+        whole["record"] = next(iter(whole["claims"]), "")
+    return whole
+
+
+def _pairs(value: Any) -> list[list[str]]:
+    """Return the pairs [key, alias] in a list of a payload, which may hold anything."""
+    pairs = [part for part in value if isinstance(part, list)] if isinstance(value, list) else []
+    return [p for p in pairs if len(p) == 2 and all(isinstance(text, str) for text in p)]
+
+
+def _free_number(c: Connection, table: str, row: Payload) -> int | None:
+    """Return the row's old number if it is free."""
+    id_ = row.get("id")
+    if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
+        return None
+    row_there = c.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone()
+    return None if row_there else id_
+
+
+def _describe_restore(payload: Payload, _: Sequence[Payload]) -> str:
+    names = [row["name"] for row in payload["entities"]]
+    names += [row["entity"] for row in payload["observations"]]
+    return f"put back {kind.named(dict.fromkeys(names))}"
+
+
+def _describe_orphans(_: Payload, inverse: Sequence[Payload]) -> str:
+    removed = kind.named(row["name"] for row in kind.parts_of(inverse, "restore", "entities"))
+    return f"removed entities without observations and relations: {removed}"
+
+
+KINDS = {
+    "restore": Kind({**kind.ROWS, "batch": kind.optional(str)}, restore, _describe_restore),
+    "remove_orphans": Kind({"entityNames": [str]}, remove_orphans, _describe_orphans),
+    "replace_rows": Kind(
+        {"groups": [{"out": kind.ROWS, "in": kind.ROWS}]},
+        replace_rows,
+        lambda *_: "split or merged entities again",
+    ),
 }

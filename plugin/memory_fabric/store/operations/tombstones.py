@@ -6,13 +6,13 @@ of the same that is not an import lifts the tombstone.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
+from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import Provenance
-
-Result = tuple[dict[str, Any], list[dict[str, Any]]]
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.text import many
 
 # Sources that only repeat what was once stated elsewhere.
 REPEATING = ("import", "journal")
@@ -33,18 +33,18 @@ def of_turn(uuid: str) -> str:
     return f"turn:{uuid}"
 
 
-def is_set(c: sqlite3.Connection, id_: str) -> bool:
+def is_set(c: Connection, id_: str) -> bool:
     """True if there is a tombstone with this id."""
     return c.execute("SELECT 1 FROM tombstones WHERE id = ?", (id_,)).fetchone() is not None
 
 
-def put(c: sqlite3.Connection, id_: str, key: int, at: str) -> list[list[Any]]:
+def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
     """Set a tombstone; return it in a list, which is empty if it was there already."""
     cursor = c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, at))
     return [[id_, key, at]] if cursor.rowcount > 0 else []
 
 
-def tombstones(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Set and lift tombstones, each only if its row is exactly as in the payload."""
     lifted = []
     for row in payload["remove"]:
@@ -56,13 +56,11 @@ def tombstones(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
     return changed, op(lifted, added)
 
 
-def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> list[dict[str, Any]]:
+def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
     """Return the operation that sets these tombstones and lifts the others; empty if there are
     none.
     """
-    if not rows and not lifted:
-        return []
-    return [{"kind": "tombstones", "payload": {"add": rows, "remove": lifted or []}}]
+    return [step("tombstones", add=rows, remove=lifted or [])] if rows or lifted else []
 
 
 class StatementGuard:
@@ -71,7 +69,7 @@ class StatementGuard:
     `forgotten` are names of what was refused, `lifted` the tombstones that were removed.
     """
 
-    def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
+    def __init__(self, c: Connection, by: Provenance) -> None:
         self._c, self._by = c, by
         self._any = _any(c)
         self.forgotten: dict[str, None] = {}
@@ -101,27 +99,43 @@ class StatementGuard:
 class RestoreGuard:
     """The tombstones that a restored row meets: none of them is lifted."""
 
-    def __init__(self, c: sqlite3.Connection) -> None:
+    def __init__(self, c: Connection) -> None:
         self._c, self._any = c, _any(c)
 
-    def holds_entity(self, name: str) -> bool:
-        """True if the entity was forgotten."""
-        return self._any and is_set(self._c, of_entity(name))
+    def holds(self, table: str, row: Mapping[str, Any]) -> bool:
+        """True if this row of a table was forgotten."""
+        if not self._any or table == "relations":
+            return False
+        if table == "entities":
+            return is_set(self._c, of_entity(row["name"]))
+        return is_set(self._c, of_observation(row["entity"], row["text"]))
 
-    def holds_text(self, name: str, text: str) -> bool:
-        """True if this observation was forgotten."""
-        return self._any and is_set(self._c, of_observation(name, text))
 
-
-def _any(c: sqlite3.Connection) -> bool:
-    found = c.execute(
+def _any(c: Connection) -> bool:
+    rows = c.execute(
         "SELECT 1 FROM tombstones WHERE id BETWEEN 'entity:' AND 'entity;' UNION ALL "
         "SELECT 1 FROM tombstones WHERE id BETWEEN 'observation:' AND 'observation;' LIMIT 1"
     )
-    return found.fetchone() is not None
+    return rows.fetchone() is not None
 
 
 def _digest(text: str) -> str:
     import hashlib  # late: it loads OpenSSL, and few hooks need it
 
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _is_row(value: Any) -> bool:
+    """Check for the row of a tombstone: id, key, time."""
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        return False
+    return isinstance(value[0], str) and type(value[1]) is int and isinstance(value[2], str)
+
+
+KINDS = {
+    "tombstones": Kind(
+        {"add": [_is_row], "remove": [_is_row]},
+        set_and_lift,
+        lambda payload, _: f"set {many(len(payload['add']), 'tombstone')}",
+    )
+}

@@ -20,7 +20,7 @@ from memory_fabric.models import Operation, Provenance
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import write
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations.ingest_effects import DEAD, DONE, WAITING, WORKING
+from memory_fabric.store.operations.ingest import DEAD, DONE, WAITING, WORKING
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:

@@ -8,57 +8,68 @@ journal keeps the text, and dropping the records undoes reading it.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping
+from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import HAS_OTHERS, OTHERS, Provenance, Record
 from memory_fabric.store import records
-from memory_fabric.store.operations import record_effects
-from memory_fabric.store.operations.read_marks import LINES, STAMP, UNREADABLE
-
-Result = tuple[dict[str, Any], list[dict[str, Any]]]
+from memory_fabric.store.operations import remember
+from memory_fabric.store.operations.kind import RECORD, Kind, Payload, Result
 
 TRUST = "foreign"
+# Keys under which a project's database notes the shared journals that were read (table `meta`).
+# Each is followed by the path of a journal. Values: its stamp when it was read, the checksums of
+# its lines by id, and the number of unreadable lines.
+STAMP, LINES, UNREADABLE = "shared:", "shared-lines:", "shared-unreadable:"
+_CLAIMED = (
+    "id type what why alternatives constraints tradeoffs entities outcome category confidence "
+    "domain project author origin valid_from valid_to"
+).split()
+_HELD = "FROM team_heads WHERE state = 'theirs' AND value <> '' AND kind = 'record'"
+_OF_TEAM = f"SELECT 1 {_HELD} AND key ="
+_RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 
-def store_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store the current content of a shared journal; the result counts added and removed records.
 
     `records` are new or changed, `forgotten` ids that the journal marks as forgotten, `here` all
     ids that it holds. A record that it held before but no longer does is removed, unless it is
     pinned or in the journal of another clone. `sums` are checksums of the lines that were read.
     """
-    place = payload["place"]
-    taken = [
-        record
-        for value in payload["records"]
-        if not _is_of_team(c, value["id"])
-        and (record := as_others_record(c, value, payload["project"], by)) is not None
-    ]
-    for record in taken:
+    place, stored = payload["place"], []
+    of_team = f"{_OF_TEAM} ?"  # where its author is proved
+    for value in payload["records"]:
+        if c.execute(of_team, (f"r:{value['id']}",)).fetchone() is None:
+            old = records.find(c, "id = ?", (value["id"],))
+            record = claimed_record(c, value, payload["project"], by, old[0][0] if old else None)
+            stored += [record] if record is not None else []
+    for record in stored:
         records.put(c, record, [])
     # Links come last: a record may name any other of the same journal.
     successors = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
-    for record in taken:
+    for record in stored:
         set_successor(c, record, successors[record.id])
     deleted = sum(drop(c, id_, pinned=True) for id_ in payload["forgotten"])
     before = sums(c, place)
-    here = {*payload["here"], *payload["forgotten"]}
-    missing = [id_ for id_ in before if id_ not in here]
+    ids_here = {*payload["here"], *payload["forgotten"]}
+    missing = [id_ for id_ in before if id_ not in ids_here]
     if missing:
         elsewhere = _held_elsewhere(c, place)
         deleted += sum(drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
-    kept = {id_: sum_ for id_, sum_ in before.items() if id_ in here} | dict(payload["sums"])
+    sums_here = {id_: sum_ for id_, sum_ in before.items() if id_ in ids_here} | dict(
+        payload["sums"]
+    )
     _note(c, STAMP + place, payload["stamp"])
-    _note(c, LINES + place, json.dumps(kept))
+    _note(c, LINES + place, json.dumps(sums_here))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
-    if taken:
+    if stored:
         note_any(c)
-    return {"taken": len(taken), "gone": deleted}, []
+    return {"taken": len(stored), "gone": deleted}, []
 
 
-def drop_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Delete all records from journals and the marks of every journal read, without tombstones.
 
     Those that a team's log holds are kept.
@@ -75,7 +86,7 @@ def drop_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenanc
     return {"gone": deleted}, []
 
 
-def sums(c: sqlite3.Connection, place: str) -> dict[str, int]:
+def sums(c: Connection, place: str) -> dict[str, int]:
     """Return checksums of the lines that were read of a journal, by id."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (LINES + place,)).fetchone()
     return dict(json.loads(row[0])) if row else {}
@@ -86,16 +97,8 @@ def is_of_others(record: Record) -> bool:
     return record.source == OTHERS
 
 
-def as_others_record(
-    c: sqlite3.Connection, value: Mapping[str, Any], project: str, by: Provenance
-) -> Record | None:
-    """Return another's claim as a record; None if it is this user's own or was forgotten here."""
-    known = records.find(c, "id = ?", (value["id"],))
-    return claimed_record(c, value, project, by, known[0][0] if known else None)
-
-
 def claimed_record(
-    c: sqlite3.Connection,
+    c: Connection,
     value: Mapping[str, Any],
     project: str,
     by: Provenance,
@@ -103,9 +106,10 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another's claim as `as_others_record`, where the stored record `old` is known.
+    """Return another's claim as a record; None if it is this user's own or was forgotten here.
 
-    Without `any_forgotten` there is no tombstone in this database.
+    `old` is the stored record of its id. Without `any_forgotten` there is no tombstone in this
+    database.
     """
     claimed = records.from_object(value)._replace(project=project)
     record = Record(
@@ -116,7 +120,7 @@ def claimed_record(
     )
     if old is not None and not is_of_others(old):
         return None
-    if any_forgotten and record_effects.is_forgotten(c, record):
+    if any_forgotten and remember.is_forgotten(c, record):
         return None
     if old is None:
         return record
@@ -128,13 +132,7 @@ def claimed_record(
     return record
 
 
-_CLAIMED = (
-    "id type what why alternatives constraints tradeoffs entities outcome category confidence "
-    "domain project author origin valid_from valid_to"
-).split()
-
-
-def set_successor(c: sqlite3.Connection, record: Record, successor: str) -> None:
+def set_successor(c: Connection, record: Record, successor: str) -> None:
     """Link a replaced record with its successor, if that is also a record of others.
 
     A link to an own record would lend the foreign claim the authority of this user's words.
@@ -148,12 +146,12 @@ def set_successor(c: sqlite3.Connection, record: Record, successor: str) -> None
         c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (successor, record.id))
 
 
-def _is_others(c: sqlite3.Connection, id_: str) -> bool:
-    found = c.execute("SELECT 1 FROM records WHERE id = ? AND source = ?", (id_, OTHERS))
-    return found.fetchone() is not None
+def _is_others(c: Connection, id_: str) -> bool:
+    row = c.execute("SELECT 1 FROM records WHERE id = ? AND source = ?", (id_, OTHERS))
+    return row.fetchone() is not None
 
 
-def drop(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
+def drop(c: Connection, id_: str, *, pinned: bool) -> int:
     """Delete a record of others, and a pinned one only with `pinned`; return the number deleted."""
     deleted = c.execute(
         "DELETE FROM records WHERE id = ? AND source = ? AND (pinned = 0 OR ?)",
@@ -167,35 +165,45 @@ def drop(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
     return int(deleted)
 
 
-def _held_elsewhere(c: sqlite3.Connection, place: str) -> set[str]:
+def _held_elsewhere(c: Connection, place: str) -> set[str]:
     """Return ids that journals of other clones held when they were last read, or a team's log."""
     rows = c.execute(
         "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
         (len(LINES), LINES, LINES + place),
     ).fetchall()
-    held = {id_ for (key,) in rows for id_ in sums(c, key.removeprefix(LINES))}
-    return held | {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
+    ids = {id_ for (key,) in rows for id_ in sums(c, key.removeprefix(LINES))}
+    return ids | {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 
-def note_any(c: sqlite3.Connection) -> None:
+def note_any(c: Connection) -> None:
     """Note that the database has records of others, which searches then limit."""
     _note(c, HAS_OTHERS, "1")
 
 
-def held_by_journal(c: sqlite3.Connection) -> set[str]:
+def held_by_journal(c: Connection) -> set[str]:
     """Return ids that shared journals held when they were last read."""
     return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 
-def _is_of_team(c: sqlite3.Connection, id_: str) -> bool:
-    """True if a team's log holds the record, where its author is proved."""
-    return c.execute(f"{_OF_TEAM} ?", (f"r:{id_}",)).fetchone() is not None
-
-
-_HELD = "FROM team_heads WHERE state = 'theirs' AND value <> '' AND kind = 'record'"
-_OF_TEAM = f"SELECT 1 {_HELD} AND key ="
-_RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
-
-
-def _note(c: sqlite3.Connection, key: str, value: str) -> None:
+def _note(c: Connection, key: str, value: str) -> None:
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
+
+
+KINDS = {
+    "take_in": Kind(
+        {
+            "place": str,
+            "project": str,
+            "stamp": str,
+            "records": [RECORD],
+            "forgotten": [str],
+            "here": [str],
+            "sums": dict,
+            "unreadable": int,
+        },
+        store_others,
+        lambda *_: "take_in",
+        is_logged=False,
+    ),
+    "let_go": Kind({}, drop_others, lambda *_: "let_go", is_logged=False),
+}

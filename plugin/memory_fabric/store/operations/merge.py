@@ -5,20 +5,19 @@ The graph tools match names exactly; capture and recall also find an entity by i
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS, Provenance
-from memory_fabric.store.operations import restore, rows, tombstones
+from memory_fabric.store.operations import kind, restore, rows, tombstones
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.operations.rows import Row
 from memory_fabric.text import name_key
 
-Result = tuple[dict[str, Any], list[dict[str, Any]]]
-Row = dict[str, Any]
 
-
-def alias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Add names to an entity. Names that it has already are skipped; names of another entity are
     refused, each with its reason.
 
@@ -26,19 +25,19 @@ def alias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> 
     """
     name = payload["entity"]
     id_ = _existing(c, name)
-    refused = {other: why for other in payload["aliases"] if (why := _refusal(c, id_, other))}
+    refused = {name_: why for name_ in payload["aliases"] if (why := _refusal(c, id_, name_))}
     if refused and len(refused) == len(set(payload["aliases"])):
         raise next(iter(refused.values()))
-    wanted = [
-        other
-        for other in payload["aliases"]
-        if other not in refused and name_key(other) != name_key(name)
+    names = [
+        name_
+        for name_ in payload["aliases"]
+        if name_ not in refused and name_key(name_) != name_key(name)
     ]
-    result, inverse = put_aliases(c, {"entity": name, "aliases": wanted}, by)
-    return result | {"refused": {other: str(why) for other, why in refused.items()}}, inverse
+    result, inverse = put_aliases(c, {"entity": name, "aliases": names}, by)
+    return result | {"refused": {name_: str(why) for name_, why in refused.items()}}, inverse
 
 
-def put_aliases(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Add the names that are still free: the inverse of `unalias`."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
@@ -47,7 +46,7 @@ def put_aliases(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenanc
     return {"aliases": [pair[1] for pair in added]}, _op("unalias", name, added)
 
 
-def unalias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Remove names of an entity; unknown ones are ignored."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
@@ -56,7 +55,7 @@ def unalias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
     return {"removed": [pair[1] for pair in removed]}, _op("put_aliases", name, removed)
 
 
-def merge(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Merge entities: their observations and relations move, their names become aliases.
 
     Rows keep author, time and order; equal statements become one row, and relations between the
@@ -83,48 +82,38 @@ def merge(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> 
     return result, restore.op(back) + tombstones.op(lifted)
 
 
-def replace_rows(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Replace groups of rows with others, as far as they still exist: the inverse of `merge`."""
-    back = restore.replace(c, payload["groups"], by)
-    return {"replaced": len(back)}, restore.op(back)
-
-
-def _existing(c: sqlite3.Connection, name: str) -> int:
+def _existing(c: Connection, name: str) -> int:
     id_ = rows.entity_id(c, name)
     if id_ is None:
-        raise NotFound(
-            name,
-            f"There is no entity {name[:100]!r}.",
-            remedy="memory-fabric recall shows how names are spelt.",
-        )
+        problem = f"There is no entity {name[:100]!r}."
+        raise NotFound(name, problem, remedy="memory-fabric recall shows how names are spelt.")
     return id_
 
 
-def _refusal(c: sqlite3.Connection, entity: int, other: str) -> BadInput | None:
+def _refusal(c: Connection, entity: int, other: str) -> BadInput | None:
     """Return the error why the entity cannot have this name; None if it can."""
-    key = name_key(other)
     if not other.strip():
         return BadInput("alias", "An alias is empty.", remedy="Give a name.")
-    owner = rows.entities(c, "e.key = ? AND e.id <> ?", (key, entity))
-    if owner:
-        return BadInput(
-            "alias",
-            f"{other!r} is the name of the entity {owner[0]['name']!r}.",
-            remedy="Use memory-fabric merge to make one entity of both.",
-        )
-    taken = rows.entities(
-        c, "e.id <> ? AND e.id IN (SELECT entity FROM aliases WHERE key = ?)", (entity, key)
-    )
-    if taken:
-        return BadInput(
-            "alias",
-            f"{other!r} already means the entity {taken[0]['name']!r}.",
-            remedy="Remove it there first, with memory-fabric alias --remove.",
-        )
+    for condition, problem, remedy in (
+        (
+            "e.key = ?",
+            "is the name of the entity",
+            "Use memory-fabric merge to make one entity of both.",
+        ),
+        (
+            "e.id IN (SELECT entity FROM aliases WHERE key = ?)",
+            "already means the entity",
+            "Remove it there first, with memory-fabric alias --remove.",
+        ),
+    ):
+        owner = rows.entities(c, f"{condition} AND e.id <> ?", (name_key(other), entity))
+        if owner:
+            problem = f"{other!r} {problem} {owner[0]['name']!r}."
+            return BadInput("alias", problem, remedy=remedy)
     return None
 
 
-def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> restore.Group:
+def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
     """Return the group that makes one entity of several, with the names of all."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
@@ -132,43 +121,42 @@ def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> resto
     record = "" if any(not row["record"] for row in out) else out[0]["record"]
     said_by = "" if any(not row["said_by"] for row in out) else out[0]["said_by"]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    one = out[0] | {"record": record, "said_by": said_by, "aliases": unique}
-    return restore.group("entities", out, [one])
+    single = out[0] | {"record": record, "said_by": said_by, "aliases": unique}
+    return restore.group("entities", out, [single])
 
 
-def _observations(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
-    found = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
-    return _moved(
-        "observations", found, lambda row: row | {"entity": into}, lambda row: row["text"]
-    )
+def _observations(c: Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
+    observations = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
+    return _moved("observations", observations, lambda row: row | {"entity": into}, ("text",))
 
 
-def _relations(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
+def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
     ours = {into, *names}
-    found: dict[int, Row] = {}
+    related: dict[int, Row] = {}
     for name in ours:
-        found |= {r["id"]: r for r in rows.relations(c, "? IN (s.name, t.name)", (name,))}
-    inner = [row for row in found.values() if row["from"] != row["to"] and _ends(row) <= ours]
-    outer = [row for row in found.values() if row not in inner]
+        related |= {r["id"]: r for r in rows.relations(c, "? IN (s.name, t.name)", (name,))}
+
+    def is_inner(row: Row) -> bool:
+        return row["from"] != row["to"] and {row["from"], row["to"]} <= ours
 
     def moved(row: Row) -> Row:
         return row | {end: into for end in ("from", "to") if row[end] in ours}
 
-    def key(row: Row) -> Any:
-        now = moved(row)
-        return now["from"], now["relationType"], now["to"]
-
-    removed = [restore.group("relations", [row], []) for row in inner]
-    return removed + _moved("relations", outer, moved, key)
+    outer = [row for row in related.values() if not is_inner(row)]
+    removed = [restore.group("relations", [r], []) for r in related.values() if is_inner(r)]
+    return removed + _moved("relations", outer, moved, ("from", "relationType", "to"))
 
 
 def _moved(
-    table: str, found: Iterable[Row], moved: Callable[[Row], Row], key: Callable[[Row], Any]
+    table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that move rows, equal ones into a single row; unchanged rows get no group."""
-    alike: dict[Any, list[Row]] = {}
-    for row in sorted(found, key=lambda row: int(row["id"])):
-        alike.setdefault(key(row), []).append(row)
+    """Return groups that move rows, those of equal `content` into a single row; unchanged rows get
+    no group.
+    """
+    alike: dict[tuple[Any, ...], list[Row]] = {}
+    for row in sorted(some, key=lambda row: int(row["id"])):
+        now = moved(row)
+        alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
         # The row that the entity had already keeps its number.
@@ -177,9 +165,9 @@ def _moved(
         first = next((row for row in own if moved(row) == row), own[0])
         record = "" if any(not row["record"] for row in same) else first["record"]
         claims = sorted({id_ for row in same for id_ in row["claims"]})
-        one = moved(first) | {"record": record, "claims": claims}
-        if same != [one]:
-            groups.append(restore.group(table, same, [one]))
+        single = moved(first) | {"record": record, "claims": claims}
+        if same != [single]:
+            groups.append(restore.group(table, same, [single]))
     return groups
 
 
@@ -187,9 +175,7 @@ def _is_of_others(row: Row) -> bool:
     return row.get("source") == OTHERS or bool(row.get("said_by"))
 
 
-def _lift_tombstones(
-    c: sqlite3.Connection, into: str, groups: Iterable[restore.Group]
-) -> list[list[Any]]:
+def _lift_tombstones(c: Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
     """Lift the tombstones of observations that the user now moves to this entity; return them."""
     lifted: list[list[Any]] = []
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
@@ -201,11 +187,28 @@ def _lift_tombstones(
     return lifted
 
 
-def _ends(row: Row) -> set[str]:
-    return {row["from"], row["to"]}
+def _op(kind: str, name: str, pairs: Sequence[Sequence[str]]) -> Steps:
+    return [step(kind, entity=name, aliases=[pair[1] for pair in pairs])] if pairs else []
 
 
-def _op(kind: str, name: str, pairs: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    if not pairs:
-        return []
-    return [{"kind": kind, "payload": {"entity": name, "aliases": [pair[1] for pair in pairs]}}]
+def _describe_names(payload: Payload, _: Sequence[Payload]) -> str:
+    return f"{payload['entity']} is also called {kind.named(payload['aliases'])}"
+
+
+_NAMES = {"entity": str, "aliases": [str]}
+KINDS = {
+    "alias": Kind({**_NAMES, "batch": kind.optional(str)}, alias, _describe_names),
+    "put_aliases": Kind(_NAMES, put_aliases, _describe_names),
+    "unalias": Kind(
+        _NAMES,
+        unalias,
+        lambda payload, _: (
+            f"{payload['entity']} is no longer called {kind.named(payload['aliases'])}"
+        ),
+    ),
+    "merge": Kind(
+        {"into": str, "names": [str]},
+        merge,
+        lambda payload, _: f"merged {kind.named(payload['names'])} into {payload['into']}",
+    ),
+}

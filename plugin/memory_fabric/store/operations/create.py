@@ -1,0 +1,247 @@
+"""Operations that create entities, relations and observations.
+
+An operation may hold thousands of them: names are looked up and rows inserted for all at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from memory_fabric.errors import NotFound
+from memory_fabric.models import Provenance
+from memory_fabric.store.operations import kind, restore, rows, tombstones
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.text import many
+
+
+def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Create entities with their observations; an existing one gets the observations it lacks.
+
+    With `apart` only the caller's own domain counts: an observation of another domain does not make
+    the same text a repeat.
+    """
+    created, merged = [], []
+    statement = _Statement(c, payload, by)
+    ids = rows.entity_ids(c, [item["name"] for item in payload["entities"]])
+    for item in payload["entities"]:
+        name, texts = item["name"], item.get("observations") or ()
+        if name in ids:
+            rows.take_over(c, ids[name], item["entityType"], by)
+            if added := statement.add_texts(ids[name], name, texts):
+                merged.append({"name": name, "observations": added})
+        elif not statement.guard.refuse_entity(name):
+            ids[name] = statement.new.add_entity(name, item["entityType"])
+            refuses = statement.guard.refuse_text
+            added = [text for text in dict.fromkeys(texts) if not refuses(name, text)]
+            statement.new.add_texts(ids[name], name, added)
+            created.append({"name": name, "entityType": item["entityType"], "observations": added})
+    statement.new.insert()
+    stated = ((item["name"], item["observations"]) for item in (*created, *merged))
+    orphans = step("remove_orphans", entityNames=[item["name"] for item in created])
+    result = {"entities": created, "merged": merged}
+    return statement.finished(result, _removal(stated, statement.only), orphans)
+
+
+def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Create relations; an end that does not exist is created first, with the type that the
+    vocabulary knows or `unknown` (BR-9)."""
+    statement = _Statement(c, payload, by)
+    wanted, ids, ends = statement.with_ends(payload["relations"])
+    edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
+    at_ends = dict.fromkeys(id_ for edge in edges for id_ in (edge[0], edge[2]))
+    for id_ in rows.brought_by_records(c, at_ends):
+        statement.detach(id_)
+    existing = rows.existing_relations(c, edges)
+    new = {edge for edge in edges if edge not in existing}
+    rows.add_relations(c, dict.fromkeys(edge for edge in edges if edge in new), by)
+    created = []
+    for item, edge in zip(wanted, edges, strict=True):
+        relation = {name: item[name] for name in kind.RELATION}
+        if edge in new or rows.add_relation(c, *edge, by):
+            new.discard(edge)  # the same again in this payload is known
+            created.append(relation)
+        else:
+            statement.detach_relation(relation)
+    undo = step("delete_relations", relations=created), step("remove_orphans", entityNames=ends)
+    return statement.finished({"relations": created, "created_ends": ends}, *undo)
+
+
+def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Add the texts that their entity lacks.
+
+    Raises NotFound for an unknown entity; nothing is changed then.
+    """
+    results = []
+    statement = _Statement(c, payload, by)
+    for item in payload["observations"]:
+        name = item["entityName"]
+        id_ = rows.entity_id(c, name)
+        if id_ is None:
+            if by.source in tombstones.REPEATING and statement.guard.refuse_entity(name):
+                continue
+            raise NotFound(name, f"Entity with name {name} not found")
+        added = statement.add_texts(id_, name, item["contents"])
+        results.append({"entityName": name, "addedObservations": added})
+    statement.new.insert()
+    stated = ((item["entityName"], item["addedObservations"]) for item in results)
+    return statement.finished({"results": results}, _removal(stated, statement.only))
+
+
+class _Statement:
+    """One operation's statements: what is new of them, and what they change in existing rows.
+
+    `only` is the domain to which a statement `apart` is limited.
+    """
+
+    def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
+        self._c, self._by = c, by
+        self.only = by.domain if payload.get("apart") is True else None
+        self.guard = tombstones.StatementGuard(c, by)
+        self.new = rows.NewRows(c, by)
+        self._detached: list[restore.Group] = []
+
+    def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
+        """Add the texts that an existing entity lacks and may have; return them."""
+        c = self._c
+        if entity in self.new.pending:  # kind.named twice
+            self.new.insert()
+        self.detach(entity, texts)
+        wanted = [
+            text
+            for text in texts
+            if rows.text_id(c, entity, text) is not None or not self.guard.refuse_text(name, text)
+        ]
+        added = rows.new_texts(c, entity, wanted, self._by, apart=self.only is not None)
+        self.new.add_texts(entity, name, added)
+        return added
+
+    def with_ends(
+        self, items: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[Mapping[str, Any]], dict[str, int], list[str]]:
+        """Create the missing ends of relations.
+
+        Returns the relations of which no end was forgotten, the numbers of their ends, and the
+        names of the ends that were created.
+        """
+        names = (name for item in items for name in (item["from"], item["to"]))
+        ids = rows.entity_ids(self._c, names)
+        wanted, created = [], []
+        for item in items:
+            missing = [n for n in dict.fromkeys((item["from"], item["to"])) if n not in ids]
+            if any(map(self.guard.refuse_entity, missing)):
+                continue
+            for name in missing:
+                ids[name] = self.new.add_entity(name, rows.type_of_end(name))
+            created += missing
+            wanted.append(item)
+        self.new.insert()
+        return wanted, ids, created
+
+    def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
+        """Detach an entity and these texts from the record that brought them, since they are now
+        stated directly: they no longer disappear with the record.
+        """
+        c, only, mine = self._c, self.only or "", rows.nothing()
+        of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
+        mine["entities"] = rows.entities(c, of_records, (entity, only))
+        for text in dict.fromkeys(texts):
+            id_ = rows.text_id(c, entity, text, only)
+            if id_ is not None:
+                mine["observations"] += rows.observations(c, "o.id = ? AND o.record <> ''", (id_,))
+        self._detach(mine)
+
+    def detach_relation(self, relation: Mapping[str, Any]) -> None:
+        """Detach a relation likewise."""
+        of_records = [row for row in rows.relation_of(self._c, relation) if row["record"]]
+        of_records = [row for row in of_records if not self.only or row["domain"] == self.only]
+        self._detach(rows.nothing() | {"relations": of_records})
+
+    def _detach(self, mine: rows.Rows) -> None:
+        rows.hand_to(self._c, mine, "")
+        for table, some in mine.items():
+            changed = (([row | {"record": ""}], [row]) for row in some)
+            self._detached += [restore.group(table, after, before) for after, before in changed]
+
+    def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
+        """Return the result, with the names of what had been forgotten, and the whole inverse."""
+        if self.guard.forgotten:
+            result["forgotten"] = list(self.guard.forgotten)
+        return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]
+
+
+def _removal(stated: Iterable[tuple[str, Iterable[str]]], only: str | None = None) -> Any:
+    """Return the step that removes these observations, if `only` in this domain."""
+    deletions = [
+        {"entityName": name, "observations": list(dict.fromkeys(texts))} for name, texts in stated
+    ]
+    within = {} if only is None else {"only": [only]}
+    return step("delete_observations", deletions=deletions, **within)
+
+
+def _derive_entities(payload: Payload) -> Steps:
+    items = payload["entities"]
+    removal = _removal((item["name"], item.get("observations") or ()) for item in items)
+    return [removal, step("remove_orphans", entityNames=[item["name"] for item in items])]
+
+
+def _derive_relations(payload: Payload) -> Steps:
+    relations = [{name: item[name] for name in kind.RELATION} for item in payload["relations"]]
+    return [step("delete_relations", relations=relations), step("remove_orphans", entityNames=[])]
+
+
+def _derive_observations(payload: Payload) -> Steps:
+    return [_removal((item["entityName"], item["contents"]) for item in payload["observations"])]
+
+
+def _describe_entities(payload: Payload, inverse: Sequence[Payload]) -> str:
+    new, added = set(kind.parts_of(inverse, "remove_orphans", "entityNames")), _added(inverse)
+    parts = [
+        f"created {item['name']} ({item['entityType']}){kind.counted(added[item['name']])}"
+        for item in payload["entities"]
+        if item["name"] in new
+    ]
+    additions = _additions({name: added[name] for name in added if name not in new})
+    about = kind.named(item["name"] for item in payload["entities"])
+    return kind.joined(parts + additions) or f"nothing new about {about}"
+
+
+def _describe_observations(payload: Payload, inverse: Sequence[Payload]) -> str:
+    about = kind.named(item["entityName"] for item in payload["observations"])
+    return kind.joined(_additions(_added(inverse))) or f"nothing new about {about}"
+
+
+def _added(inverse: Sequence[Payload]) -> Counter[str]:
+    """Count the observations that a change added, by the name of the entity."""
+    counts: Counter[str] = Counter()
+    for item in kind.parts_of(inverse, "delete_observations", "deletions"):
+        counts[item["entityName"]] += len(item["observations"])
+    return counts
+
+
+def _additions(counts: Mapping[str, int]) -> list[str]:
+    return [f"added {many(n, 'observation')} to {name}" for name, n in counts.items() if n]
+
+
+_APART = {"apart": kind.optional(bool)}
+_ENTITY = {"name": str, "entityType": str, "observations": kind.optional([str])}
+_CONTENTS = {"entityName": str, "contents": [str]}
+KINDS = {
+    "create_entities": Kind(
+        {"entities": [_ENTITY], **_APART}, create_entities, _describe_entities, _derive_entities
+    ),
+    "create_relations": Kind(
+        {"relations": [kind.RELATION], **_APART},
+        create_relations,
+        lambda payload, _: f"related {kind.relation_phrases(payload['relations'])}",
+        _derive_relations,
+    ),
+    "add_observations": Kind(
+        {"observations": [_CONTENTS], **_APART},
+        add_observations,
+        _describe_observations,
+        _derive_observations,
+    ),
+}

@@ -1,0 +1,115 @@
+"""Operations on ingested texts: accept, finish, drop.
+
+The row in the table `intake` keeps the text as it was received; the memories made of it are
+operations of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from memory_fabric.ids import short_id
+from memory_fabric.models import Provenance
+from memory_fabric.store.operations import kind
+from memory_fabric.store.operations.kind import Kind, Payload, Result, step
+from memory_fabric.text import many
+
+WAITING, WORKING, DONE, DEAD = "waiting", "working", "done", "dead"
+# Fields that may differ when a client sends the same content again.
+_NOT_CONTENT = frozenset(("idempotency_key", "created_at"))
+
+
+def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Queue an ingested text, once by its idempotency key.
+
+    Result: `id`, and `repeated`, or `conflict` if the key was used for other content. `outcome` in
+    the payload is the outcome of a text that had been processed before it was dropped.
+    """
+    value = payload["ingest"]
+    key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
+    content_digest, outcome = digest(value), payload.get("outcome")
+    query = "SELECT id, digest, body, result FROM intake WHERE key = ?"
+    earlier = c.execute(query, (key,)).fetchone() if key else None
+    if earlier and earlier[0] != payload["id"]:
+        result = {"id": earlier[0], "repeated": True, "ingest": json.loads(earlier[2])}
+        result |= {"length": json.loads(earlier[3]).get("length", 0)} if earlier[3] else {}
+        return result | ({} if earlier[1] == content_digest else {"conflict": True}), []
+    added = c.execute(
+        "INSERT OR IGNORE INTO intake (id, key, digest, body, state, due_at, result, created_at, "
+        "ended_at) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)",
+        (
+            *(payload["id"], key, content_digest, body, DONE if outcome else WAITING),
+            *(json.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
+        ),
+    ).rowcount
+    result = {"id": payload["id"], "ingest": dict(value)}
+    if not added:
+        return result | {"repeated": True}, []
+    return result, [step("drop_ingests", ids=[payload["id"]])]
+
+
+def ingested(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Mark a text as processed, so that a replay does not process it again."""
+    changed = c.execute(
+        "UPDATE intake SET state = ?, worker = '', leased_until = '', error = '', result = ?, "
+        "ended_at = ? WHERE id = ? AND state <> ?",
+        (DONE, json.dumps(payload["outcome"]), by.at, payload["id"], DONE),
+    ).rowcount
+    return {"done": changed > 0}, []
+
+
+def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Delete texts from the ingest queue in any state; records made of them stay."""
+    back, dropped = [], 0
+    for id_ in dict.fromkeys(payload["ids"]):
+        row = c.execute("SELECT body, state, result FROM intake WHERE id = ?", (id_,)).fetchone()
+        if row is None:
+            continue
+        dropped += c.execute("DELETE FROM intake WHERE id = ?", (id_,)).rowcount
+        value = {"id": id_, "ingest": json.loads(row[0])}
+        value |= {"outcome": json.loads(row[2])} if row[1] == DONE else {}
+        back.append(step("ingest", **value))
+    return {"dropped": dropped}, back
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    """Return the hash that tells different contents under one key apart."""
+    content = {name: part for name, part in value.items() if name not in _NOT_CONTENT}
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True)
+    import hashlib  # late: it loads OpenSSL, and few hooks need it
+
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _describe_ingest(payload: Payload, _: Sequence[Payload]) -> str:
+    text = payload["ingest"]
+    sender = text.get("source_model") or "another program"
+    stated = text["session_summary"] or kind.named(text.get("key_decisions") or ())
+    return f"ingested a text of {sender}: {stated}"
+
+
+def _describe_ingested(payload: Payload, _: Sequence[Payload]) -> str:
+    number = len(payload["outcome"].get("records", ()))
+    return f"processed the text {short_id(payload['id'])}: {many(number, 'record')}"
+
+
+_OPTIONAL_FIELDS = "domain source_model project session_id idempotency_key created_at".split()
+_TEXT = {"session_summary": str, "key_decisions": kind.optional([str])} | {
+    name: kind.optional(str) for name in _OPTIONAL_FIELDS
+}
+KINDS = {
+    "ingest": Kind(
+        {"id": str, "ingest": _TEXT, "outcome": kind.optional(dict), "batch": kind.optional(str)},
+        ingest,
+        _describe_ingest,
+    ),
+    "ingested": Kind({"id": str, "outcome": dict}, ingested, _describe_ingested),
+    "drop_ingests": Kind(
+        {"ids": [str]},
+        drop_ingests,
+        lambda _, inverse: f"dropped {many(len(inverse), 'ingested text')}",
+    ),
+}

@@ -1,0 +1,110 @@
+"""A kind of operation, checks of its payload's shape, and words for the phrases that describe it.
+
+Queues and journals are files that anyone can edit, so a payload is checked before it is applied.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric.ids import short_id
+from memory_fabric.models import Provenance
+from memory_fabric.text import first_of, many
+
+MAX_NAMES = 4
+
+Payload = Mapping[str, Any]
+Steps = list[dict[str, Any]]
+Result = tuple[dict[str, Any], Steps]
+Check = Callable[[Any], bool]
+
+
+class Kind(NamedTuple):
+    """One kind of operation.
+
+    `shape` has the fields of its payload, as `fits` takes them. `apply` runs inside the transaction
+    of `write`, with a redacted payload of that shape, and returns its result and its inverse:
+    `{"kind", "payload"}` that, applied in order, restore the former state. `touched` in a result
+    names entities that may have become orphans. `describe` says in a phrase what a payload with its
+    inverse did. `derive`, if any, returns the inverse of a payload of which all is new. What is not
+    `is_logged` is no step of an inverse either.
+    """
+
+    shape: Mapping[str, Any]
+    apply: Callable[[sqlite3.Connection, Payload, Provenance], Result]
+    describe: Callable[[Payload, Sequence[Payload]], str]
+    derive: Callable[[Payload], Steps] | None = None
+    is_logged: bool = True
+
+
+def step(kind: str, **payload: Any) -> dict[str, Any]:
+    """Return a step of an inverse."""
+    return {"kind": kind, "payload": payload}
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """True if a value has a shape: a type, the fields of an object, `[shape]` for a list of these,
+    or a function that checks it.
+    """
+    if isinstance(shape, type):
+        return type(value) is int if shape is int else isinstance(value, shape)
+    if isinstance(shape, dict):
+        is_object = isinstance(value, dict)
+        return is_object and all(fits(value.get(name), part) for name, part in shape.items())
+    if isinstance(shape, list):
+        return isinstance(value, list | tuple) and all(fits(part, shape[0]) for part in value)
+    return bool(shape(value))
+
+
+def optional(shape: Any) -> Check:
+    """Return the check for a value that may be missing."""
+    return lambda value: value is None or fits(value, shape)
+
+
+RECORD = {"type": str, "what": str, "id": str}
+RELATION = {"from": str, "relationType": str, "to": str}
+TEXTS = {"entityName": str, "observations": [str]}
+ROWS = {
+    "entities": [{"name": str, "type": str}],
+    "observations": [{"entity": str, "text": str}],
+    "relations": [RELATION],
+}
+
+
+def joined(parts: Sequence[str], by: str = "; ") -> str:
+    """Return the first few of these parts as one text."""
+    return first_of(parts, MAX_NAMES, by)
+
+
+def named(names: Iterable[str]) -> str:
+    """Return the first few of these names, or the word nothing."""
+    return joined(list(names), ", ") or "nothing"
+
+
+def relation_phrases(relations: Iterable[Mapping[str, str]]) -> str:
+    """Return the first few of these relations as one text."""
+    return joined([f"{r['from']} {r['relationType']} {r['to']}" for r in relations])
+
+
+def record_phrase(record: Payload) -> str:
+    """Return type, id and statement of a record."""
+    return f"{record['type']} {short_id(str(record.get('id', '')))}: {record['what']}"
+
+
+def counted(observations: int, relations: int = 0) -> str:
+    """Return the numbers that are not zero, after the word with."""
+    numbers = ((observations, "observation"), (relations, "relation"))
+    parts = [many(number, what) for number, what in numbers if number]
+    return f" with {' and '.join(parts)}" if parts else ""
+
+
+def parts_of(inverse: Iterable[Payload], kind: str, field: str) -> list[Any]:
+    """Return the items of a field in all steps of this kind."""
+    return [item for s in inverse if s["kind"] == kind for item in s["payload"][field]]
+
+
+def former_records(inverse: Iterable[Payload]) -> list[Any]:
+    """Return the records that a change altered or deleted, as they were."""
+    return [s["payload"]["record"] for s in inverse if s["kind"] == "put_record"]

@@ -1,0 +1,98 @@
+"""The table of all kinds of operations, and what needs it: shapes, undo, inverses in the log.
+
+What an import brings is new as a rule. Its inverse would repeat every text of its payload, and was
+a sixth of a large database: an inverse that follows from its payload takes no space.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from memory_fabric.models import Provenance
+from memory_fabric.store.operations import (
+    create,
+    delete,
+    ingest,
+    learn,
+    merge,
+    others,
+    remember,
+    restore,
+    tombstones,
+)
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, fits, optional
+
+# In place of an inverse that takes back all of its payload. It holds no letter that a purge erases.
+FOLLOWS = "[[]]"
+
+
+def problem(kind: str, payload: Mapping[str, Any]) -> str:
+    """Return the reason why a payload is invalid, or an empty string."""
+    if kind not in KINDS:
+        return f"{kind!r} is not a known kind of operation."
+    for name, shape in KINDS[kind].shape.items():
+        if not fits(payload.get(name), shape):
+            return f"{kind}: {name!r} is missing or has the wrong type."
+    return ""
+
+
+def stored_inverse(kind: str, payload: Payload, inverse: Sequence[Payload]) -> str:
+    """Return the inverse as JSON, or the mark that it follows from the payload."""
+    if (derive := KINDS[kind].derive) and list(inverse) == derive(payload):
+        return FOLLOWS
+    return json.dumps(inverse, ensure_ascii=False)
+
+
+def read_inverse(kind: str, payload: Payload, text: str) -> Steps:
+    """Return the steps of a stored inverse."""
+    if text == FOLLOWS and (derive := KINDS[kind].derive):
+        return derive(payload)
+    steps: Steps = json.loads(text)
+    return steps
+
+
+def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Apply the steps of an inverse in order; the inverse of this repeats the original
+    operation.
+    """
+    summary: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
+    back: Steps = []
+    for step in payload["steps"]:
+        result, inverse = KINDS[step["kind"]].apply(c, step["payload"], by)
+        summary["touched"] += result.get("touched", ())
+        back = inverse + back
+    return summary, back
+
+
+def _purged(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Do nothing: the content of this operation was erased and must not be applied again."""
+    return {}, []
+
+
+def _is_step(value: Any) -> bool:
+    """True for a step of an inverse. An undo is none: it would nest others."""
+    if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
+        return False
+    return KINDS[value["kind"]].is_logged and value["kind"] != "undo"
+
+
+KINDS: dict[str, Kind] = {
+    **create.KINDS,
+    **delete.KINDS,
+    **restore.KINDS,
+    **remember.KINDS,
+    **tombstones.KINDS,
+    **merge.KINDS,
+    **ingest.KINDS,
+    **learn.KINDS,
+    **others.KINDS,
+    "undo": Kind(
+        {"operation": str, "steps": [_is_step], "batch": optional(str)},
+        _undo,
+        lambda *_: "undid a change",
+    ),
+    "purged": Kind({}, _purged, lambda *_: "a change that was purged"),
+}

@@ -1,0 +1,125 @@
+"""Operations that add turns of sessions, read past sessions in, and take one such run back.
+
+Turns are not logged, so rows of `meta` name those of a run: their ids and sessions, no words.
+"""
+
+from __future__ import annotations
+
+import json
+from sqlite3 import Connection
+from typing import Any
+
+from memory_fabric.models import ERASED, Provenance
+from memory_fabric.store.operations import tombstones
+from memory_fabric.store.operations.kind import Kind, Payload, Result, optional, step
+from memory_fabric.text import index_extra
+
+TURNS, SESSION = "turns", "session"
+# The offset of a session that was not known before the run.
+UNKNOWN = -1
+# The key of the mark of a session that a run has begun and not finished.
+OPEN = "learning "
+_ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, ?2) > 0)"
+
+
+def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Add turns of a session, each once by its uuid; forgotten turns are skipped.
+
+    A `batch` is the run that reads past sessions: undoing it deletes the turns.
+    """
+    added = []
+    for item in payload["episodes"]:
+        if tombstones.is_set(c, tombstones.of_turn(item["id"])):
+            continue
+        place, agent, project = (
+            str(item.get(name) or "") for name in ("place", "agent", "project")
+        )
+        cursor = c.execute(
+            "INSERT OR IGNORE INTO episodes (uuid, session, role, text, extra, place, agent, "
+            "domain, project, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(item["id"], item["session"], item["role"], item["text"]),
+                *(index_extra(item["text"]), place, agent, by.domain, project),
+                item["created_at"],
+            ),
+        )
+        added += [item["id"]] if cursor.rowcount > 0 else []
+    if payload.get("batch") and added:
+        _mark(c, _key(payload["batch"], TURNS, added[0]), added)
+    return {"added": len(added)}, []
+
+
+def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Begin a run: nothing changes yet, and undoing it deletes the turns that it reads."""
+    return {"learning": payload["batch"]}, [step("unlearn", batch=payload["batch"])]
+
+
+def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Delete the turns of a run, and let its sessions be read again. It has no inverse.
+
+    Turns from which words were erased stay as they are, and their sessions are not read again.
+    """
+    deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
+    of_run = "FROM meta WHERE key >= ? AND key < ?"
+    marks = c.execute(f"SELECT key, value {of_run}", (first, last)).fetchall()
+    for key, value in marks:
+        if key.startswith(first + TURNS):
+            deleted += c.execute(
+                "DELETE FROM episodes WHERE uuid IN (SELECT value FROM json_each(?)) "
+                "AND instr(text, ?) = 0",
+                (value, ERASED),
+            ).rowcount
+            continue
+        session, offset = json.loads(value)
+        finish_session(c, session)
+        if offset == UNKNOWN:
+            # A session that went on since is its own hooks' affair.
+            c.execute(
+                "DELETE FROM sessions WHERE id = ?1 AND loaded_at = '' AND prompts = 0 "
+                f"AND NOT {_ERASED_IN}",
+                (session, ERASED),
+            )
+        else:
+            c.execute(
+                f"UPDATE sessions SET offset = ?3 WHERE id = ?1 AND NOT {_ERASED_IN}",
+                (session, ERASED, offset),
+            )
+    c.execute(f"DELETE {of_run}", (first, last))
+    return {"deleted": deleted}, []
+
+
+def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
+    """Name a session that a run reads on from `offset` (UNKNOWN for a new one); the first counts.
+
+    It is open until `finish_session`.
+    """
+    _mark(c, _key(batch, SESSION, session), [session, offset])
+    c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OPEN + session, batch))
+
+
+def finish_session(c: Connection, session: str) -> None:
+    """Note that a run has read a session to its end, and made its record."""
+    c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
+
+
+def _mark(c: Connection, key: str, value: list[Any]) -> None:
+    c.execute("INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)", (key, json.dumps(value)))
+
+
+def _key(batch: str, *parts: str) -> str:
+    return " ".join(("learned", batch, *parts))
+
+
+KINDS = {
+    "add_episodes": Kind(
+        {
+            "episodes": [{"id": str, "session": str, "role": str, "text": str, "created_at": str}],
+            "batch": optional(str),
+        },
+        add_episodes,
+        lambda *_: "add_episodes",
+        is_logged=False,
+    ),
+    "learn": Kind({"batch": str}, learn, lambda *_: "read past sessions in"),
+    "unlearn": Kind({"batch": str}, unlearn, lambda *_: "deleted the turns of past sessions"),
+}

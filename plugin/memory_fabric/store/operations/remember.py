@@ -1,0 +1,472 @@
+"""Operations on records: remember, strengthen, put back, link, and their share of the graph.
+
+An active record that is not local adds its text to its entities, too (BR-11). Graph rows that a
+record brought carry its id and are deleted with it, unless another record states the same or it was
+also stated directly.
+
+A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `id` is closed by the record `by` at
+that time (both empty: it is open), and `was` is its state before. A link is set only if the record
+is still in the state `was`: so repeating an operation has no effect, and a record that something
+else closed meanwhile stays closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from sqlite3 import Connection
+from typing import Any, NamedTuple
+
+from memory_fabric import models
+from memory_fabric.ids import checksum, short_id
+from memory_fabric.models import OTHERS, Provenance, Record, contradict, contradicted, stated_at
+from memory_fabric.store import records
+from memory_fabric.store.operations import kind, restore, rows, tombstones
+from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
+from memory_fabric.store.record_state import CURRENT
+from memory_fabric.text import same_form
+
+Link = dict[str, Any]
+
+OPEN = {"by": "", "at": ""}
+# Above every CRC-32, so that sums of whole texts differ from the older sums of stems.
+_OF_TEXTS = 1 << 32
+# The parts of a record that people change; the others follow from them.
+_CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
+
+
+def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Store a record and its share of the graph; a repeat of a known one only strengthens it.
+
+    Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
+    becomes active when a second session states it, unless it is only heard in a prompt; an `echo`
+    of what was said before does not count. A forgotten record comes back only when the user states
+    it again later. Records that the payload `supersedes` are closed, if this one may close them. A
+    record of the `past`, from an old session, may come again after an undo.
+    """
+    new = records.from_object(payload["record"])
+    # A shared journal may have returned the record before it was stored here: it is this user's
+    # own.
+    c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
+    repeated = _same(c, new)
+    if repeated is not None:
+        result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
+    elif is_forgotten(c, new):
+        return {"record": None, "repeated": False}, []
+    # The words of a closed record from before it was closed, as when a turn is read late. The same
+    # words said later make a new record.
+    elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
+        result, inverse = _result(closed[0], repeated=True), []
+    else:
+        status = "active" if new.confidence >= models.STORED_FROM else "candidate"
+        stored = new._replace(status=status)
+        change = _replace(c, None, stored, [new.session])
+        unburied = {"bury": False} if payload.get("past") is True else {}
+        inverse = [step("forget", ids=[new.id], **unburied), *change.undo]
+        result = _result(stored, repeated=False)
+    if not payload.get("supersedes"):
+        return result, inverse
+    links = _close(c, new, records.from_object(result["record"]), payload["supersedes"])
+    superseded = {"superseded": [link["id"] for link in links]} if links else {}
+    return result | superseded, [*links_back(links), *inverse]
+
+
+def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
+    """Strengthen a known record that is stated again."""
+    weaker = _is_weaker_repeat(old, new)
+    echo = echo or weaker
+    sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
+    # Without a session it is unknown whether this is another statement or the same one. What is
+    # only heard in a prompt waits for the user or a note, however often it is said.
+    second = len(sessions) > len(seen) and bool(new.session) and models.PROMPT not in new.evidence
+    stored = old if weaker else _strengthened(old, new, second)
+    if not echo:
+        stored = stored._replace(evidence=_with_stated(old, new))
+        against = [id_ for id_ in contradicted(new) if id_ not in contradicted(old)]
+        if against and stated_at(new) > stated_at(old):
+            # It is the newer one of those that contradict each other.
+            against = [*contradicted(old), *against]
+            evidence = {**stored.evidence, models.CONTRADICTS: against}
+            stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
+    if stored == old and sessions == seen:
+        return _result(old, repeated=True), []
+    change = _replace(c, old, stored, sessions)
+    return _result(stored, repeated=True), [put_op(old, seen, change.lifted), *change.undo]
+
+
+def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Store a record exactly as given, with its graph rows: the inverse of a change to it.
+
+    A forgotten record is not stored: `record` in the result is then None.
+    """
+    record = records.from_object(payload["record"])
+    if tombstones.is_set(c, record.id):
+        return {"record": None, "repeated": False}, []
+    before = records.find(c, "id = ?", (record.id,))
+    old, seen = before[0] if before else (None, [])
+    # Other operations set and remove links; a record that no longer exists keeps its own link.
+    if old is not None:
+        record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
+    elif record.superseded_by and not _exists(c, record.superseded_by):
+        record = record._replace(superseded_by="", valid_to="")
+    change = _replace(c, old, record, list(payload["seen_in"]), payload.get("rows"), by)
+    if old is None:
+        back = step("forget", ids=[record.id], bury=False)
+    else:
+        back = put_op(old, seen, change.lifted)
+    result = _result(record, repeated=old is not None)
+    return result, [*restore.op(change.groups), back, *change.undo]
+
+
+def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
+    """Set the links that still fit; the inverse sets them back."""
+    fitting = [link for link in payload["links"] if _set(c, link)]
+    return {"links": len(fitting)}, links_back(fitting)
+
+
+def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
+    """Close those of the records that `new` may close; return the links that were set.
+
+    `new` is the statement as it was made, `stored` the record that keeps it, which may be an older
+    one that it repeats: trust is that of the statement. Permission is checked again here, inside
+    the transaction.
+    """
+    if stored.status != "active":
+        return []
+    links = [
+        {"id": old.id, "by": stored.id, "at": stated_at(new), "was": OPEN}
+        for id_ in dict.fromkeys(ids)
+        for old, _ in records.find(c, "id = ?", (id_,))
+        if old.id != stored.id and old.status == "active" and models.may_close(new, old)
+    ]
+    return [link for link in links if _set(c, link)]
+
+
+def reopen(c: Connection, deleted: Record) -> list[Link]:
+    """Reopen the records that a deleted record had closed; return the links that were set.
+
+    If the deleted record was itself replaced, they stay closed, by its successor.
+    """
+    successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
+    links = []
+    for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
+        was = {"by": deleted.id, "at": old.valid_to}
+        now = {"by": successor, "at": old.valid_to} if successor and successor != old.id else OPEN
+        links.append({"id": old.id, **now, "was": was})
+    return [link for link in links if _set(c, link)]
+
+
+def links_back(links: Sequence[Link]) -> Steps:
+    """Return the operation that sets these links back; empty if there are none."""
+    reversed_links = []
+    for link in reversed(links):
+        was, now = link["was"], {"by": link["by"], "at": link["at"]}
+        reversed_links.append({"id": link["id"], "by": was["by"], "at": was["at"], "was": now})
+    return [step("supersede", links=reversed_links)] if links else []
+
+
+def _set(c: Connection, link: Link) -> bool:
+    if link["by"] and not _exists(c, link["by"]):
+        return False
+    was = link["was"]
+    updated = c.execute(
+        "UPDATE records SET superseded_by = ?, valid_to = ? "
+        "WHERE id = ? AND superseded_by = ? AND valid_to = ?",
+        (link["by"], link["at"], link["id"], was["by"], was["at"]),
+    )
+    return updated.rowcount > 0
+
+
+def _exists(c: Connection, id_: str) -> bool:
+    row = id_ and c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone()
+    return bool(row)
+
+
+class Change(NamedTuple):
+    """The changes that replacing a record made to the graph.
+
+    `lifted` are the rows that were removed, or None where the graph was not touched; `groups` take
+    back changes to rows of others, `undo` are operations for the rest.
+    """
+
+    lifted: Any = None
+    groups: Sequence[restore.Group] = ()
+    undo: Sequence[dict[str, Any]] = ()
+
+
+def _replace(
+    c: Connection,
+    old: Record | None,
+    new: Record,
+    sessions: list[str],
+    old_rows: Any = None,
+    by: Provenance | None = None,
+) -> Change:
+    """Store the record's row, and its share of the graph where that differs.
+
+    `old_rows` are rows to restore instead of those that the record itself would add.
+    """
+    if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
+        records.put(c, new, sessions)
+        return Change()
+    lifted = remove_from_graph(c, old) if old is not None else rows.nothing()
+    records.put(c, new, sessions)
+    if old_rows is None:
+        return Change(lifted, undo=tombstones.op(_add_to_graph(c, new)))
+    _, groups = restore.put_back(c, old_rows, by or _said_by(new), claim_again=True)
+    return Change(lifted, groups)
+
+
+def _graph_part(record: Record) -> tuple[Any, ...]:
+    """Return the record's share of the graph; empty when it adds nothing, as others' records do."""
+    if record.status != "active" or record.scope == "local" or record.source == OTHERS:
+        return ()
+    return (models.text_with_reason(record), record.entities, record.relations)
+
+
+def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
+    """Add the record's text and relations to the graph; return the tombstones that this lifts."""
+    if not _graph_part(record):
+        return []
+    by, text = _said_by(record), models.text_with_reason(record)
+    guard = tombstones.StatementGuard(c, by)
+
+    def entity_for(name: str, kind: str = "") -> int | None:
+        """Return the entity that the name means, created if needed; None if it was forgotten."""
+        id_ = rows.variant_id(c, name)
+        if id_ is not None or guard.refuse_entity(name):
+            return id_
+        return rows.add_entity(c, name, kind or rows.type_of_end(name), by, record.id)
+
+    for entity in record.entities:
+        id_ = entity_for(entity.name, entity.type)
+        if id_ is None:
+            continue
+        is_known = rows.text_id(c, id_, text) is not None
+        if not is_known and guard.refuse_text(rows.name_of(c, id_), text):
+            continue
+        rows.add_texts(c, id_, (text,), by, record.id)
+        rows.claim(c, "observations", rows.text_id(c, id_, text) or 0, record.id)
+    for relation in record.relations:
+        source, target = entity_for(relation.source), entity_for(relation.target)
+        if source is None or target is None:
+            continue
+        rows.add_relation(c, source, relation.type, target, by, record.id)
+        edge = rows.relation_id(c, source, relation.type, target)
+        rows.claim(c, "relations", edge or 0, record.id)
+    return guard.lifted
+
+
+def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
+    """Remove from the graph what only this record states, and leave the rest to other sources.
+
+    Returns all rows that it stated or brought, as they were, for putting them back.
+    """
+    claimed = rows.claimed(c, record.id)
+    c.execute("DELETE FROM claims WHERE record = ?", (record.id,))
+    for table in ("observations", "relations", "entities"):
+        for row in claimed[table]:
+            if table == "entities":
+                sources = rows.users_of(c, row["id"])
+            elif row["record"] == record.id:
+                sources = [id_ for id_ in row["claims"] if id_ != record.id]
+            else:
+                continue
+            if sources:
+                rows.hand_to(c, rows.nothing() | {table: [row]}, sources[0])
+            else:
+                rows.remove(c, rows.nothing() | {table: [row]})
+    return claimed
+
+
+def _said_by(record: Record) -> Provenance:
+    """Return the record's own provenance, which its graph rows keep whoever restores them."""
+    fields = {name: getattr(record, name) for name in ("trust", "session", "agent", "domain")}
+    return Provenance(record.source, at=record.created_at, **fields)
+
+
+def names_of(record: Record) -> list[str]:
+    """Return the names of entities in a record, each once."""
+    ends = [name for r in record.relations for name in (r.source, r.target)]
+    return list(dict.fromkeys([*(e.name for e in record.entities), *ends]))
+
+
+def _same(c: Connection, new: Record) -> tuple[Record, list[str]] | None:
+    """Return the record that this one repeats: the same id, or the same words in its scope and
+    domain.
+
+    An open question is never the same as its answer, nor a failure the same as a success. A record
+    of others with the same words stays theirs: the new one is stored as this user's own, and
+    nothing of theirs is merged into it.
+    """
+    for old, seen in records.find(c, "id = ?", (new.id,)):
+        return None if contradict(old, new) else (old, seen)
+    where = f"{CURRENT} AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)"
+    return _with_same_text(c, new, where, new.type == "question", new.session)
+
+
+def _with_same_text(
+    c: Connection, new: Record, where: str, *values: Any
+) -> tuple[Record, list[str]] | None:
+    """Return this user's record of the same words, scope and domain that meets the condition."""
+    where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
+    alike = records.find(c, where, (records.key_of(new), new.scope, new.domain, *values))
+    same = (pair for pair in alike if records.have_same_text(pair[0], new))
+    return next((pair for pair in same if not contradict(pair[0], new)), None)
+
+
+def _rank(record: Record) -> int:
+    return models.TRUST_ORDER.get(record.trust, 0)
+
+
+def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
+    # The same sentence read again; entity names known since must not raise its confidence.
+    same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
+    adds_nothing = bool(old.session) and old.session == new.session and same
+    confidence = old.confidence if adds_nothing else max(old.confidence, new.confidence)
+    active = old.status == "active" or confidence >= models.STORED_FROM
+    if second_sighting and confidence >= models.CANDIDATE_FROM:
+        active, confidence = True, max(confidence, models.STORED_FROM)
+    entities, relations = old.entities or new.entities, old.relations or new.relations
+    if new.why and not old.why:
+        names = {entity.name for entity in old.entities}
+        entities = (*old.entities, *(e for e in new.entities if e.name not in names))
+        relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
+    # What a weaker voice adds would be read as the stronger one's.
+    adds = _rank(new) >= _rank(old)
+    return old._replace(
+        confidence=confidence,
+        trust=new.trust if _rank(new) > _rank(old) else old.trust,
+        why=old.why or (new.why if adds else ""),
+        alternatives=old.alternatives or (new.alternatives if adds else ()),
+        entities=entities,
+        relations=relations,
+        generalizable=old.generalizable or new.generalizable,
+        pinned=old.pinned or new.pinned,
+        status="active" if active else "candidate",
+    )
+
+
+def _with_stated(old: Record, new: Record) -> dict[str, Any]:
+    """Add to the evidence of a record what a repeat states beside it, unless its trust is lower."""
+    evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
+    if old.status == "candidate" and isinstance(times, int):
+        return evidence | {models.AGAIN: times}
+    keys = models.WHEN, models.ALSO, models.QUOTATION
+    stated = {key: new.evidence[key] for key in keys if new.evidence.get(key)}
+    if models.WHEN in stated:
+        stated[models.UNSAID] = new.evidence.get(models.UNSAID, [])
+    if _rank(new) > _rank(old):
+        return evidence | stated
+    if models.WHEN in evidence:
+        stated.pop(models.UNSAID, None)
+    return stated | evidence if stated and _rank(new) == _rank(old) else evidence
+
+
+def _is_weaker_repeat(old: Record, new: Record) -> bool:
+    """True if another program repeats a statement of higher trust, or its own: then it must not
+    raise confidence or add reasons and names.
+    """
+    if new.source != models.INGEST:
+        return False
+    mine = old.source == models.INGEST and old.agent == new.agent
+    return _rank(new) < _rank(old) or (mine and (not new.session or new.session == old.session))
+
+
+def is_forgotten(c: Connection, new: Record) -> bool:
+    """True if this record or its words were forgotten and this statement may not bring them
+    back.
+    """
+    if tombstones.is_set(c, new.id):
+        return True
+    # Tombstones of earlier releases hold the sum of the stems, which other texts share.
+    former_sum = checksum(f"{new.scope}\n{new.domain}\n{records.key_of(new)}")
+    row = c.execute(
+        "SELECT max(created_at) FROM tombstones WHERE key IN (?, ?)", (key_sum(new), former_sum)
+    ).fetchone()
+    # A statement read late may have been made before it was forgotten.
+    return row[0] is not None and (new.trust != "user" or stated_at(new) <= row[0])
+
+
+def key_sum(record: Record) -> int:
+    """Return a number for the record's text: a tombstone must not keep the words themselves."""
+    key = f"{record.scope}\n{record.domain}\n{same_form(record.what)}"
+    return _OF_TEXTS + checksum(key)
+
+
+def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
+    return {"record": records.as_object(record), "repeated": repeated}
+
+
+def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
+    """Return the operation that stores the record as it is, with these graph rows."""
+    return step("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
+
+
+def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
+    former = kind.former_records(inverse)
+    closed = [short_id(link["id"]) for link in kind.parts_of(inverse, "supersede", "links")]
+    replaced = f", in place of {kind.named(closed)}" if closed else ""
+    if not former:
+        return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
+    # A repeat is no record of its own: it is shown under the id of the first.
+    first = {**payload["record"], "id": former[0]["id"]}
+    return f"strengthened {kind.record_phrase(first)}{replaced}"
+
+
+def _describe_put(payload: Payload, inverse: Sequence[Payload]) -> str:
+    new, old = payload["record"], next(iter(kind.former_records(inverse)), None)
+    phrase = kind.record_phrase(new)
+    if old is None:
+        moved = payload.get("moved_from")
+        return (
+            f"moved from scope {moved} to {new['scope']}: {phrase}"
+            if moved
+            else (f"stored {phrase}")
+        )
+    if new.get("what") != old.get("what"):
+        return f"reworded {phrase}; before: {old['what']}"
+    if bool(old.get("pinned")) != bool(new.get("pinned")):
+        return f"{'pinned' if new.get('pinned') else 'unpinned'} {phrase}"
+    if new.get("superseded_by") and not old.get("superseded_by"):
+        return f"superseded {phrase} by {short_id(new['superseded_by'])}"
+    changed = [name for name in new if new.get(name) != old.get(name)]
+    fields = [name for name in changed if name in _CHANGED_BY_PEOPLE] or changed
+    return f"changed {', '.join(fields) or 'nothing'} of {phrase}"
+
+
+def _describe_links(payload: Payload, _: Sequence[Payload]) -> str:
+    opened = [short_id(link["id"]) for link in payload["links"] if not link["at"]]
+    closed = [short_id(link["id"]) for link in payload["links"] if link["at"]]
+    parts = [f"opened {kind.named(opened)} again"] if opened else []
+    return kind.joined(parts + ([f"closed {kind.named(closed)}"] if closed else []))
+
+
+KINDS = {
+    "remember": Kind(
+        {
+            "record": kind.RECORD,
+            "supersedes": kind.optional([str]),
+            "echo": kind.optional(bool),
+            "past": kind.optional(bool),
+            "batch": kind.optional(str),
+        },
+        remember,
+        _describe_remember,
+    ),
+    "put_record": Kind(
+        {
+            "record": kind.RECORD,
+            "seen_in": [str],
+            "rows": kind.optional(kind.ROWS),
+            "batch": kind.optional(str),
+            "told": kind.optional(bool),
+        },
+        put_record,
+        _describe_put,
+    ),
+    "supersede": Kind(
+        {"links": [{"id": str, "by": str, "at": str, "was": {"by": str, "at": str}}]},
+        supersede,
+        _describe_links,
+    ),
+}
