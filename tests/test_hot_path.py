@@ -177,13 +177,13 @@ def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
 ) -> None:
     modules = modules_after(tied, name, tmp_path)
 
-    assert modules & (NETWORK | {"psycopg", "memory_fabric.sharing.team.worker"}) == set()
+    assert modules & (NETWORK | {"psycopg", "memory_fabric.sharing.team.sync"}) == set()
     has_part = any(handler in EXCHANGERS for handler in NAMES[name])
-    assert ("memory_fabric.sharing.team.trigger" in modules) == has_part
+    assert ("memory_fabric.sharing.team.ties" in modules) == has_part
     reached = (tmp_path / f"{name}.txt.reached").read_text("utf-8").splitlines()
     assert [line for line in reached if line.startswith("socket.")] == []
     assert (
-        sum("from memory_fabric.sharing.team import worker" in line for line in reached) == has_part
+        sum("from memory_fabric.sharing.team import sync" in line for line in reached) == has_part
     )
     if name in DELAYING:
         assert modules & SLOW == set()

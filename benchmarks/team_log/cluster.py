@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 
 from psycopg import sql
 
-from memory_fabric.sharing.server import members, migrate
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import Connection, connect
 from memory_fabric.sharing.team import joining
 from team.postgres import OWNER, SUPERUSER, Cluster
@@ -36,11 +36,11 @@ class Server:
         self.moves = 0
         self._execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER} TEMPLATE template0")
         with closing(self.connect(OWNER)) as connection:
-            migrate.init(connection, SPACE)
+            spaces.init(connection, SPACE)
             for name in names:
-                members.add(connection, SPACE, name)
-                migrate.init(connection, own_space(name))
-                members.add(connection, own_space(name), name, role="owner")
+                spaces.add(connection, SPACE, name)
+                spaces.init(connection, own_space(name))
+                spaces.add(connection, own_space(name), name, role="owner")
 
     def dsn(self, member: str) -> str:
         """Return a connection string for this member."""
@@ -92,7 +92,7 @@ class Server:
         self.moves += 1
         old.remove()
         with closing(self.connect(OWNER)) as connection:
-            migrate.init(connection, SPACE)
+            spaces.init(connection, SPACE)
 
     def remove(self) -> None:
         """Stop the server and delete it."""

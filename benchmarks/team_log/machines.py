@@ -20,8 +20,7 @@ from memory_fabric.sharing.server.log import PULL_BYTES, SharedLog
 from memory_fabric.sharing.team.errors import NoAnswer
 from memory_fabric.sharing.team.exchange import Exchange
 from memory_fabric.sharing.team.keys import Key
-from memory_fabric.sharing.team.outcome import Outcome
-from memory_fabric.sharing.team.ties import USER, Tie
+from memory_fabric.sharing.team.ties import USER, Outcome, Tie
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from team_log.cluster import SPACE, Server, own_space
@@ -157,7 +156,7 @@ class Machine:
         total = Outcome()
         for tie in self.ties:
             log = Interruptible(connection, tie.space, steps)
-            total = total.plus(Exchange.open(self.memory, tie, log, self.key).run())
+            total = total.plus(Exchange(self.memory, tie, log, self.key).run())
         return total
 
     def waiting(self) -> list[TeamOperation]:

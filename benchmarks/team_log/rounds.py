@@ -18,7 +18,7 @@ import psycopg
 from memory_fabric.models import OTHERS, Entity, Provenance, Record
 from memory_fabric.sharing.replica import outbox
 from memory_fabric.sharing.replica.wire import TeamOperation
-from memory_fabric.sharing.server import members
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import NoAnswer, NotAMember, ServerReadOnly
@@ -302,9 +302,9 @@ class Rounds:
             with closing(self._server.connect(OWNER)) as connection:
                 if any(
                     one.name == REMOVED and one.removed_at is None
-                    for one in members.members(connection, SPACE)
+                    for one in spaces.members(connection, SPACE)
                 ):
-                    members.remove(connection, SPACE, REMOVED)
+                    spaces.remove(connection, SPACE, REMOVED)
 
         self._say(machine)
         self._exchange(machine, Steps(self._random.randrange(1, 8), remove))
@@ -409,7 +409,7 @@ class Rounds:
 
     def _let_in(self) -> None:
         with closing(self._server.connect(OWNER)) as connection:
-            members.add(connection, SPACE, REMOVED)
+            spaces.add(connection, SPACE, REMOVED)
 
     # The server.
 

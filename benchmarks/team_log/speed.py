@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.sharing.replica import clock
+from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.exchange import Exchange
@@ -101,7 +101,7 @@ def bulk(folder: str, server: Server, count: int) -> Bulk:
     assert connection is not None
     began, began_cpu = time.perf_counter(), time.process_time()
     log = SharedLog(connection, SPACE)
-    outcome = Exchange.open(machine.memory, machine.ties[0], log, None).run()
+    outcome = Exchange(machine.memory, machine.ties[0], log, None).run()
     seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     assert outcome.read == count, outcome
     path = machine.database().path
@@ -115,7 +115,7 @@ def load(server: Server, count: int, seed: int = 2) -> None:
     """Fill the space with operations of four members, by the server's own triggers."""
     words = Words(seed)
     statements = words.statements(count)
-    reading = clock.after("", time.time_ns() // 1_000_000, "loaded")
+    reading = wire.reading_after("", time.time_ns() // 1_000_000, "loaded")
     with closing(server.superuser()) as connection:
         connection.execute(STAGING)
         connection.execute("GRANT SELECT ON given TO PUBLIC")
@@ -149,7 +149,7 @@ def bytes_on_server(server: Server) -> int:
 def _operations(count: int, seed: int) -> Iterator[TeamOperation]:
     reading = ""
     for said in Words(seed).statements(count):
-        reading = clock.after(reading, time.time_ns() // 1_000_000, "raw")
+        reading = wire.reading_after(reading, time.time_ns() // 1_000_000, "raw")
         yield TeamOperation(
             op_id=str(uuid.uuid4()),
             origin="raw",

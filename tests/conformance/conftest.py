@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.stores import PostgresStore, SqliteStore, Store
-from memory_fabric.sharing.server.members import add, remove
+from memory_fabric.sharing.server.spaces import add, remove
 from team.conftest import (  # noqa: F401 - fixtures are found by their names
     SPACE,
     Place,

@@ -28,8 +28,8 @@ from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
+from sharing.replicas import Home, Log, synced
 from store.support import World, decision
-from store.team_support import Home, Log, synced
 from team.postgres import ANN, BOB, EVE
 
 NOW = "2027-01-01T10:00:00.000Z"

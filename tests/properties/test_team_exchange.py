@@ -15,10 +15,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.sharing.replica import claims, heads, outbox
+from memory_fabric.sharing.replica import heads, outbox, statements
 from memory_fabric.sharing.replica.wire import TeamOperation
+from sharing.replicas import Home, Log
 from store.support import TOOL, USER, create, entity
-from store.team_support import Home, Log
 from thorough import examples
 
 MACHINES = (("ann", "desk"), ("ann", "laptop"), ("bob", "tower"))
@@ -92,7 +92,7 @@ class CausalLog(Log):
 def _as_of_others(head: heads.Head) -> str:
     if not head.value:
         return ""
-    value = claims.fields(head.kind, head.key, json.loads(head.value))
+    value = statements.fields(head.kind, head.key, json.loads(head.value))
     return heads.text_of(value)
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from memory_fabric.sharing.server import migrate
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import Connection, connect
 from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.server.members import add
+from memory_fabric.sharing.server.spaces import add
 from team.homes import Home, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
@@ -139,6 +139,6 @@ def bob(tmp_path: Path, dsn: dict[str, str]) -> Home:
 def make_space(postgres: Cluster, database: str, space: str) -> None:
     """Make a space of OWNER, with ANN and BOB as members."""
     with closing(connect(postgres.dsn(OWNER, database))) as connection:
-        migrate.init(connection, space)
+        spaces.init(connection, space)
         for member in (ANN, BOB):
             add(connection, space, member)

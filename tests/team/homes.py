@@ -11,7 +11,7 @@ from typing import Any
 from command_line import Done, run_here, run_process
 from memory_fabric import processes
 from memory_fabric.setup import packages
-from memory_fabric.sharing.team import state, ties
+from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.ties import Tie
 from replay.hook_runner import HookRunner
 from team.postgres import ANN, BOB, OWNER, Cluster
@@ -73,7 +73,7 @@ class Home:
     def worker(self, **variables: str) -> subprocess.Popen[bytes]:
         """The detached process of the hooks, started as they start it."""
         plugin = os.path.join(self.hooks.root, "plugin")
-        program = processes.program("sharing.team.worker")
+        program = processes.program("sharing.team.sync")
         return subprocess.Popen(
             [packages.base_interpreter(), "-I", "-S", "-c", program, plugin],
             env={**self.hooks.environ, **variables},
@@ -95,12 +95,12 @@ class Home:
 
     def release(self) -> None:
         """Let the back-off after a failure pass."""
-        state.update(str(self.home), self.project_id, next_at=0.0)
+        ties.update_state(str(self.home), self.project_id, next_at=0.0)
 
     @property
-    def state(self) -> state.State:
+    def state(self) -> ties.State:
         """The state of the project's exchange."""
-        return state.read(str(self.home), self.project_id)
+        return ties.state_of(str(self.home), self.project_id)
 
     @property
     def waiting(self) -> int:

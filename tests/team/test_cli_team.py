@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.sharing.team import state, ties
+from memory_fabric.sharing.team import ties
 from team.homes import SPACE, Home
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 
@@ -176,7 +176,7 @@ def test_who_has_not_read_for_a_week_is_named_without_asking_the_server(
             "UPDATE memory_fabric.seen SET seen_at = now() - interval '8 days' WHERE member = %s",
             (BOB,),
         )
-    state.update(str(ann.home), ann.project_id, asked_at=0.0)
+    ties.update_state(str(ann.home), ann.project_id, asked_at=0.0)
     ann.sync()
 
     told = ann.run("status").out

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.sharing.replica.wire import Position
-from memory_fabric.sharing.server import address, migrate
-from memory_fabric.sharing.server.connect import connect, expect_version
+from memory_fabric.sharing.server import spaces
+from memory_fabric.sharing.server.connect import checked, connect, expect_version, shown
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import (
     BadAddress,
@@ -126,11 +126,11 @@ def test_a_server_that_has_no_connection_left_is_full(postgres: Cluster, databas
 )
 def test_a_password_in_the_address_is_refused_and_not_repeated(dsn: str) -> None:
     with pytest.raises(DsnHoldsPassword) as refused:
-        address.checked(dsn.format(WORD))
+        checked(dsn.format(WORD))
 
     assert WORD not in str(refused.value)
     assert ".pgpass" in refused.value.remedy
-    assert WORD not in address.shown(dsn.format(WORD))
+    assert WORD not in shown(dsn.format(WORD))
 
 
 @pytest.mark.parametrize(
@@ -138,18 +138,18 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(dsn: str) -> None
 )
 def test_what_is_no_address_is_refused_without_its_words(dsn: str) -> None:
     with pytest.raises(BadAddress) as refused:
-        address.checked(dsn)
+        checked(dsn)
 
     assert WORD not in str(refused.value)
     assert "postgresql://" in refused.value.remedy
-    assert WORD not in address.shown(dsn)
+    assert WORD not in shown(dsn)
 
 
 @pytest.mark.parametrize("mode", ["disable", "allow", "prefer"])
 @pytest.mark.parametrize("host", ["db.example", "192.0.2.7", "127.0.0.1,db.example"])
 def test_another_host_needs_encryption(host: str, mode: str) -> None:
     with pytest.raises(Unencrypted, match=f"sslmode={mode}") as refused:
-        address.checked(f"host={host} dbname=app sslmode={mode}")
+        checked(f"host={host} dbname=app sslmode={mode}")
 
     assert "--insecure" in refused.value.remedy
 
@@ -158,11 +158,11 @@ def test_another_host_needs_encryption(host: str, mode: str) -> None:
 def test_encryption_that_is_asked_for_stays(mode: str) -> None:
     dsn = f"host=db.example dbname=app sslmode={mode}"
 
-    assert address.checked(dsn) == dsn
+    assert checked(dsn) == dsn
 
 
 def test_where_nothing_is_said_another_host_is_encrypted() -> None:
-    assert "sslmode=require" in address.checked("postgresql://ann@db.example/app")
+    assert "sslmode=require" in checked("postgresql://ann@db.example/app")
 
 
 @pytest.mark.parametrize(
@@ -172,18 +172,18 @@ def test_where_nothing_is_said_another_host_is_encrypted() -> None:
 def test_this_machine_needs_none(place: str) -> None:
     dsn = f"{place} dbname=app sslmode=disable"
 
-    assert address.checked(dsn) == dsn
+    assert checked(dsn) == dsn
 
 
 def test_hostaddr_is_where_the_connection_goes() -> None:
     with pytest.raises(Unencrypted):
-        address.checked("host=localhost hostaddr=192.0.2.7 dbname=app sslmode=disable")
+        checked("host=localhost hostaddr=192.0.2.7 dbname=app sslmode=disable")
 
 
 def test_no_encryption_is_possible_on_purpose() -> None:
     dsn = "host=db.example dbname=app sslmode=disable"
 
-    assert address.checked(dsn, insecure=True) == dsn
+    assert checked(dsn, insecure=True) == dsn
 
 
 def test_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGSSLMODE", "prefer")
 
     with pytest.raises(Unencrypted):
-        address.checked("dbname=app")
+        checked("dbname=app")
 
 
 @pytest.mark.parametrize(
@@ -204,11 +204,11 @@ def test_a_service_counts(
     file.write_text(f"[team]\nhost=db.example\ndbname=app\n{mode}", "utf-8")
     monkeypatch.setenv("PGSERVICEFILE", str(file))
 
-    conninfo = address.checked("service=team")
+    conninfo = checked("service=team")
 
     assert (conninfo == "service=team") is kept
     assert ("sslmode=require" in conninfo) is not kept
-    assert address.shown("service=team") == "db.example/app"
+    assert shown("service=team") == "db.example/app"
 
 
 def test_a_service_with_less_encryption_is_refused(
@@ -220,7 +220,7 @@ def test_a_service_with_less_encryption_is_refused(
     monkeypatch.setenv("PGSERVICE", "team")
 
     with pytest.raises(Unencrypted):
-        address.checked("dbname=app")
+        checked("dbname=app")
 
 
 @pytest.mark.parametrize("version", [90624, 130016])
@@ -284,7 +284,7 @@ def test_a_statement_that_waits_too_long_is_given_up(open_connection: OpenConnec
 def test_a_server_that_crashes_is_met_again(another_cluster: Cluster) -> None:
     with another_cluster.database() as database:
         with closing(connect(another_cluster.dsn(OWNER, database))) as connection:
-            migrate.init(connection, SPACE)
+            spaces.init(connection, SPACE)
             log = SharedLog(connection, SPACE)
             kept = operation("acknowledged")
             log.push([kept])
@@ -326,4 +326,4 @@ def test_every_error_is_one_of_the_team(postgres: Cluster) -> None:
     ],
 )
 def test_an_address_is_shown_with_an_unusual_port(dsn: str, place: str) -> None:
-    assert address.shown(dsn) == place
+    assert shown(dsn) == place

@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.sharing.replica.wire import Position
-from memory_fabric.sharing.server import members, migrate
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import LoginFailed, NotAllowed, NotAMember, UnknownRole
@@ -26,7 +26,7 @@ def test_who_is_added_reads_and_writes(
 ) -> None:
     open_log(ANN).push([operation("of ann")])
 
-    password = members.add(open_connection(OWNER), space, EVE)
+    password = spaces.add(open_connection(OWNER), space, EVE)
     open_log(EVE).push([operation("of eve")])
 
     assert password == ""
@@ -41,9 +41,9 @@ def test_a_created_role_logs_in_with_its_password_which_no_log_holds(
     another_cluster.start(log_statement="all")
     with another_cluster.database() as database:
         with closing(connect(another_cluster.dsn(OWNER, database))) as owner:
-            migrate.init(owner, SPACE)
-            password = members.add(owner, SPACE, name, create_role=True)
-            again = members.add(owner, SPACE, name, create_role=True)
+            spaces.init(owner, SPACE)
+            password = spaces.add(owner, SPACE, name, create_role=True)
+            again = spaces.add(owner, SPACE, name, create_role=True)
         monkeypatch.setenv("PGPASSWORD", password)
         dsn = make_conninfo(another_cluster.tcp_dsn(ANN, database), user=name)
         with closing(connect(dsn)) as connection:
@@ -64,28 +64,28 @@ def test_a_role_that_does_not_exist_is_named_with_what_creates_it(
     open_connection: OpenConnection,
 ) -> None:
     with pytest.raises(UnknownRole, match="nobody-here") as refused:
-        members.add(open_connection(OWNER), space, "nobody-here")
+        spaces.add(open_connection(OWNER), space, "nobody-here")
 
     assert "--create-role" in refused.value.remedy
-    assert "nobody-here" not in [m.name for m in members.members(open_connection(ANN), space)]
+    assert "nobody-here" not in [m.name for m in spaces.members(open_connection(ANN), space)]
 
 
 def test_a_role_is_created_only_by_who_may_create_roles(
     space: str, open_connection: OpenConnection
 ) -> None:
-    members.add(open_connection(OWNER), space, ANN, role="owner")
+    spaces.add(open_connection(OWNER), space, ANN, role="owner")
 
     with pytest.raises(NotAllowed, match="new-member") as refused:
-        members.add(open_connection(ANN), space, "new-member", create_role=True)
+        spaces.add(open_connection(ANN), space, "new-member", create_role=True)
 
     assert "CREATE ROLE" in refused.value.remedy
 
 
 def test_only_an_owner_adds_and_removes(space: str, open_connection: OpenConnection) -> None:
     with pytest.raises(NotAllowed, match="no owner"):
-        members.add(open_connection(ANN), space, EVE)
+        spaces.add(open_connection(ANN), space, EVE)
     with pytest.raises(NotAllowed, match="no owner"):
-        members.remove(open_connection(ANN), space, BOB)
+        spaces.remove(open_connection(ANN), space, BOB)
 
 
 @pytest.mark.parametrize("name", ["", "x" * 64, "a\0b", "ü" * 32])
@@ -93,7 +93,7 @@ def test_a_name_that_is_none_is_refused(
     space: str, name: str, open_connection: OpenConnection
 ) -> None:
     with pytest.raises(BadInput, match="cannot be a role"):
-        members.add(open_connection(OWNER), space, name)
+        spaces.add(open_connection(OWNER), space, name)
 
 
 def test_who_is_removed_has_no_access_and_what_he_wrote_stays_marked(
@@ -102,9 +102,9 @@ def test_who_is_removed_has_no_access_and_what_he_wrote_stays_marked(
     ann = open_log(ANN)
     ann.push([operation("of ann")])
 
-    members.remove(open_connection(OWNER), space, ANN)
+    spaces.remove(open_connection(OWNER), space, ANN)
 
-    listed = {member.name: member for member in members.members(open_connection(BOB), space)}
+    listed = {member.name: member for member in spaces.members(open_connection(BOB), space)}
     assert texts(open_log(BOB).pull(START)[0]) == ["of ann"]
     assert listed[ANN].removed_at is not None
     assert listed[BOB].removed_at is None
@@ -117,9 +117,9 @@ def test_who_is_removed_has_no_access_and_what_he_wrote_stays_marked(
 def test_who_is_added_again_reads_again(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
-    members.remove(open_connection(OWNER), space, ANN)
+    spaces.remove(open_connection(OWNER), space, ANN)
 
-    members.add(open_connection(OWNER), space, ANN)
+    spaces.add(open_connection(OWNER), space, ANN)
 
     assert open_log(ANN).state().role == "member"
 
@@ -128,21 +128,21 @@ def test_the_last_owner_stays(space: str, open_connection: OpenConnection) -> No
     owner = open_connection(OWNER)
 
     with pytest.raises(BadInput, match="last owner") as refused:
-        members.remove(owner, space, OWNER)
+        spaces.remove(owner, space, OWNER)
     with pytest.raises(BadInput, match="last owner"):
-        members.add(owner, space, OWNER, role="member")
-    members.add(owner, space, ANN, role="owner")
-    members.remove(owner, space, OWNER)
+        spaces.add(owner, space, OWNER, role="member")
+    spaces.add(owner, space, ANN, role="owner")
+    spaces.remove(owner, space, OWNER)
 
     assert "another owner" in refused.value.remedy
-    assert [m.role for m in members.members(open_connection(ANN), space) if m.name == ANN] == [
+    assert [m.role for m in spaces.members(open_connection(ANN), space) if m.name == ANN] == [
         "owner"
     ]
 
 
 def test_who_is_no_member_cannot_be_removed(space: str, open_connection: OpenConnection) -> None:
     with pytest.raises(NotFound, match=EVE):
-        members.remove(open_connection(OWNER), space, EVE)
+        spaces.remove(open_connection(OWNER), space, EVE)
 
 
 def test_the_list_says_who_read_the_log_and_when(
@@ -150,7 +150,7 @@ def test_the_list_says_who_read_the_log_and_when(
 ) -> None:
     open_log(ANN).pull(START)
 
-    listed = {member.name: member for member in members.members(open_connection(BOB), space)}
+    listed = {member.name: member for member in spaces.members(open_connection(BOB), space)}
 
     assert listed[ANN].seen_at is not None
     assert listed[BOB].seen_at is None
@@ -166,7 +166,7 @@ def test_a_visit_is_noted_once_an_hour(
         with closing(postgres.connect(SUPERUSER, place.database)) as superuser:
             superuser.execute(statement, (minutes,))
         open_log(ANN).pull(START)
-        seen = [m.seen_at for m in members.members(open_connection(BOB), place.space) if m.seen_at]
+        seen = [m.seen_at for m in spaces.members(open_connection(BOB), place.space) if m.seen_at]
         ages.append((datetime.now(UTC) - seen[0]).total_seconds())
 
     assert ages[0] > 49 * 60
@@ -183,7 +183,7 @@ def test_a_reader_that_stays_connected_notes_its_visits(
         superuser.execute("UPDATE memory_fabric.seen SET seen_at = now() - interval '8 days'")
     reader.pull(START)
 
-    listed = {member.name: member for member in members.members(reader.connection, place.space)}
+    listed = {member.name: member for member in spaces.members(reader.connection, place.space)}
 
     seen_at = listed[ANN].seen_at
     assert seen_at is not None
@@ -191,7 +191,7 @@ def test_a_reader_that_stays_connected_notes_its_visits(
 
 
 def test_nobody_but_members_sees_the_list(space: str, open_connection: OpenConnection) -> None:
-    members.add(open_connection(OWNER), space, EVE)
-    members.remove(open_connection(OWNER), space, EVE)
+    spaces.add(open_connection(OWNER), space, EVE)
+    spaces.remove(open_connection(OWNER), space, EVE)
 
-    assert members.members(open_connection(EVE), space) == []
+    assert spaces.members(open_connection(EVE), space) == []

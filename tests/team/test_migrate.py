@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from memory_fabric.sharing.replica.wire import Position
-from memory_fabric.sharing.server import migrate
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import (
@@ -62,9 +62,9 @@ def restored(cluster: Cluster, path: str, database: str) -> None:
 
 
 def test_init_again_changes_nothing(open_connection: OpenConnection) -> None:
-    first = migrate.init(open_connection(OWNER), SPACE)
+    first = spaces.init(open_connection(OWNER), SPACE)
 
-    again = migrate.init(open_connection(OWNER), SPACE)
+    again = spaces.init(open_connection(OWNER), SPACE)
 
     assert again == first
     assert (first.epoch, first.role) == (1, "owner")
@@ -75,7 +75,7 @@ def test_two_inits_at_once_make_one_schema(postgres: Cluster, empty_database: st
 
     def init(space: str) -> None:
         with closing(connect(postgres.dsn(OWNER, empty_database))) as connection:
-            states.append(migrate.init(connection, space))
+            states.append(spaces.init(connection, space))
 
     threads = [threading.Thread(target=init, args=(f"space {i}",)) for i in range(4)]
     for thread in threads:
@@ -101,7 +101,7 @@ def test_a_newer_schema_is_left_alone(open_connection: OpenConnection, open_log:
     owner.execute("INSERT INTO memory_fabric.schema_version VALUES (999)")
 
     with pytest.raises(SchemaNewer, match="999") as refused:
-        migrate.init(owner, SPACE)
+        spaces.init(owner, SPACE)
     with pytest.raises(SchemaNewer):
         open_log(ANN).state()
 
@@ -121,7 +121,7 @@ def test_an_older_schema_needs_its_owner(
 
 def test_only_the_owner_of_the_schema_makes_spaces(open_connection: OpenConnection) -> None:
     with pytest.raises(NotAllowed, match=OWNER) as refused:
-        migrate.init(open_connection(ANN), "of ann")
+        spaces.init(open_connection(ANN), "of ann")
 
     assert f"as {OWNER}" in refused.value.remedy
 
@@ -133,7 +133,7 @@ def test_a_role_that_may_not_create_a_schema_is_told(
         closing(connect(postgres.dsn(ANN, empty_database))) as connection,
         pytest.raises(NotAllowed),
     ):
-        migrate.init(connection, SPACE)
+        spaces.init(connection, SPACE)
 
 
 def test_a_space_of_somebody_else_is_not_taken_over(
@@ -143,7 +143,7 @@ def test_a_space_of_somebody_else_is_not_taken_over(
         superuser.execute("SELECT memory_fabric.create_space('private')")
 
     with pytest.raises(NotAMember):
-        migrate.init(open_connection(OWNER), "private")
+        spaces.init(open_connection(OWNER), "private")
 
 
 def test_a_database_that_is_not_utf8_is_refused(postgres: Cluster, empty_database: str) -> None:
@@ -157,7 +157,7 @@ def test_a_database_that_is_not_utf8_is_refused(postgres: Cluster, empty_databas
         closing(connect(postgres.dsn(OWNER, name))) as connection,
         pytest.raises(BadAddress, match="LATIN1") as refused,
     ):
-        migrate.init(connection, SPACE)
+        spaces.init(connection, SPACE)
 
     with closing(postgres.connect(SUPERUSER)) as superuser:
         superuser.execute(f"DROP DATABASE {name}".encode())
@@ -185,7 +185,7 @@ def test_a_log_restored_into_another_cluster_begins_an_epoch(
         hidden, _ = bob.pull(START)
         with pytest.raises(ServerMoved, match="another PostgreSQL cluster") as moved:
             bob.state()
-        state = migrate.init(owner, SPACE)
+        state = spaces.init(owner, SPACE)
         bob.push([operation("after the move")])
         found, _ = bob.pull(position)
 
@@ -203,7 +203,7 @@ def test_an_owner_who_is_no_superuser_can_dump_his_spaces(
     restored(another_cluster, dumped(postgres, database, OWNER), database)
 
     with closing(connect(another_cluster.dsn(OWNER, database))) as owner:
-        migrate.init(owner, SPACE)
+        spaces.init(owner, SPACE)
         found, _ = SharedLog(owner, SPACE).pull(START)
     assert texts(found) == ["said"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import FORM, MAX_PAYLOAD_BYTES, Position
-from memory_fabric.sharing.server import payloads
 from team.conftest import OpenLog
 from team.operations import operation, texts
 from team.postgres import ANN, BOB
@@ -54,13 +54,13 @@ REFUSED: dict[str, object] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_payload_that_is_none_is_passed_over(case: str) -> None:
-    assert payloads.decode(*ROW, BAD[case], TIME) is None
+    assert wire.decode(*ROW, BAD[case], TIME) is None
 
 
 def test_a_later_form_is_kept_whole() -> None:
     payload = {**GOOD, "v": FORM + 1, "value": [1], "clock": {"at": 1}}
 
-    found = payloads.decode(*ROW, json.dumps(payload), TIME)
+    found = wire.decode(*ROW, json.dumps(payload), TIME)
 
     assert found is not None
     assert (found.form, found.key, found.value) == (FORM + 1, "o:1", payload)
@@ -69,7 +69,7 @@ def test_a_later_form_is_kept_whole() -> None:
 @pytest.mark.parametrize("text", ["ü" * (MAX_PAYLOAD_BYTES // 2), "x" * MAX_PAYLOAD_BYTES])
 def test_the_limit_counts_bytes(text: str) -> None:
     with pytest.raises(ValueError, match=f"the limit is {MAX_PAYLOAD_BYTES}"):
-        payloads.encode(operation(text))
+        wire.encode(operation(text))
 
 
 def test_a_value_that_json_cannot_say_is_refused(open_log: OpenLog) -> None:

@@ -19,7 +19,7 @@ from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance, Record
 from memory_fabric.sharing.replica import outbox, space
-from memory_fabric.sharing.team import state
+from memory_fabric.sharing.team import ties
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from team.homes import SPACE, Home, made
@@ -147,7 +147,7 @@ def test_a_week_without_a_network_loses_nothing_and_is_quiet_for_days(
 
         assert ann.work() == 1 and ann.notices == []
         long_ago = ids.timestamp(time.time() - 4 * 24 * 3600)
-        state.update(str(ann.home), ann.project_id, next_at=0.0, since=long_ago)
+        ties.update_state(str(ann.home), ann.project_id, next_at=0.0, since=long_ago)
         assert ann.work() == 1 and len(ann.notices) == 1
         assert ann.waiting == 7
 
@@ -275,7 +275,7 @@ def test_who_finds_another_at_work_says_so_and_changes_nothing(
     ann: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.cli.commands.team.WAIT_S", 0.0)
-    path = state.lock_path(str(ann.home), ann.project_id, "sync")
+    path = ties.lock_path(str(ann.home), ann.project_id, "sync")
     with files.Locked(path, 0):
         done = ann.run("team", "sync")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.sharing.server import members
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.team import keys
 from team.homes import SPACE, Home
@@ -174,7 +174,7 @@ def test_without_a_space_of_ones_own_the_owner_is_named(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     with connect(postgres.dsn("olga", empty_database)) as connection:
-        members.add(connection, SPACE, "eve")
+        spaces.add(connection, SPACE, "eve")
     home = Home(tmp_path, "eve", "eve")
 
     done = home.run("team", "join", postgres.dsn("eve", empty_database), "--space", SPACE, "--me")

@@ -11,7 +11,7 @@ import pytest
 from memory_fabric.config import Settings
 from memory_fabric.models import Provenance, Record
 from memory_fabric.sharing.replica import space
-from memory_fabric.sharing.team import state, ties, trigger
+from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
@@ -39,13 +39,13 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 
 
 def test_without_a_tie_or_with_memory_off_nothing_follows_a_reply(memory: Memory) -> None:
-    assert trigger.receipts(memory, "SessionStart") == ()
+    assert ties.receipts(memory, "SessionStart") == ()
     ties.save(memory.settings.home, Tie(USER, DSN, "own", "ann"))
-    assert len(trigger.receipts(memory, "SessionStart")) == 1
+    assert len(ties.receipts(memory, "SessionStart")) == 1
     on = memory.settings
     for off in (on._replace(writes=False), on._replace(ci=True)):
         memory.settings = off
-        assert trigger.receipts(memory, "SessionStart") == ()
+        assert ties.receipts(memory, "SessionStart") == ()
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_the_exchange_starts_when_it_is_due(
 ) -> None:
     home = memory.settings.home
     ties.save(home, Tie(USER, DSN, "own", "ann"))
-    state.update(home, USER, **{name: time.time() - ago for name, ago in noted.items()})
+    ties.update_state(home, USER, **{name: time.time() - ago for name, ago in noted.items()})
 
-    for receipt in trigger.receipts(memory, event):
+    for receipt in ties.receipts(memory, event):
         receipt()
 
     assert len(spawned) == starts
@@ -84,11 +84,11 @@ def test_what_waits_is_not_held_back_by_an_exchange_a_moment_ago(
 ) -> None:
     home = memory.settings.home
     ties.save(home, Tie(USER, DSN, "own", "ann"))
-    state.update(home, USER, ran_at=time.time())
+    ties.update_state(home, USER, ran_at=time.time())
     database = memory.database("user", create=True)
     assert database is not None
     space.begin(database, "own", "ann")
-    [receipt] = trigger.receipts(memory, "Stop")
+    [receipt] = ties.receipts(memory, "Stop")
     receipt()
     assert spawned == []
 
@@ -105,13 +105,13 @@ def test_a_tie_that_a_server_follows_is_left_to_it_until_the_session_ends(
     home = memory.settings.home
     ties.save(home, Tie(USER, DSN, "own", "ann"))
 
-    with files.Locked(state.lock_path(home, USER, state.FOLLOW), 0):
+    with files.Locked(ties.lock_path(home, USER, ties.FOLLOW), 0):
         for event in ("SessionStart", "Stop"):
-            trigger.start_when_due(memory, event)
+            ties.start_when_due(memory, event)
         assert spawned == []
-        trigger.start_when_due(memory, "SessionEnd")
+        ties.start_when_due(memory, "SessionEnd")
     assert len(spawned) == 1
-    trigger.start_when_due(memory, "SessionStart")
+    ties.start_when_due(memory, "SessionStart")
     assert len(spawned) == 2
 
 
@@ -120,18 +120,18 @@ def test_a_tie_of_another_project_starts_nothing_here(
 ) -> None:
     ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))
 
-    for receipt in trigger.receipts(memory, "SessionStart"):
+    for receipt in ties.receipts(memory, "SessionStart"):
         receipt()
 
     assert spawned == []
 
 
 def test_the_back_off_grows_to_its_limit() -> None:
-    delays = [state.delay_after(failures, 1.0) for failures in range(1, 12)]
+    delays = [ties.delay_after(failures, 1.0) for failures in range(1, 12)]
 
-    assert delays == sorted(delays) and delays[0] == state.FIRST_DELAY_S
-    assert delays[-1] == state.LAST_DELAY_S
-    assert state.delay_after(1, 0.0) == state.FIRST_DELAY_S / 2
+    assert delays == sorted(delays) and delays[0] == ties.FIRST_DELAY_S
+    assert delays[-1] == ties.LAST_DELAY_S
+    assert ties.delay_after(1, 0.0) == ties.FIRST_DELAY_S / 2
 
 
 def test_a_damaged_state_is_an_empty_one(tmp_path: Path) -> None:
@@ -139,4 +139,4 @@ def test_a_damaged_state_is_an_empty_one(tmp_path: Path) -> None:
     path.parent.mkdir()
     for text in ("", "[]", '{"user": 5}', '{"user": {"next_at": "soon", "failures": true}}'):
         path.write_text(text)
-        assert state.read(str(tmp_path), USER) == state.State()
+        assert ties.state_of(str(tmp_path), USER) == ties.State()

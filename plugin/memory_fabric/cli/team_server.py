@@ -1,19 +1,14 @@
 """`serve --team`: the shared server of a team, and the keys of its members."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
 
 from memory_fabric.cli import show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.sharing.team import driver
-
-if TYPE_CHECKING:
-    from memory_fabric.sharing.server.connect import Connection
 
 
 class Options(NamedTuple):
@@ -53,22 +48,28 @@ def serve(settings: Settings, given: Options) -> int:
         socket_fd=given.socket_fd,
     )
     if not is_worker:
-        _tell(space, server.address, is_local=server.is_local)
+        show.line(f"The memory of the space {space}: {server.address}")
+        show.line("Requests need a key: serve --team DSN --new-key NAME --member MEMBER makes one.")
+        show.line("Press Ctrl-C to stop.", style="dim")
+        sys.stdout.flush()
+        if not server.is_local:
+            show.warn(
+                "other machines can reach this address, and everything is sent unencrypted, "
+                "including keys: put TLS in front of it (docs/http.md)."
+            )
     server.run()
     return 0
 
 
 def make_key(given: Options, name: str) -> int:
     """Make a key of a member, print it once, and exit."""
-    from memory_fabric.servers.team import keys  # not needed for --help
-
     if not given.member:
         raise BadInput(
             "--member",
             "A key of a shared server acts for a member.",
             remedy="Name the member: serve --team DSN --new-key NAME --member MEMBER.",
         )
-    with _space(given) as (connection, space):
+    with _keys(given) as (keys, connection, space):
         key = keys.make(connection, space, given.member, name, given.domain)
     show.line(key)
     show.warn("this key is shown only once; only its hash is stored.")
@@ -77,23 +78,19 @@ def make_key(given: Options, name: str) -> int:
 
 def list_keys(given: Options) -> int:
     """List the keys of a space that the login may see."""
-    from memory_fabric.servers.team import keys  # not needed for --help
-
-    with _space(given) as (connection, space):
-        kept = keys.kept(connection, space)
-    for key in kept:
+    with _keys(given) as (keys, connection, space):
+        stored = keys.kept(connection, space)
+    for key in stored:
         domain = f"  domain {key.domain}" if key.domain else ""
         show.line(f"{key.name}  {key.member}  {key.created_at:%Y-%m-%d}{domain}")
-    if not kept:
+    if not stored:
         show.line("There is no key. serve --team DSN --new-key NAME --member MEMBER makes one.")
     return 0
 
 
 def drop_key(given: Options, name: str) -> int:
     """Delete a key."""
-    from memory_fabric.servers.team import keys  # not needed for --help
-
-    with _space(given) as (connection, space):
+    with _keys(given) as (keys, connection, space):
         keys.drop(connection, space, name)
     show.line(f"The key {name} is not valid any more.")
     return 0
@@ -109,25 +106,12 @@ def load_driver(settings: Settings) -> None:
 
 
 @contextmanager
-def _space(given: Options) -> Iterator[tuple[Connection, str]]:
+def _keys(given: Options) -> Iterator[tuple[Any, Any, str]]:
+    """Yield the module of keys, a connection and the space; they need the driver."""
+    from memory_fabric.servers.team import keys
     from memory_fabric.servers.team.server import space_of
-    from memory_fabric.sharing.server import connect
+    from memory_fabric.sharing.server.connect import connect
 
     space = space_of(given.dsn, given.space, insecure=given.insecure)
-    connection = connect.connect(given.dsn, insecure=given.insecure)
-    try:
-        yield connection, space
-    finally:
-        connection.close()
-
-
-def _tell(space: str, address: str, *, is_local: bool) -> None:
-    show.line(f"The memory of the space {space}: {address}")
-    show.line("Requests need a key: serve --team DSN --new-key NAME --member MEMBER makes one.")
-    show.line("Press Ctrl-C to stop.", style="dim")
-    sys.stdout.flush()
-    if not is_local:
-        show.warn(
-            "other machines can reach this address, and everything is sent unencrypted, "
-            "including keys: put TLS in front of it (docs/http.md)."
-        )
+    with closing(connect(given.dsn, insecure=given.insecure)) as connection:
+        yield keys, connection, space

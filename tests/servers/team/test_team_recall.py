@@ -12,7 +12,7 @@ from memory_fabric.servers.team.errors import NoMember
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.server.members import remove
+from memory_fabric.sharing.server.spaces import remove
 from team.postgres import ANN, BOB, EVE, OWNER
 from team.statements import entity, observation, record, relation, withdrawal
 

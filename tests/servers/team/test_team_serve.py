@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.sharing.server import migrate
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
-from memory_fabric.sharing.server.members import add, remove
+from memory_fabric.sharing.server.spaces import add, remove
 from servers.team.serving import Served, command, new_key, serving
 from team.conftest import SPACE
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
@@ -24,7 +24,7 @@ class Team:
         self.cluster, self.database, self.home = cluster, database, home
         self.dsn = cluster.dsn(OWNER, database)
         with closing(connect(self.dsn)) as connection:
-            migrate.init(connection, SPACE)
+            spaces.init(connection, SPACE)
             for member in (ANN, BOB):
                 add(connection, SPACE, member)
         self.ann, self.bob = (new_key(self.dsn, SPACE, one) for one in (ANN, BOB))

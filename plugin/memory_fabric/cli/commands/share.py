@@ -3,61 +3,47 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
-
-import typer
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import argument, flag
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Project
-from memory_fabric.sharing.git import claims_read, location, outbox, remote_records, switch
+from memory_fabric.sharing.git import claims_read, location, shared_journal, switch
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 
 GIT_S = 10
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The state of sharing, the steps left to the user, and failures."""
 
     sharing: bool
     file: str
-    lines: dict[str, int] = field(default_factory=dict)
-    others: dict[str, int] = field(default_factory=dict)
-    unreadable: int = 0
-    conflict: bool = False
-    waiting: int = 0
-    todo: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
-    forgotten: int = 0
+    lines: dict[str, int]
+    others: dict[str, int]
+    unreadable: int
+    conflict: bool
+    waiting: int
+    todo: tuple[str, ...]
+    failures: tuple[str, ...]
+    forgotten: int
 
 
 def share(
-    action: Annotated[
-        str,
-        typer.Argument(metavar="[on|off|status]", help="Share, stop sharing, or show the state."),
-    ] = "status",
-    forget: Annotated[
-        bool,
-        typer.Option(
-            "--forget", help="With `off`: show how many records of others would be deleted."
-        ),
-    ] = False,
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", help="With `--forget`: delete them; `share on` reads them again."),
-    ] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: lines by type, others and their numbers, unreadable lines, "
-            "remaining steps.",
-        ),
-    ] = False,
+    action: str = argument("status", "[on|off|status]", "Share, stop sharing, or show the state."),
+    forget: bool = flag(
+        "--forget", "With `off`: show how many records of others would be deleted."
+    ),
+    yes: bool = flag("--yes", "With `--forget`: delete them; `share on` reads them again."),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: lines by type, others and their numbers, unreadable lines, remaining "
+        "steps.",
+    ),
 ) -> int:
     """Share this project's team records by git.
 
@@ -80,36 +66,40 @@ def share(
     with environment.open_memory() as memory:
         project = _shareable(memory)
         todo: list[str] = []
-        gone = 0
+        deleted = 0
         if action == "on":
             todo = _turn_on(memory, project)
-        elif action == "off":
-            todo = _turn_off(memory, project)
-            gone = remote_records.drop_all(memory) if forget and yes else 0
-        state = state_of(memory, todo, gone)
+        elif action == "off" and location.is_on(memory):
+            switch.turn(memory.settings.home, project.id, False)
+            todo = location.hide(project)
+        if forget and yes:
+            deleted = shared_journal.drop_all(memory)
+        state = _state_of(memory, project, todo, deleted)
     if as_json:
-        show.json_out(asdict(state))
-    else:
-        _say(action, state, memory.settings.author, memory.settings.origin)
-        _say_of_others(state, forget, yes)
+        show.json_out(state._asdict())
+        return 1 if state.failures else 0
+    for line in (*_lines(action, state, memory), *_lines_of_others(state, forget, yes)):
+        show.line(line)
+    for failure in state.failures:
+        show.warn(failure)
     return 1 if state.failures else 0
 
 
-def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
-    """Return the state of sharing in this project."""
-    project = memory.project
-    assert project is not None
+def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int) -> State:
     path = location.shared_file(project)
-    found = claims_read.read(path)
-    on = location.is_on(memory)
+    content = claims_read.read(path)
+    kinds = (
+        Counter(claim.record["type"] for claim in content.claims if claim.record) if content else {}
+    )
     return State(
-        sharing=on,
+        sharing=location.is_on(memory),
         file=path,
-        lines=_by_type(found) if found else {},
-        others=remote_records.count(memory),
-        unreadable=found.unreadable if found else 0,
+        # The largest count first.
+        lines=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
+        others=shared_journal.count(memory),
+        unreadable=content.unreadable if content else 0,
         conflict=claims_read.has_conflict(path),
-        waiting=outbox.count_waiting(memory),
+        waiting=shared_journal.count_waiting(memory),
         todo=tuple(todo),
         failures=tuple(memory.failures),
         forgotten=forgotten,
@@ -133,18 +123,11 @@ def _shareable(memory: Memory) -> Project:
 
 def _turn_on(memory: Memory, project: Project) -> list[str]:
     sync.drain(memory)
-    outbox.remove_private(memory)
+    shared_journal.remove_private(memory)
     todo = location.show_to_git(project)
     switch.turn(memory.settings.home, project.id, True)
     memory.flush()
     return [*todo, *_hidden_by(project)]
-
-
-def _turn_off(memory: Memory, project: Project) -> list[str]:
-    if not location.is_on(memory):
-        return []
-    switch.turn(memory.settings.home, project.id, False)
-    return location.hide(project)
 
 
 def _hidden_by(project: Project) -> list[str]:
@@ -157,7 +140,7 @@ def _hidden_by(project: Project) -> list[str]:
     # The user's own git and repository; with fsmonitor off, git runs no program of the repository.
     command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index"]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, location.shared_file(project)],
             cwd=project.root,
             capture_output=True,
@@ -167,9 +150,9 @@ def _hidden_by(project: Project) -> list[str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    rule, _, _ = done.stdout.partition("\t")
+    rule, _, _ = process.stdout.partition("\t")
     pattern = rule.rpartition(":")[2]
-    if done.returncode or pattern.startswith("!"):
+    if process.returncode or pattern.startswith("!"):
         return []
     where, _, _ = rule.rpartition(":")
     return [
@@ -179,71 +162,53 @@ def _hidden_by(project: Project) -> list[str]:
     ]
 
 
-def _by_type(found: claims_read.Read) -> dict[str, int]:
-    """Count the records of the journal by type, largest count first."""
-    counts: dict[str, int] = {}
-    for claim in found.claims:
-        if claim.record:
-            counts[claim.record["type"]] = counts.get(claim.record["type"], 0) + 1
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _say(action: str, state: State, author: str, origin: str) -> None:
-    held = _counted(state.lines)
-    if not state.sharing:
-        show.line("Not shared: memory-fabric shares no records of this project.")
+def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
+    """Yield what is shared, and what is left to do."""
+    lines = ", ".join(f"{name} {number}" for name, number in state.lines.items())
+    if state.sharing:
+        yield f"Shared: {state.file} ({lines or 'no records yet'})."
+    else:
+        yield "Not shared: memory-fabric shares no records of this project."
         if action == "off":
-            show.line(
-                "Records of others are not read any more; your new records stay on this machine."
-            )
-    elif action == "on":
-        show.line(f"Shared: {state.file} ({held}).")
-        who = " on ".join(name for name in (author, origin) if name)
-        show.line(
+            yield "Records of others are not read any more; your new records stay on this machine."
+    if state.sharing and action == "on":
+        names = (memory.settings.author, memory.settings.origin)
+        who = " on ".join(name for name in names if name)
+        yield (
             "Once you commit it, every reader of the repository sees all records of scope team, "
             f"earlier ones too, with your name and machine ({who or 'none'}), reasons and times; "
             "what you forget later stays in git's history. Records of scope user, global "
             "and local, conversations and the graph stay on this machine."
         )
-        folder = os.path.dirname(state.file)
-        show.line(
-            f"Next: review it, then run git add {folder} and git commit. memory-fabric never "
-            "commits."
+        yield (
+            f"Next: review it, then run git add {os.path.dirname(state.file)} and git commit. "
+            "memory-fabric never commits."
         )
-    else:
-        show.line(f"Shared: {state.file} ({held}).")
     if state.waiting:
         why = "until the merge conflict is resolved" if state.conflict else "until you share"
-        show.line(f"{state.waiting} of your lines wait in the home {why}.")
+        yield f"{state.waiting} of your lines wait in the home {why}."
     if state.conflict:
-        show.line(
+        yield (
             "It has conflict markers of a merge: keep the lines of both sides, delete the markers."
         )
     if state.unreadable:
-        show.line(f"{state.unreadable} lines of it cannot be read and are ignored.")
-    for sentence in state.todo:
-        show.line(sentence)
-    for failure in state.failures:
-        show.warn(failure)
+        yield f"{state.unreadable} lines of it cannot be read and are ignored."
+    yield from state.todo
 
 
-def _say_of_others(state: State, forget: bool, yes: bool) -> None:
+def _lines_of_others(state: State, forget: bool, yes: bool) -> Iterator[str]:
     number = sum(state.others.values())
     if forget and yes:
-        show.line(f"Deleted: {state.forgotten} records of others. share on reads them again.")
-    elif forget:
-        show.line(
+        yield f"Deleted: {state.forgotten} records of others. share on reads them again."
+    elif forget and number:
+        yield (
             f"{number} records of others would be deleted; nothing was changed. Use --yes to "
             "delete them."
-            if number
-            else "There are no records of others."
         )
+    elif forget:
+        yield "There are no records of others."
     elif number:
         names = ", ".join(f"{name or 'unnamed'} {n}" for name, n in state.others.items())
-        show.line(f"Records of others, by the name they claim: {names}.")
+        yield f"Records of others, by the name they claim: {names}."
         if not state.sharing:
-            show.line("They stay; memory-fabric share off --forget deletes them.")
-
-
-def _counted(counts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in counts.items()) or "no records yet"
+            yield "They stay; memory-fabric share off --forget deletes them."

@@ -20,7 +20,7 @@ from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.hooks.dispatcher import TELLERS
 from memory_fabric.importing import past_sessions
 from memory_fabric.importing.past_sessions import Session
-from memory_fabric.sharing.git import location, remote_records
+from memory_fabric.sharing.git import location, shared_journal
 from memory_fabric.store.health import status as health
 from memory_fabric.store.health import unreadable_counts
 from memory_fabric.store.log import late_events
@@ -134,13 +134,13 @@ def _transcripts(memory: Memory, now_s: float) -> list[Session]:
 
 
 def _sharing(memory: Memory) -> dict[str, Any]:
-    database = remote_records.of_project(memory)
+    database = shared_journal.of_project(memory)
     path = location.shared_file(memory.project) if memory.project else ""
     on = location.is_on(memory)
     return {
         "on": on,
-        "others": remote_records.count(memory),
-        "unreadable": remote_records.unreadable(database, path) if on and database else 0,
+        "others": shared_journal.count(memory),
+        "unreadable": shared_journal.unreadable(database, path) if on and database else 0,
     }
 
 

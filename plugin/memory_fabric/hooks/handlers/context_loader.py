@@ -170,10 +170,10 @@ def _note_launch(memory: Memory, event: Event, now: str) -> None:
 
 def _read_shared(memory: Memory) -> None:
     """Read what others have shared since; Stop reads what is too much for a start."""
-    from memory_fabric.sharing.git import remote_records  # late: only where a journal is shared
+    from memory_fabric.sharing.git import shared_journal  # late: only where a journal is shared
 
     try:
-        remote_records.import_new(memory, most=remote_records.MAX_AT_START)
+        shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
     except (FabricError, OSError) as error:
         memory.fail(f"shared journal: {error}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.sharing.team import trigger
+from memory_fabric.sharing.team import ties
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -14,5 +14,5 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     After the reply was written, starts the detached exchange if it is due. Does not reply.
     """
     memory = context.memory.whole  # what is exchanged is not limited to the session's domain
-    receipts = trigger.receipts(memory, event.name)
+    receipts = ties.receipts(memory, event.name)
     return Reply(receipts=receipts) if receipts else None

@@ -14,8 +14,8 @@ from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Entity, Operation, Record
 from memory_fabric.servers.team.errors import of_log
 from memory_fabric.servers.team.reader import TeamReader
-from memory_fabric.sharing.replica import clock, wire
-from memory_fabric.sharing.replica.own_rows import CLAIMED, EVIDENCE, OWN
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.own import CLAIMED, EVIDENCE, OWN
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
@@ -69,7 +69,7 @@ def append(memory: SpaceOfMember, statements: Iterable[Statement], origin: str =
     last = max((reading for found in heads.values() for _, reading in found), default="")
     operations = []
     for one in said.values():
-        last = clock.after(last, time.time_ns() // 1_000_000, origin)
+        last = wire.reading_after(last, time.time_ns() // 1_000_000, origin)
         operations.append(
             TeamOperation(
                 op_id=ids.new_id(),
@@ -234,7 +234,7 @@ def _remember(memory: SpaceOfMember, operation: Operation) -> Result:
 
 
 def value_of(record: Record) -> dict[str, Any]:
-    """Return the value of a record on the wire (sharing.replica.own_rows)."""
+    """Return the value of a record on the wire (sharing.replica.own)."""
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     own["evidence"] = {key: record.evidence[key] for key in EVIDENCE if key in record.evidence}

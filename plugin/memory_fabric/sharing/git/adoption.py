@@ -8,9 +8,11 @@ projects: of its lines the user has to say, too, and the records name it as thei
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric.models import (
     OTHERS,
@@ -24,11 +26,8 @@ from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, records
 from memory_fabric.store.projects import identity, own_lines
 from memory_fabric.store.projects.own_lines import Header
+from memory_fabric.store.protocols import Memory
 from memory_fabric.store.tiers import memory_md
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
-
 
 # Bytes that are read from the end of a journal: a repository may bring one of any size, and the
 # hooks at a session's start and stop have little time.
@@ -65,50 +64,49 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     """Return the lines of this folder's journal, and of its MEMORY.md, whose records memory lacks;
     None if there are none. Raises as `_in_journal`.
     """
-    found = _in_journal(memory, author, max_bytes)
-    if memory.project is None or author or (found and (found.proved or found.origin)):
-        return found
+    lost = _in_journal(memory, author, max_bytes)
+    if memory.project is None or author or (lost and (lost.proved or lost.origin)):
+        return lost
     settings = memory.settings
     notes = memory_md.locate(settings.config_dir, memory.project.root, settings.memory_md_off)
     lines = {} if notes.off_because else memory_md.shown_lines(notes)
     lacking = unknown(memory, lines)
     if memory.unavailable or not lacking:
-        return found
+        return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
     lacking -= {line["id"] for line in written}  # its author and scope are in the journal
-    if found is not None:  # and the user's own words only here
-        found = found._replace(lines=tuple(_with_words(line, lines) for line in found.lines))
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = (_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking)
-    shown = tuple(
+    new_lines = [
         line | {"author": settings.author} for line in stated if _is_record(line, line["scope"])
-    )
-    if found is not None:
-        return found._replace(lines=(*found.lines, *shown))
-    return Missing(notes.path, shown, author=settings.author) if shown else None
-
-
-def _with_words(line: Mapping[str, Any], shown: Mapping[str, str]) -> Mapping[str, Any]:
-    said = _stated(line["id"], shown.get(line["id"], ""), "")["evidence"]
-    known = line.get("evidence")
-    return {**line, "evidence": said | (known if isinstance(known, dict) else {})}
+    ]
+    if lost is None:
+        return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
+    own = []
+    for line in lost.lines:  # the user's own words are only here
+        words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
+        evidence = line.get("evidence")
+        own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
+    return lost._replace(lines=(*own, *new_lines))
 
 
 def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
     """Return those of these ids of MEMORY.md that no database here has or had."""
-    left = set(ids)
-    marks = ", ".join("?" * len(left))
-    shown: set[str] = set()
-    databases = memory.databases() if left else []
+    unseen, wanted = set(ids), json.dumps(list(ids))
+    promoted: set[str] = set()
+    databases = memory.databases() if unseen else []
     for database in databases:
-        left -= _ids(database.rows(f"SELECT id FROM records WHERE id IN ({marks})", (*ids,)))
-        left -= _ids(database.rows(f"SELECT id FROM tombstones WHERE id IN ({marks})", (*ids,)))
-        shown |= _ids(database.rows("SELECT record FROM promoted"))
+        for table in ("records", "tombstones"):
+            query = f"SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
+            unseen -= _ids(database.rows(query, (wanted,)))
+        promoted |= _ids(database.rows("SELECT record FROM promoted"))
     # What an undo took back may have left nothing but the operation.
-    made = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
+    operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
     return {
-        id_ for id_ in left if id_ not in shown or not any(d.row(made, (id_,)) for d in databases)
+        id_
+        for id_ in unseen
+        if id_ not in promoted or not any(d.row(operation, (id_,)) for d in databases)
     }
 
 
@@ -118,18 +116,18 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
     It is of all projects if the journal, which begins on the day `since`, does not have it.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
-    kind, _, rest = head.partition(" ")
-    day = rest[:10]  # what follows says that another value was noted since
-    what, words = text, ""
+    kind, _, tail = head.partition(" ")
+    day = tail[:10]  # what follows says that another value was noted since
+    statement, words = text, ""
     if text.startswith("“"):
-        words, _, what = text[1:].removesuffix("”").partition("” (noted as: ")
-        what = what.removesuffix(")") or words
+        words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
+        statement = statement.removesuffix(")") or words
     elif text.endswith("”)") and " (“" in text:
-        what, _, words = text[:-2].rpartition(" (“")
+        statement, _, words = text[:-2].rpartition(" (“")
     return {
         "id": id_,
         "type": record_type(kind),
-        "what": what,
+        "what": statement,
         "scope": "user" if kind == "preference" or (since and since <= day) else "team",
         "trust": "user",
         "source": MEMORY_MD,
@@ -150,15 +148,16 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     path, home = own_lines.journal_of(memory), memory.settings.home
     if project is None or not path:
         return None
-    lacking = _lacking(memory, _last_lines(path, max_bytes), author)
+    lacking = _lacking(memory, path, author, max_bytes)
     if not lacking:
         return None
     head = own_lines.header(home, project.local)
-    if head is not None and _is_here(memory, head) and not head.waiting:
+    is_here = head is not None and _is_here(memory, head)
+    origin = ""
+    if head is not None and is_here and not head.waiting:
         lines = own_lines.proved(home, project.local, lacking)
         return Missing(path, tuple(lines), proved=True) if lines else None
-    origin = ""
-    if head is not None and not _is_here(memory, head):
+    if head is not None and not is_here:
         if os.path.lexists(head.root):
             return None  # a copy: that folder has all of it
         origin = head.project if head.project in _projects(home) else ""
@@ -166,14 +165,11 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return None
     stated, author = author, author or memory.settings.author
     mine = [line for line in lacking if line.get("author", "") == author]
-    others: dict[str, int] = {}
-    for line in lacking:
-        name = str(line.get("author", ""))
-        if name != author:
-            others[name] = others.get(name, 0) + 1
     if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
         return None  # shared by others
-    return Missing(path, tuple(mine), author=author, others=others, origin=origin)
+    names = [str(line.get("author", "")) for line in lacking]
+    by_author = Counter(name for name in names if name != author)
+    return Missing(path, tuple(mine), author=author, others=dict(by_author), origin=origin)
 
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
@@ -207,11 +203,10 @@ def sign_if_missing(memory: Memory) -> None:
     Raises OSError, StoreUnavailable.
     """
     project = memory.project
-    if project is None or not own_lines.journal_of(memory):
-        return
-    head = own_lines.header(memory.settings.home, project.local)
-    if head is None or head._replace(waiting=False) != current_header(memory):
-        sign_all(memory, max_bytes=MAX_AT_STOP_BYTES)
+    if project is not None and own_lines.journal_of(memory):
+        head = own_lines.header(memory.settings.home, project.local)
+        if head is None or head._replace(waiting=False) != current_header(memory):
+            sign_all(memory, max_bytes=MAX_AT_STOP_BYTES)
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
@@ -223,12 +218,13 @@ def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
     if project is None or not own_lines.journal_of(memory):
         return
     folder, home = project.local, memory.settings.home
-    head = own_lines.header(home, folder)
-    waiting = not settled and (
-        head.waiting
-        if head is not None and _is_here(memory, head)
-        else missing(memory, "", max_bytes) is not None
-    )
+    waiting = False
+    if not settled:
+        head = own_lines.header(home, folder)
+        if head is not None and _is_here(memory, head):
+            waiting = head.waiting
+        else:
+            waiting = missing(memory, "", max_bytes) is not None
     own = _known(memory)
     lines = _lines_of(location.shared_file(project), max_bytes)
     mine = [line for line in lines if line.get("id") in own]
@@ -276,15 +272,17 @@ def restore_card(memory: Memory) -> str:
 
 def notice_text(found: Missing) -> str:
     """Return a notice about missing records and how to get them back."""
-    first, last = found.span
-    what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
-    days = f" from {first}" if first == last else f" from {first} to {last}"
-    by = f" by {found.author}" if found.author and not found.proved else ""
-    if not found.lines:
-        by = f" by {' and '.join(name or 'nobody named' for name in found.others)}"
-        what, days = f"{sum(found.others.values())} records", ""
-    typed = "project adopt" if found.lines else f"project adopt {next(iter(found.others), '')}"
-    head = f"{found.path} has {what}{days}{by} that memory lacks"
+    if found.lines:
+        first, last = found.span
+        subject = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
+        subject += f" from {first}" if first == last else f" from {first} to {last}"
+        subject += f" by {found.author}" if found.author and not found.proved else ""
+        typed = "project adopt"
+    else:
+        names = " and ".join(name or "nobody named" for name in found.others)
+        subject = f"{sum(found.others.values())} records by {names}"
+        typed = f"project adopt {next(iter(found.others), '')}"
+    head = f"{found.path} has {subject} that memory lacks"
     if found.proved:
         return f"{head}: memory-fabric repair restores them."
     if found.origin:
@@ -302,10 +300,9 @@ def notice_text(found: Missing) -> str:
 
 def _is_here(memory: Memory, head: Header) -> bool:
     """True if a proved header is for this folder, under the id that the project has or had."""
-    place_ = current_header(memory)
-    if (head.root, head.inode) != (place_.root, place_.inode):
-        return False
-    return head.project == place_.project or head.project not in _projects(memory.settings.home)
+    current = current_header(memory)
+    is_same = head.project == current.project or head.project not in _projects(memory.settings.home)
+    return is_same and (head.root, head.inode) == (current.root, current.inode)
 
 
 def _projects(home: str) -> set[str]:
@@ -314,20 +311,11 @@ def _projects(home: str) -> set[str]:
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
     """Return the objects with an id in the last bytes of a journal."""
-    found = claims_read.read_end(path, max_bytes)
-    lines = found[0].split(b"\n") if found else []
+    end = claims_read.read_end(path, max_bytes)
+    lines = end[0].split(b"\n") if end else []
     fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
     parsed = (files.parsed(line.decode("utf-8", "replace").strip("\ufeff\r")) for line in fit)
     return [line for line in parsed if line is not None and claims_read.is_id(line.get("id"))]
-
-
-def _last_lines(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last line of each record in a journal, newest first, without forgotten ones."""
-    last: dict[str, Mapping[str, Any]] = {}
-    for line in _lines_of(path, max_bytes):
-        last[line["id"]] = line
-    found = [line for line in last.values() if _is_record(line)]
-    return sorted(found, key=lambda line: str(line.get("created_at", "")), reverse=True)
 
 
 def _is_record(line: Mapping[str, Any], scope: str = "team") -> bool:
@@ -337,34 +325,34 @@ def _is_record(line: Mapping[str, Any], scope: str = "team") -> bool:
     return is_active and isinstance(line.get("what"), str) and bool(line["what"].strip())
 
 
-def _lacking(
-    memory: Memory, lines: list[Mapping[str, Any]], author: str
-) -> list[Mapping[str, Any]]:
-    """Return the lines whose records memory lacks; others' shared records count as known.
+def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
+    """Return the last line of each record in a journal that memory lacks, newest first.
 
-    Empty while a database cannot be read, since its records are unknown.
+    Others' shared records count as known. Empty while a database cannot be read, since its records
+    are unknown.
     """
+    last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)
     if memory.unavailable:
         return []
-    theirs: set[str] = set()
-    for database in memory.databases():
-        theirs |= _ids(database.rows("SELECT id FROM records WHERE source = ?", (OTHERS,)))
+    theirs = _known_by(memory, "SELECT id FROM records WHERE source = ?", OTHERS)
     mine = (author, memory.settings.author)
-    return [
+    lacking = [
         line
-        for line in lines
-        if line["id"] not in own and (line["id"] not in theirs or line.get("author") in mine)
+        for id_, line in last.items()
+        if _is_record(line) and id_ not in own and (id_ not in theirs or line.get("author") in mine)
     ]
+    return sorted(lacking, key=lambda line: str(line.get("created_at", "")), reverse=True)
 
 
 def _known(memory: Memory) -> set[str]:
     """Return the ids of this user's records and of records that were forgotten here."""
-    known: set[str] = set()
-    for database in memory.databases():
-        known |= _ids(database.rows("SELECT id FROM records WHERE source <> ?", (OTHERS,)))
-        known |= _ids(database.rows("SELECT id FROM tombstones"))
-    return known
+    own = _known_by(memory, "SELECT id FROM records WHERE source <> ?", OTHERS)
+    return own | _known_by(memory, "SELECT id FROM tombstones")
+
+
+def _known_by(memory: Memory, query: str, *values: str) -> set[str]:
+    return {id_ for database in memory.databases() for id_ in _ids(database.rows(query, values))}
 
 
 def _ids(rows: Iterable[tuple[Any, ...]]) -> set[str]:

@@ -29,6 +29,11 @@ MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 IN_NAMES = " ._-@+"
 
 
+_HEX = "0123456789abcdef"
+_FORM = "0000-00-00T00:00:00.000Z"
+_AS_ZEROS = str.maketrans("123456789", "000000000")
+
+
 class Claim(NamedTuple):
     """The last line of one id: the record's fields as in the line, or None if it was forgotten.
 
@@ -43,89 +48,69 @@ class Claim(NamedTuple):
 class Read(NamedTuple):
     """Claims in the order of their last lines, the number of unreadable lines, and the file's
     stamp.
-
-    `numbers` are those of unreadable lines from the start of the file; empty if only its end was
-    read.
     """
 
     claims: tuple[Claim, ...] = ()
     unreadable: int = 0
-    numbers: tuple[int, ...] = ()
     stamp: str = ""
 
 
 def stamp(path: str) -> str:
     """Return a value that changes with the file, by one stat; empty if it is no regular file."""
     try:
-        found = os.lstat(path)
+        return _stamp(os.lstat(path))
     except OSError:
         return ""
-    return _stamp(found)
 
 
-def read(path: str, max_bytes: int = MAX_BYTES) -> Read | None:
-    """Read the claims of a file; None if it is missing or no regular file.
-
-    Raises OSError.
-    """
-    found = read_end(path, max_bytes)
-    if found is None:
+def read(path: str) -> Read | None:
+    """Read the claims of a file; None if it is missing or no regular file. Raises OSError."""
+    end = read_end(path)
+    if end is None:
         return None
-    raw, whole, stamped = found
-    lines = raw.decode("utf-8", "replace").split("\n")
     last: dict[str, Claim] = {}
-    numbers = []
-    for number, line in enumerate(lines, start=1):
+    unreadable = 0
+    for line in end[0].decode("utf-8", "replace").split("\n"):
         line = line.strip("\ufeff \t\r")
-        if not line:
-            continue
-        claim = claim_in(line)
-        if claim is None:
-            numbers.append(number)
-        else:
+        claim = _claim_in(line) if line else None
+        if claim is not None:
             last.pop(claim.id, None)  # the last line of an id decides its order, too
             last[claim.id] = claim
-    return Read(tuple(last.values()), len(numbers), tuple(numbers) if whole else (), stamped)
+        elif line:
+            unreadable += 1
+    return Read(tuple(last.values()), unreadable, end[1])
 
 
-def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | None:
-    """Return the last bytes of a file in whole lines, whether they are all of it, and its stamp.
+def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
+    """Return the last bytes of a file in whole lines, and its stamp.
 
     None for a link, a pipe, a device or a missing file. Raises OSError.
     """
-    flags = os.O_RDONLY | files.NO_LINK | files.NO_WAIT
     if not stamp(path):
         return None
-    handle = os.open(path, flags)
-    try:
+    handle = os.open(path, os.O_RDONLY | files.NO_LINK | files.NO_WAIT)
+    with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         stamped = _stamp(status)
         if not stamped:
             return None
         start = max(0, status.st_size - max_bytes)
-        os.lseek(handle, start, os.SEEK_SET)
-        parts, left = [], max_bytes
-        while left and (part := os.read(handle, left)):
-            parts.append(part)
-            left -= len(part)
-    finally:
-        os.close(handle)
-    raw = b"".join(parts)
-    return (raw if not start else raw.partition(b"\n")[2]), not start, stamped
+        file.seek(start)
+        raw = file.read(max_bytes)
+    return (raw.partition(b"\n")[2] if start else raw), stamped
 
 
 def has_conflict(path: str) -> bool:
     """True if the file has conflict markers of an unfinished merge."""
     try:
-        found = read_end(path)
+        end = read_end(path)
     except OSError:
         return False
-    if found is None:
-        return False
-    return any(line.startswith((b"<<<<<<<", b">>>>>>>")) for line in found[0].split(b"\n"))
+    lines = end[0].split(b"\n") if end is not None else []
+    return any(line.startswith((b"<<<<<<<", b">>>>>>>")) for line in lines)
 
 
-def claim_in(line: str) -> Claim | None:
+def _claim_in(line: str) -> Claim | None:
     """Return the claim in a line; None if this package could not have written it."""
     if len(line) > MAX_LINE_CHARS or line.startswith(MARKERS):
         return None
@@ -154,11 +139,6 @@ def moment(value: object) -> str:
     return value if value.translate(_AS_ZEROS) == _FORM else ""
 
 
-_HEX = "0123456789abcdef"
-_FORM = "0000-00-00T00:00:00.000Z"
-_AS_ZEROS = str.maketrans("123456789", "000000000")
-
-
 def is_of_a_team(value: Mapping[str, Any]) -> bool:
     """True for an active record of scope team with a text."""
     kind, what = value.get("type"), value.get("what")
@@ -172,7 +152,10 @@ def is_of_a_team(value: Mapping[str, Any]) -> bool:
 def record_of(claim: Claim) -> dict[str, Any]:
     """Return the fields of a claim that are stored, checked and limited in length."""
     value = claim.record
-    outcome = value.get("outcome")
+    outcome, origin = value.get("outcome"), name_in(value.get("origin"))
+    confidence = value.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        confidence = LEAST_CONFIDENCE
     return {
         "id": value["id"],
         "type": value["type"],
@@ -183,12 +166,11 @@ def record_of(claim: Claim) -> dict[str, Any]:
         "outcome": outcome if isinstance(outcome, str) and outcome in OUTCOMES else "neutral",
         "category": name_in(value.get("category")),
         "domain": name_in(value.get("domain")) or "general",
-        "confidence": _confidence(value.get("confidence")),
+        "confidence": float(min(MOST_CONFIDENCE, max(LEAST_CONFIDENCE, confidence))),
         "author": name_in(value.get("author")),
-        "origin": _origin_in(value.get("origin")),
-        "created_at": moment(value.get("created_at")),
-        "valid_from": moment(value.get("valid_from")),
-        "valid_to": moment(value.get("valid_to")),
+        # No line of a file may pass for a shared log's.
+        "origin": "" if origin == SHARED_LOG else origin,
+        **{name: moment(value.get(name)) for name in ("created_at", "valid_from", "valid_to")},
         "superseded_by": value["superseded_by"] if is_id(value.get("superseded_by")) else "",
     }
 
@@ -202,48 +184,32 @@ def plain_text(value: object, max_chars: int) -> str:
     return cut(one_line(value), max_chars)
 
 
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, list):
-        return []
-    return [plain_text(part, MAX_PART_CHARS) for part in value[:MAX_PARTS] if isinstance(part, str)]
-
-
 def name_in(value: object) -> str:
     """Return a name for the mark of a rendered line, which it must not end or imitate."""
     if not isinstance(value, str):
         return ""
     if value.isalnum() and len(value) <= MAX_NAME_CHARS:
         return value  # as most are
-    kept = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[: 4 * MAX_NAME_CHARS])
-    return " ".join(kept.split())[:MAX_NAME_CHARS]
+    plain = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[: 4 * MAX_NAME_CHARS])
+    return " ".join(plain.split())[:MAX_NAME_CHARS]
+
+
+def _texts(value: object) -> list[str]:
+    parts = value[:MAX_PARTS] if isinstance(value, list) else []
+    return [plain_text(part, MAX_PART_CHARS) for part in parts if isinstance(part, str)]
 
 
 def _entities(value: object) -> list[list[str]]:
-    if not isinstance(value, list):
-        return []
-    found = []
-    for pair in value[:MAX_PARTS]:
+    entities = []
+    for pair in value[:MAX_PARTS] if isinstance(value, list) else []:
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) for p in pair):
             name = plain_text(pair[0], MAX_PART_CHARS)
             if name:
-                found.append([name, pair[1] if pair[1] in ENTITY_TYPES else "unknown"])
-    return found
-
-
-def _confidence(value: object) -> float:
-    """Return the confidence within the bounds; the least for anything but a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return LEAST_CONFIDENCE
-    return float(min(MOST_CONFIDENCE, max(LEAST_CONFIDENCE, value)))
+                entities.append([name, pair[1] if pair[1] in ENTITY_TYPES else "unknown"])
+    return entities
 
 
 def _stamp(status: os.stat_result) -> str:
     if status.st_mode & files.FILE_KIND != files.REGULAR:
         return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
-
-
-def _origin_in(value: Any) -> str:
-    """Return a machine's name; no line of a file may pass for a shared log's."""
-    name = name_in(value)
-    return "" if name == SHARED_LOG else name

@@ -8,15 +8,12 @@ share are kept in home. They also wait there while the shared file has conflict 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from memory_fabric.models import Project
 from memory_fabric.sharing.git import claims_read, switch
 from memory_fabric.store import files, journal
 from memory_fabric.store.projects import identity
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
+from memory_fabric.store.protocols import Memory
 
 IGNORE, ATTRIBUTES = ".gitignore", ".gitattributes"
 HIDDEN = "*\n"
@@ -55,10 +52,10 @@ def journal_folder(memory: Memory, kind: str) -> str:
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
     # With isolated domains, outbox.publish decides what may be shared.
-    stays = may_write_journal(memory, project) and not (
+    is_project_s = may_write_journal(memory, project) and not (
         is_on(memory) and memory.settings.domains.isolated
     )
-    return folder if stays else private_folder(memory, project)
+    return folder if is_project_s else private_folder(memory, project)
 
 
 def may_write_journal(memory: Memory, project: Project) -> bool:
@@ -94,8 +91,8 @@ def all_journals(memory: Memory, kind: str) -> list[str]:
     from memory_fabric.store.tiers.file_locations import roots  # no hook calls this
 
     own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
-    others = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
-    return list(dict.fromkeys([path, *files_of(memory), *others]))
+    linked = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
+    return list(dict.fromkeys([path, *files_of(memory), *linked]))
 
 
 def is_in_home(memory: Memory, project: Project) -> bool:
@@ -105,11 +102,9 @@ def is_in_home(memory: Memory, project: Project) -> bool:
 
 def is_hidden(project: Project) -> bool:
     """True if git sees nothing of the folder, judging by its own files and the index."""
-    said = _setting(os.path.join(project.local, IGNORE))
-    if said is None:
-        lines = ["*"]  # created with the folder
-    else:
-        lines = [line.strip() for line in said.splitlines()]
+    setting = _setting(os.path.join(project.local, IGNORE))
+    text = "*" if setting is None else setting  # it is created with the folder
+    lines = [line.strip() for line in text.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
     return hides and not is_tracked(project)
 
@@ -136,15 +131,16 @@ def show_to_git(project: Project) -> list[str]:
     journal.prepare_folder(project.local)
     undone: list[str] = []
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
-    said = _setting(ignore)
-    if said is None or said.strip() == "*" or os.path.islink(ignore):
+    setting = _setting(ignore)
+    if setting is None or setting.strip() == "*" or os.path.islink(ignore):
         _write(ignore, VISIBLE, undone)
-    elif said != VISIBLE and not {f"!{name}" for name in PASSED} <= set(said.split("\n")):
-        undone.append(f"{ignore} was changed by hand and is kept: add {_these(PASSED)} to it.")
-    said = _setting(attributes)
-    if said is None or os.path.islink(attributes):
+    elif setting != VISIBLE and not {f"!{name}" for name in PASSED} <= set(setting.split("\n")):
+        names = ", ".join(f"!{name}" for name in PASSED)
+        undone.append(f"{ignore} was changed by hand and is kept: add {names} to it.")
+    setting = _setting(attributes)
+    if setting is None or os.path.islink(attributes):
         _write(attributes, UNION_MERGE, undone)
-    elif f"{journal.DECISIONS} " not in said or "merge=union" not in said:
+    elif f"{journal.DECISIONS} " not in setting or "merge=union" not in setting:
         undone.append(
             f"{attributes} was changed by hand and is kept: add “{UNION_MERGE.strip()}” to it."
         )
@@ -178,8 +174,8 @@ def _setting(path: str) -> str | None:
     """Return the text of a small git file; None if it is missing. A link is followed by nobody."""
     if not os.path.lexists(path):
         return None
-    found = claims_read.read_end(path, MAX_SETTING_BYTES)
-    return found[0].decode("utf-8", "replace").replace("\r\n", "\n") if found else ""
+    end = claims_read.read_end(path, MAX_SETTING_BYTES)
+    return end[0].decode("utf-8", "replace").replace("\r\n", "\n") if end else ""
 
 
 def _write(path: str, text: str, undone: list[str]) -> None:
@@ -187,7 +183,3 @@ def _write(path: str, text: str, undone: list[str]) -> None:
         undone.append(f"{path} is a link and is kept: replace it by a file with the text “{text}”.")
     else:
         files.write_atomic(path, text.encode())
-
-
-def _these(names: tuple[str, ...]) -> str:
-    return ", ".join(f"!{name}" for name in names)

@@ -8,7 +8,7 @@ user's name is another's.
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
@@ -27,25 +27,17 @@ DEMANDED, ASKED = "demanded", "asked"
 
 # The payload of a waiting operation that the server had and lost: other machines may have it.
 AGAIN = "again"
-
-_COLUMNS = ("op_id key author origin kind base clock value made_at state form payload seen").split()
-_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM team_heads"
-_INSERT = (
-    f"INSERT OR REPLACE INTO team_heads ({', '.join(_COLUMNS)}) "
-    f"VALUES ({', '.join('?' * len(_COLUMNS))})"
-)
 # A member whose name has no character that a rendered line may hold.
 NAMELESS = "a member"
-# Keys in one query.
-SOME = 500
+# Any of several values in a query, given as one JSON list.
+ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
     """A row of `team_heads`. `value` is JSON, empty if the author withdrew what the key held.
 
     `payload` is the operation as it came if it cannot be read, the reason why it was refused, or
-    AGAIN;
-    `seen`: it came from the log, not only from here.
+    AGAIN; `seen`: it came from the log, not only from here.
     """
 
     op_id: str
@@ -68,6 +60,16 @@ class Head(NamedTuple):
         return self.kind != PURGE and (self.state in OWN or self.state == UNSENT)
 
     @property
+    def is_theirs(self) -> bool:
+        """True if another member states it."""
+        return self.state == THEIRS and self.value != ""
+
+    @property
+    def stated(self) -> Any:
+        """The value, parsed; None if the author withdrew it."""
+        return json.loads(self.value) if self.value else None
+
+    @property
     def shown_author(self) -> str:
         """The author's name as it may stand in a rendered line; never empty, as for own rows."""
         return claims_read.name_in(self.author) or NAMELESS
@@ -78,45 +80,38 @@ class Head(NamedTuple):
         return (self.clock, self.op_id)
 
 
+# The fields that a row has in common with its operation.
+_SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
+_COLUMNS = ", ".join(Head._fields)
+_INSERT = (
+    f"INSERT OR REPLACE INTO team_heads ({_COLUMNS}) VALUES ({', '.join('?' * len(Head._fields))})"
+)
+
+
 def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]:
     """Return all rows of these keys, by key."""
-    found: dict[str, list[Head]] = {}
-    wanted = list(dict.fromkeys(keys))
-    for start in range(0, len(wanted), SOME):
-        some = wanted[start : start + SOME]
-        marks = ", ".join("?" * len(some))
-        for row in c.execute(f"{_SELECT} WHERE key IN ({marks})", some):
-            head = of_row(row)
-            found.setdefault(head.key, []).append(head)
-    return found
-
-
-def of_ids(c: sqlite3.Connection, op_ids: Sequence[str]) -> list[Head]:
-    """Return the rows with these ids."""
-    found: list[Head] = []
-    for start in range(0, len(op_ids), SOME):
-        some = op_ids[start : start + SOME]
-        found += where(c, f"op_id IN ({', '.join('?' * len(some))})", some)
-    return found
+    rows: dict[str, list[Head]] = {}
+    for head in where(c, f"key {ANY_OF}", (json.dumps(list(keys)),)):
+        rows.setdefault(head.key, []).append(head)
+    return rows
 
 
 def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) -> list[Head]:
     """Return the rows that meet an SQL condition."""
-    return [of_row(row) for row in c.execute(f"{_SELECT} WHERE {condition}", values)]
+    rows = c.execute(f"SELECT {_COLUMNS} FROM team_heads WHERE {condition}", values)
+    heads = map(Head._make, rows)
+    return [
+        head._replace(
+            base=tuple(json.loads(str(head.base))) if head.base else (), seen=bool(head.seen)
+        )
+        for head in heads
+    ]
 
 
-def of_row(row: Sequence[object]) -> Head:
-    """Return the head in a row."""
-    whole = dict(zip(_COLUMNS, row, strict=True))
-    whole["base"] = tuple(json.loads(str(whole["base"]))) if whole["base"] else ()
-    whole["seen"] = bool(whole["seen"])
-    return Head(**whole)  # type: ignore[arg-type]
-
-
-def put(c: sqlite3.Connection, found: Iterable[Head]) -> None:
+def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:
     """Insert or replace these rows."""
     c.executemany(
-        _INSERT, ((*h[:5], json.dumps(list(h.base)) if h.base else "", *h[6:]) for h in found)
+        _INSERT, ((*h[:5], json.dumps(list(h.base)) if h.base else "", *h[6:]) for h in heads)
     )
 
 
@@ -125,25 +120,22 @@ def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:
     c.executemany("DELETE FROM team_heads WHERE op_id = ?", ((id_,) for id_ in op_ids))
 
 
-def current(found: Iterable[Head]) -> Head | None:
+def current(heads: Iterable[Head]) -> Head | None:
     """Return the head that is shown; None if there is none."""
-    return max(found, key=lambda head: head.order, default=None)
+    return max(heads, key=lambda head: head.order, default=None)
+
+
+def of_operation(operation: TeamOperation, state: str, value: str, payload: str = "") -> Head:
+    """Return the row of an operation that came from the log."""
+    same = {name: getattr(operation, name) for name in _SAME}
+    return Head(**same, value=value, state=state, payload=payload, seen=True)
 
 
 def as_operation(head: Head) -> TeamOperation:
-    """Return the operation of a row."""
-    return TeamOperation(
-        op_id=head.op_id,
-        origin=head.origin,
-        kind=head.kind,
-        key=head.key,
-        value=json.loads(head.value) if head.value else None,
-        base=head.base,
-        clock=head.clock,
-        made_at=head.made_at,
-        author="" if head.state in (WAITING, UNSENT) else head.author,
-        form=head.form,
-    )
+    """Return the operation of a row; one that waits here has no author yet."""
+    same = {name: getattr(head, name) for name in _SAME}
+    operation = TeamOperation(**same, value=head.stated)
+    return operation._replace(author="") if head.state in (WAITING, UNSENT) else operation
 
 
 def text_of(value: object) -> str:

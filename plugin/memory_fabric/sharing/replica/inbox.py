@@ -4,20 +4,21 @@ Which operations of a register are its heads follows from the set of those that 
 their order. What is shown follows from the heads.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.models import Provenance
-from memory_fabric.sharing.replica import claims, heads, others, outbox, own, space, wire
+from memory_fabric.sharing.replica import heads, others, outbox, own, space, statements, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.store.database import Database
 from memory_fabric.store.protocols import Memory
 
 Verified = Callable[[TeamOperation], TeamOperation | None]
-
+Fields = Callable[[str, str, statements.Fields], statements.Fields | None]
 
 # Operations whose rows are looked up together.
 SOME = 1000
@@ -54,18 +55,18 @@ def merge(
     `verified` returns an operation, unsealed, if its proof shows that it is this user's own, else
     None. `owner` is the member who may have others' operations erased. Without a `position` none
     is noted. `erase` is called before with heads of others that were erased in the log, to remove
-    their traces (`store.forget.purge_foreign`). Raises StoreUnavailable, DeadlinePassed, and what
+    their traces (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed, and what
     `erase` raises.
     """
     memory = memory.whole
-    gone = _to_erase(database, operations, owner) if erase is not None else []
-    if erase is not None and gone:
-        erase(gone)
-    read = [_Read(one, _own(one, verified)) for one in operations]
+    erased = _to_erase(database, operations, owner) if erase is not None else []
+    if erase is not None and erased:
+        erase(erased)
+    parts = [_Read(operation, _own(operation, verified)) for operation in operations]
     tie = space.tie(database)
     if tie is None:
         return Merged()
-    mine = any(one.own or one.came.author == tie.member for one in read)
+    mine = any(part.own or part.came.author == tie.member for part in parts)
     if mine:
         outbox.settle(memory, database)  # in short transactions, for which hooks need not wait
     with database.transaction() as c:
@@ -75,8 +76,8 @@ def merge(
         if mine:
             outbox.settle_within(memory, database.kind, c)
         batch = _Batch(memory, database.kind, c, tie, owner)
-        for start in range(0, len(read), SOME):
-            batch.take(read[start : start + SOME])
+        for start in range(0, len(parts), SOME):
+            batch.take(parts[start : start + SOME])
         if position is not None:
             space.set_position(c, position)
     return Merged(
@@ -85,43 +86,42 @@ def merge(
         asked=batch.asked,
         unread=batch.unread,
         refused=batch.refused,
-        erased=tuple(dict.fromkeys((*(head.key for head in gone), *batch.erased))),
+        erased=tuple(dict.fromkeys((*(head.key for head in erased), *batch.erased))),
     )
 
 
-def read_again(
-    memory: Memory, database: Database, verified: Verified, *, owner: str = ""
-) -> Merged:
+def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
     """Merge the operations that could not be read so far and can be now.
 
     After an update, or when this user's key was given. Raises StoreUnavailable, DeadlinePassed.
     """
-    kept = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
-    found = [claims.from_text(head.payload) for head in kept]
-    able = [one for one in found if _is_known(one) and _can_unseal(one, verified)]
-    if not able:
-        return Merged()
-    return merge(memory, database, able, None, verified, owner=owner)
+    unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
+    operations = [statements.from_text(head.payload) for head in unread]
+    readable = [
+        operation
+        for operation in operations
+        if _is_known(operation)
+        and (operation.kind != wire.SEALED or verified(operation) is not None)
+    ]
+    return merge(memory, database, readable, None, verified) if readable else Merged()
 
 
 def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: str) -> list[Head]:
     """Return what is stored here of others and is to be erased by the demands among these."""
-    demands = [one for one in operations if one.kind == wire.PURGE]
-    if not demands:
-        return []
-    found: dict[str, Head] = {}
-    known = heads.of_keys(database.connection, [one.key for one in demands])
-    for one in demands:
-        here = known.get(one.key, [])
-        if any(head.op_id == one.op_id for head in here):
+    demands = [operation for operation in operations if operation.kind == wire.PURGE]
+    erased: dict[str, Head] = {}
+    rows = heads.of_keys(database.connection, [demand.key for demand in demands])
+    for demand in demands:
+        register = rows.get(demand.key, [])
+        if any(head.op_id == demand.op_id for head in register):
             continue  # it was met before
-        stated = [head for head in here if head.state == heads.THEIRS and head.value]
-        meant = [head for head in stated if one.author in (head.author, owner)]
+        theirs = [head for head in register if head.is_theirs]
+        erasable = [head for head in theirs if demand.author in (head.author, owner)]
         # A row of the graph stays if another member states it, too. Of a record, whose id another
         # may have copied, `erase` takes what is shown as this member's.
-        if one.key.startswith(wire.key_of_record("")) or len(meant) == len(stated):
-            found |= {head.op_id: head for head in meant}
-    return list(found.values())
+        if demand.key.startswith(wire.key_of_record("")) or len(erasable) == len(theirs):
+            erased |= {head.op_id: head for head in erasable}
+    return list(erased.values())
 
 
 class _Read(NamedTuple):
@@ -140,8 +140,30 @@ class _Batch:
         self._memory, self._kind, self._c, self._tie, self._owner = memory, kind, c, tie, owner
         self._isolated = memory.settings.domains.isolated
         self._by = Provenance(others.SOURCE, trust=others.TRUST, at=ids.timestamp())
+        self.applied = self.asked = self.unread = self.refused = 0
+        self.conflicts: set[str] = set()
+        self.erased: dict[str, None] = {}
+
+    def take(self, parts: Sequence[_Read]) -> None:
+        """Merge some operations and show what they say."""
+        self._load(parts)
+        for part in parts:
+            self._take(part)
+        self._replace_unread(parts)
+        heads.remove(self._c, self._gone)
+        heads.put(self._c, self._put.values())
+        self._show()
+
+    def _load(self, parts: Sequence[_Read]) -> None:
+        registers = heads.of_keys(self._c, [(part.own or part.came).key for part in parts])
+        op_ids = json.dumps([part.came.op_id for part in parts])
+        same = heads.where(self._c, f"op_id {heads.ANY_OF}", (op_ids,))
+        self._ids = {
+            head.op_id: head for register in (*registers.values(), same) for head in register
+        }
         self._known: dict[str, dict[str, Head]] = {}
-        self._ids: dict[str, Head] = {}
+        for head in self._ids.values():
+            self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
         # Keys whose shown state may have changed: of others, with values that were replaced, and of
@@ -149,65 +171,39 @@ class _Batch:
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
-        self.applied = self.asked = self.unread = self.refused = 0
-        self.conflicts: set[str] = set()
-        self.erased: dict[str, None] = {}
 
-    def take(self, read: Sequence[_Read]) -> None:
-        """Merge some operations and show what they say."""
-        self._load(read)
-        for one in read:
-            self._take(one)
-        self._replace_unread(read)
-        heads.remove(self._c, self._gone)
-        heads.put(self._c, self._put.values())
-        self._show()
-
-    def _load(self, read: Sequence[_Read]) -> None:
-        keys = [(one.own or one.came).key for one in read]
-        self._known = {
-            key: {head.op_id: head for head in found}
-            for key, found in heads.of_keys(self._c, keys).items()
-        }
-        for head in heads.of_ids(self._c, [one.came.op_id for one in read]):
-            self._known.setdefault(head.key, {})[head.op_id] = head
-        self._ids = {id_: head for found in self._known.values() for id_, head in found.items()}
-        self._put, self._gone, self._theirs, self._was, self._mine = {}, {}, {}, {}, {}
-
-    def _replace_unread(self, read: Sequence[_Read]) -> None:
+    def _replace_unread(self, parts: Sequence[_Read]) -> None:
         """Remove operations that could not be read and that their author replaced since."""
         stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
         unread = {head.op_id: head for head in (*stored, *self._put.values())}
         unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
         if not unread:
             return
-        for one in read:
-            if one.came.op_id in unread:
-                continue
-            for id_ in one.came.base:
-                if id_ in unread and unread[id_].author == one.came.author:
+        for operation in (part.came for part in parts if part.came.op_id not in unread):
+            for id_ in operation.base:
+                if id_ in unread and unread[id_].author == operation.author:
                     self._put.pop(id_, None)
                     self._gone[id_] = None
 
-    def _take(self, one: _Read) -> None:
-        operation = one.own or one.came
-        if not _is_known(one.came) or (one.came.kind == wire.SEALED and one.own is None):
-            self._keep_unread(one.came)
+    def _take(self, part: _Read) -> None:
+        operation = part.own or part.came
+        if not _is_known(part.came) or (part.came.kind == wire.SEALED and part.own is None):
+            self._keep_unread(part.came)
             return
-        known = self._ids.get(operation.op_id)
-        if known is not None and not _is_same(known, one.came):
+        stored = self._ids.get(operation.op_id)
+        if stored is not None and not _is_same(stored, part.came):
             return  # an id that was copied, after the server was set back
-        if known is not None and known.state == heads.UNREAD:
-            self._drop(known)
-        elif known is not None:
-            self._come_back(known, operation, proved=one.own is not None)
+        if stored is not None and stored.state == heads.UNREAD:
+            self._drop(stored)
+        elif stored is not None:
+            self._come_back(stored, operation, proved=part.own is not None)
             return
-        problem = claims.problem(operation)
+        problem = statements.problem(operation)
         if problem:
             self._refuse(operation, problem)
         elif operation.kind == wire.PURGE:
             self._erase(operation)
-        elif one.own is not None:
+        elif part.own is not None:
             self._take_own(operation)
         else:
             self._take_theirs(operation)
@@ -216,84 +212,73 @@ class _Batch:
         if self._kind == "user":
             self._refuse(operation, "It has no proof, and this space is one user's own.")
             return
-        value = None
-        if operation.value is not None:
-            value = claims.fields(operation.kind, operation.key, operation.value)
-            if value is None:
-                self._refuse(operation, f"Its value is no {operation.kind} of its key.")
-                return
-            if value["domain"] in self._isolated:
-                self._refuse(operation, f"The domain {value['domain']} is isolated here.")
-                return
-        if operation.author == self._tie.member and (
-            self._is_replaced(operation) or self._repeats_own(operation)
-        ):
+        value = self._value_of(operation, statements.fields)
+        if value is None:
             return
-        head = _head(operation, heads.THEIRS, heads.text_of(value))
+        if operation.author == self._tie.member:
+            # An own operation whose answer was lost may be replaced here since.
+            if any(operation.op_id in own_head.base for own_head in self._own_at(operation.key)):
+                return
+            if self._repeats_own(operation):
+                return
+        head = heads.of_operation(operation, heads.THEIRS, value)
         register = [
-            other
-            for other in self._at(head.key)
-            if other.state == heads.THEIRS and other.author == head.author
+            sibling
+            for sibling in self._at(head.key)
+            if sibling.state == heads.THEIRS and sibling.author == head.author
         ]
         if self._add(head, register):
             self._theirs[head.key] = None
 
     def _take_own(self, operation: TeamOperation) -> None:
-        value = operation.value
-        if value is not None:
-            value = claims.own_fields(operation.kind, operation.key, value)
-            if value is None:
-                self._refuse(operation, f"Its value is no {operation.kind} of its key.")
-                return
-            if value.get("domain") in self._isolated:
-                self._refuse(operation, f"The domain {value['domain']} is isolated here.")
-                return
-        here = operation.origin == self._tie.origin
-        head = _head(operation, heads.SENT if here else heads.MINE, heads.text_of(value))
-        self._tick(head.clock)
-        register = [other for other in self._at(head.key) if other.is_own]
-        before = heads.current(register)
-        for other in register:  # the same, made here before the log was read
-            if _is_unknown(other) and other.value == head.value and head.op_id not in other.base:
-                self._drop(other)
-        register = [other for other in self._at(head.key) if other.is_own]
-        unproved = [
-            other
-            for other in self._at(head.key)
-            if other.state == heads.THEIRS and other.author == operation.author
-        ]
-        for other in unproved:
-            if other.op_id in head.base:
-                self._drop(other)
-        if self._add(head, register):
+        value = self._value_of(operation, statements.own_fields)
+        if value is None:
+            return
+        state = heads.SENT if operation.origin == self._tie.origin else heads.MINE
+        head = heads.of_operation(operation, state, value)
+        if head.clock > space.value(self._c, space.CLOCK):
+            space.note(self._c, space.CLOCK, head.clock)
+        before = heads.current(self._own_at(head.key))
+        for sibling in self._at(head.key):
+            # The same, made here before the log was read.
+            repeats = sibling.is_own and _is_unknown(sibling) and sibling.value == value
+            unproved = sibling.state == heads.THEIRS and sibling.author == operation.author
+            if (repeats and head.op_id not in sibling.base) or (
+                unproved and sibling.op_id in head.base
+            ):
+                self._drop(sibling)
+        if self._add(head, self._own_at(head.key)):
             self._mine.setdefault(head.key, before)
 
-    def _is_replaced(self, operation: TeamOperation) -> bool:
-        """True for an own operation whose answer was lost, if it was replaced here since."""
-        return any(
-            other.is_own and operation.op_id in other.base for other in self._at(operation.key)
-        )
+    def _value_of(self, operation: TeamOperation, read: Fields) -> str | None:
+        """Return the value as it is stored; None if the operation is refused for it."""
+        if operation.value is None:
+            return ""
+        value = read(operation.kind, operation.key, dict(operation.value))
+        if value is None:
+            self._refuse(operation, f"Its value is no {operation.kind} of its key.")
+            return None
+        if value.get("domain") in self._isolated:
+            self._refuse(operation, f"The domain {value['domain']} is isolated here.")
+            return None
+        return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
         """Take an unproved operation under this user's name as own if it says what is said here.
 
         As after a database was lost and built again from its journal.
         """
-        told = operation.value
-        if told is None:
+        if operation.value is None:
             return False
-        value = heads.text_of(claims.own_fields(operation.kind, operation.key, told))
-        same = [
-            other
-            for other in self._at(operation.key)
-            if _is_unknown(other) and other.value == value
-        ]
+        value = heads.text_of(statements.own_fields(operation.kind, operation.key, operation.value))
+        register = self._at(operation.key)
+        same = [sibling for sibling in register if _is_unknown(sibling) and sibling.value == value]
         if not value or not same:
             return False
-        before = [o for o in self._at(operation.key) if not o.is_own and o.op_id in operation.base]
-        for other in (*same, *before):
-            self._drop(other)
-        self._keep(_head(operation, heads.SENT, value))
+        before = [o for o in register if not o.is_own and o.op_id in operation.base]
+        for sibling in (*same, *before):
+            self._drop(sibling)
+        self._keep(heads.of_operation(operation, heads.SENT, value))
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
@@ -301,58 +286,60 @@ class _Batch:
 
         What it replaces is removed in either case.
         """
-        replaced = [other for other in register if other.op_id in head.base]
-        for other in replaced:
-            self._drop(other)
-        is_over = any(head.op_id in other.base for other in register)
+        replaced = [sibling for sibling in register if sibling.op_id in head.base]
+        for sibling in replaced:
+            self._drop(sibling)
+        is_over = any(head.op_id in sibling.base for sibling in register)
         if not is_over:
             self._keep(head)
         self.applied += not is_over
         return bool(replaced) or not is_over
 
-    def _come_back(self, known: Head, operation: TeamOperation, *, proved: bool) -> None:
+    def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
         """Take an operation that is stored already: an own one is acknowledged by that."""
-        if known.state == heads.PAST:
-            self._drop(known)
-            if proved:
-                for other in self._at(known.key):
-                    if other.is_own and other.op_id in operation.base:
-                        self._drop(other)
-        elif known.state in (heads.WAITING, heads.UNSENT, heads.SENT) and not known.seen:
-            self._keep(known._replace(state=heads.SENT, seen=True, payload=""))
+        if stored.state == heads.PAST:
+            self._drop(stored)
+            for sibling in self._own_at(stored.key) if proved else ():
+                if sibling.op_id in operation.base:
+                    self._drop(sibling)
+        elif stored.state in (heads.WAITING, heads.UNSENT, heads.SENT) and not stored.seen:
+            self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
         """Take the demand to erase a key: of its author, or of the owner for all but this user."""
-        stub = _head(operation, heads.PAST, "")
-        here = self._at(stub.key)
+        stub = heads.of_operation(operation, heads.PAST, "")
+        register = self._at(stub.key)
         self._keep(stub)
-        if operation.author == self._tie.member and any(o.state == heads.DEMANDED for o in here):
+        if operation.author == self._tie.member and any(
+            o.state == heads.DEMANDED for o in register
+        ):
             return
-        for other in here:
-            may = operation.author in (other.author, self._owner)
-            if other.state == heads.THEIRS and other.value and may:
-                self._was[other.key] = other
-                self._keep(other._replace(value=""))
-                self._theirs[other.key] = None
-                self.erased[other.key] = None
+        for sibling in register:
+            if sibling.is_theirs and operation.author in (sibling.author, self._owner):
+                self._was[sibling.key] = sibling
+                self._keep(sibling._replace(value=""))
+                self._theirs[sibling.key] = None
+                self.erased[sibling.key] = None
         may = operation.author in (self._tie.member, self._owner)
-        if may and any(other.is_own for other in here):
+        if may and any(sibling.is_own for sibling in register):
             self._keep(stub._replace(state=heads.ASKED))
             self.asked += 1
 
     def _keep_unread(self, operation: TeamOperation) -> None:
-        if operation.op_id in self._ids:
-            return
-        head = _head(operation, heads.UNREAD, "")
-        self._keep(head._replace(payload=claims.as_text(operation)))
-        self.unread += 1
+        if operation.op_id not in self._ids:
+            payload = statements.as_text(operation)
+            self._keep(heads.of_operation(operation, heads.UNREAD, "", payload))
+            self.unread += 1
 
     def _refuse(self, operation: TeamOperation, reason: str) -> None:
-        self._keep(_head(operation, heads.REFUSED, "")._replace(payload=reason))
+        self._keep(heads.of_operation(operation, heads.REFUSED, "", reason))
         self.refused += 1
 
     def _at(self, key: str) -> list[Head]:
         return list(self._known.get(key, {}).values())
+
+    def _own_at(self, key: str) -> list[Head]:
+        return [head for head in self._at(key) if head.is_own]
 
     def _keep(self, head: Head) -> None:
         self._known.setdefault(head.key, {})[head.op_id] = head
@@ -361,17 +348,12 @@ class _Batch:
         self._gone.pop(head.op_id, None)
 
     def _drop(self, head: Head) -> None:
-        if head.state == heads.THEIRS and head.value:
+        if head.is_theirs:
             self._was[head.key] = head
         self._known[head.key].pop(head.op_id, None)
         self._ids.pop(head.op_id, None)
         self._put.pop(head.op_id, None)
         self._gone[head.op_id] = None
-
-    def _tick(self, reading: str) -> None:
-        """Move the clock of this machine past another reading of this user."""
-        if reading > space.value(self._c, space.CLOCK):
-            space.note(self._c, space.CLOCK, reading)
 
     def _show(self) -> None:
         """Bring records and graph to what the heads of the changed keys say."""
@@ -380,12 +362,11 @@ class _Batch:
             changed = {key: self._at(key) for key in self._theirs}
             others.show(self._c, changed, self._was, project, self._by)
         for key, before in self._mine.items():
-            register = [head for head in self._at(key) if head.is_own]
+            register = self._own_at(key)
             own.show(self._c, before, heads.current(register), self._by.at)
+            self.conflicts.discard(key)
             if len({head.value for head in register}) > 1:
                 self.conflicts.add(key)
-            else:
-                self.conflicts.discard(key)
 
 
 def _own(operation: TeamOperation, verified: Verified) -> TeamOperation | None:
@@ -395,37 +376,16 @@ def _own(operation: TeamOperation, verified: Verified) -> TeamOperation | None:
 
 
 def _is_unknown(head: Head) -> bool:
-    """True for an own operation that no other machine can have met, as far as is known here."""
+    """True for an own operation that no sibling machine can have met, as far as is known here."""
     return head.state == heads.WAITING and head.payload != heads.AGAIN
 
 
-def _can_unseal(operation: TeamOperation, verified: Verified) -> bool:
-    return operation.kind != wire.SEALED or verified(operation) is not None
-
-
-def _is_same(known: Head, operation: TeamOperation) -> bool:
+def _is_same(stored: Head, operation: TeamOperation) -> bool:
     """True if an operation of a stored id is the stored one; a sealed key differs here."""
     if operation.kind in (wire.SEALED, wire.PURGE):
-        return known.author == operation.author
-    return (known.author, known.key) == (operation.author, operation.key)
+        return stored.author == operation.author
+    return (stored.author, stored.key) == (operation.author, operation.key)
 
 
 def _is_known(operation: TeamOperation) -> bool:
     return operation.form <= wire.FORM and operation.kind in wire.KINDS
-
-
-def _head(operation: TeamOperation, state: str, value: str) -> Head:
-    return heads.Head(
-        operation.op_id,
-        operation.key,
-        operation.author,
-        operation.origin,
-        operation.kind,
-        tuple(operation.base),
-        operation.clock,
-        value,
-        operation.made_at,
-        state,
-        operation.form,
-        seen=True,
-    )

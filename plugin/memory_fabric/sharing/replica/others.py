@@ -1,15 +1,24 @@
-"""Statements of other members, shown in the database as records of others (docs/decisions/0020)."""
+"""Statements of other members, shown in the database as records of others (docs/decisions/0020) and
+as rows of the graph that name them.
+
+An observation or relation is there once, whoever states it: a row of this user's own is left alone,
+one of others has the member's name and the trust `foreign`. Aliases of others are not used: they
+would lead what this user says to another entity.
+"""
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from memory_fabric.models import OTHERS, SHARED_LOG, Provenance, Record
-from memory_fabric.sharing.replica import heads, others_graph, wire
-from memory_fabric.sharing.replica.heads import Head
+from memory_fabric.sharing.replica import heads, wire
+from memory_fabric.sharing.replica.heads import ANY_OF, Head
 from memory_fabric.store import records
 from memory_fabric.store.operations import others as others_effects
+from memory_fabric.store.operations import rows, tombstones
+
+Said = dict[str, Any]
 
 SOURCE, TRUST = OTHERS, others_effects.TRUST
 # How the keys of records begin.
@@ -32,137 +41,255 @@ def show(
 
     `was` are heads of these keys, with their values, that were replaced.
     """
-    said = {key: found for key, found in changed.items() if key.startswith(_OF_RECORDS)}
-    if said:
-        _show_records(c, said, project, by)
-    if len(said) < len(changed):
-        graph = {key: found for key, found in changed.items() if key not in said}
-        _show_graph(c, graph, was, by)
+    of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
+    is_any = bool(of_records) and _show_records(c, of_records, project, by)
+    graph = _Graph(c, by)
+    for key, register in changed.items():
+        if key in of_records:
+            continue
+        head = _shown(register, "")
+        if head is not None:
+            graph.show(head)
+            is_any = True
+        elif key in was:
+            graph.drop(was[key])
+    if is_any:
+        others_effects.note_any(c)
 
 
 def remove_all(c: sqlite3.Connection) -> None:
     """Remove what members said, except for what a shared journal holds, too."""
-    theirs = [
-        key[2:]
-        for (key,) in c.execute(
-            "SELECT DISTINCT key FROM team_heads WHERE state = ? AND kind = ?",
-            (heads.THEIRS, wire.RECORD),
-        )
-    ]
-    _drop(c, theirs)
-    others_graph.remove_all(c)
+    theirs = "SELECT DISTINCT substr(key, 3) FROM team_heads WHERE state = ? AND kind = ?"
+    _drop(c, [id_ for (id_,) in c.execute(theirs, (heads.THEIRS, wire.RECORD))])
+    c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
+    c.execute("DELETE FROM relations WHERE said_by <> ''")
+    c.execute(
+        "DELETE FROM entities WHERE said_by <> '' "
+        "AND NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id) "
+        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = entities.id) "
+        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = entities.id)"
+    )
+    # This user's own statements are about the others.
+    c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 
 def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provenance) -> None:
     """Remove what members said in domains that are isolated now."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
-        if json.loads(head.value).get("domain") in isolated:
+        if head.stated.get("domain") in isolated:
             heads.put(c, [head._replace(state=heads.REFUSED, value="", payload=reason)])
             if head.kind == wire.RECORD:
-                _drop(c, [head.key[2:]])
+                _drop(c, [head.key.removeprefix(_OF_RECORDS)])
             else:
-                others_graph.Rows(c, by).drop(head)
-
-
-def _show_graph(
-    c: sqlite3.Connection,
-    changed: Mapping[str, Sequence[Head]],
-    was: Mapping[str, Head],
-    by: Provenance,
-) -> None:
-    table = others_graph.Rows(c, by)
-    is_any = False
-    for key, found in changed.items():
-        head = _shown(found, "")
-        if head is not None:
-            table.show(head)
-            is_any = True
-        elif key in was:
-            table.drop(was[key])
-    if is_any:
-        others_effects.note_any(c)
+                _Graph(c, by).drop(head)
 
 
 def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
-) -> None:
-    known = _stored(c, changed)
+) -> bool:
+    """Store or drop the records of these keys; return True if one was stored."""
+    stored = _stored(c, changed)
     graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
-    shown: list[tuple[Record, str]] = []
-    gone = []
-    for key, found in changed.items():
-        id_ = key.partition(":")[2]
-        old = known.get(id_)
-        head = _shown(found, old.author if old is not None else "")
+    records_shown: list[tuple[Record, str]] = []
+    unstated = []
+    for key, register in changed.items():
+        id_ = key.removeprefix(_OF_RECORDS)
+        old = stored.get(id_)
+        head = _shown(register, old.author if old is not None else "")
         if head is None:
-            gone.append(id_)
+            unstated.append(id_)
             continue
-        value: dict[str, Any] = json.loads(head.value) | {
-            "author": head.shown_author,
-            "origin": SHARED_LOG,
-        }
+        value: Said = head.stated | {"author": head.shown_author, "origin": SHARED_LOG}
         record = others_effects.claimed_record(c, value, project, by, old, any_forgotten=graves)
         if record is not None:
             records.put(c, record, [])
-            shown.append((record, value.get("superseded_by", "")))
-    new = [record.id for record, _ in shown if record.id not in known]
-    for record, successor in (*shown, *_closed_by(c, new)):
+            records_shown.append((record, value.get("superseded_by", "")))
+    new = [record.id for record, _ in records_shown if record.id not in stored]
+    for record, successor in (*records_shown, *_closed_by(c, new)):
         if successor:
             others_effects.set_successor(c, record, successor)
-    _drop(c, [id_ for id_ in gone if id_ in known and others_effects.is_of_others(known[id_])])
-    if shown:
-        others_effects.note_any(c)
+    _drop(
+        c, [id_ for id_ in unstated if id_ in stored and others_effects.is_of_others(stored[id_])]
+    )
+    return bool(records_shown)
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
     """Return records that came before the ones that close them, each with the id of that one."""
-    keys: list[str] = []
-    for start in range(0, len(successors), heads.SOME):
-        some = successors[start : start + heads.SOME]
-        marks = ", ".join("?" * len(some))
-        keys += [key for (key,) in c.execute(f"{_CLOSED} IN ({marks})", some)]
-    known = _stored(c, keys)
-    found = []
-    for key, here in heads.of_keys(c, keys).items():
-        old = known.get(key.partition(":")[2])
-        head = _shown(here, old.author) if old and others_effects.is_of_others(old) else None
-        if old is not None and head is not None:
-            found.append((old, str(json.loads(head.value).get("superseded_by", ""))))
-    return found
+    keys = [key for (key,) in c.execute(f"{_CLOSED} {ANY_OF}", (json.dumps(successors),))]
+    stored = _stored(c, keys)
+    closed = []
+    for key, register in heads.of_keys(c, keys).items():
+        old = stored.get(key.removeprefix(_OF_RECORDS))
+        if old is not None and others_effects.is_of_others(old):
+            head = _shown(register, old.author)
+            if head is not None:
+                closed.append((old, str(head.stated.get("superseded_by", ""))))
+    return closed
 
 
 def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
-    wanted = [key.partition(":")[2] for key in keys]
-    found: dict[str, Record] = {}
-    for start in range(0, len(wanted), heads.SOME):
-        some = wanted[start : start + heads.SOME]
-        marks = ", ".join("?" * len(some))
-        for record, _ in records.find(c, f"id IN ({marks})", tuple(some)):
-            found[record.id] = record
-    return found
+    ids = json.dumps([key.removeprefix(_OF_RECORDS) for key in keys])
+    return {record.id: record for record, _ in records.find(c, f"id {ANY_OF}", (ids,))}
 
 
-def _shown(found: Sequence[Head], author: str) -> Head | None:
+def _shown(register: Sequence[Head], author: str) -> Head | None:
     """Return the head to show of a key that one or more members state.
 
     The member who is shown stays, so that no other displaces a record by its id.
     """
     current: dict[str, Head] = {}
-    for head in found:
+    for head in sorted(register, key=lambda head: head.order):
         if head.state == heads.THEIRS:
-            at = current.get(head.author)
-            if at is None or head.order > at.order:
-                current[head.author] = head
-    said = [head for head in current.values() if head.value]
-    stays = next((head for head in said if head.shown_author == author), None)
-    return stays or min(said, key=lambda head: head.order, default=None)
+            current[head.author] = head
+    candidates = [head for head in current.values() if head.value]
+    present = next((head for head in candidates if head.shown_author == author), None)
+    return present or min(candidates, key=lambda head: head.order, default=None)
 
 
-def _drop(c: sqlite3.Connection, wanted: Sequence[str]) -> None:
-    if not wanted:
+def _drop(c: sqlite3.Connection, ids: Sequence[str]) -> None:
+    if not ids:
         return
-    held = others_effects.held_by_journal(c)
-    for id_ in wanted:
-        if id_ not in held:
+    in_journal = others_effects.held_by_journal(c)
+    for id_ in ids:
+        if id_ not in in_journal:
             others_effects.drop(c, id_, pinned=True)
+
+
+class _Graph:
+    """The rows of the graph that other members state."""
+
+    def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
+        self._c, self._by = c, by
+        self._guard = tombstones.StatementGuard(c, by)
+        self._entities: dict[str, int | None] = {}
+
+    def show(self, head: Head) -> None:
+        """Have the row that a head states, unless it was forgotten here."""
+        value: Said = head.stated
+        if not self._is_stated_itself(head, value):
+            value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
+            show_row, _ = _ACTIONS[head.kind]
+            show_row(self, value, head.shown_author)
+
+    def drop(self, head: Head) -> None:
+        """Remove a row that no member states any more; one of this user's own stays."""
+        value: Said = head.stated
+        if not self._is_stated_itself(head, value):
+            _, drop_row = _ACTIONS[head.kind]
+            drop_row(self, value)
+
+    def _is_stated_itself(self, head: Head, value: Said) -> bool:
+        """True if a member states just this row, which another stated by a longer text.
+
+        What was cut or cleaned, so that it became the same, has another key.
+        """
+        exact = wire.key_of(head.kind, value)
+        return exact != head.key and self._is_stated(exact)
+
+    def _is_stated(self, key: str) -> bool:
+        return any(head.is_theirs for head in heads.of_keys(self._c, [key]).get(key, ()))
+
+    def _show_entity(self, value: Said, author: str) -> None:
+        id_ = self._entity(value["name"], value, author, value["type"])
+        if id_ is not None:
+            self._c.execute(
+                "UPDATE entities SET type = ?, said_by = ?, domain = ?, created_at = ? "
+                "WHERE id = ? AND said_by <> ''",
+                (value["type"], author, value["domain"], value["created_at"], id_),
+            )
+
+    def _show_observation(self, value: Said, author: str) -> None:
+        entity = self._entity(value["entity"], value, author)
+        if entity is None:
+            return
+        id_ = rows.text_id(self._c, entity, value["text"])
+        if id_ is not None:
+            self._c.execute(
+                "UPDATE observations SET agent = ?, domain = ?, created_at = ? "
+                "WHERE id = ? AND source = ?",
+                (author, value["domain"], value["created_at"], id_, OTHERS),
+            )
+        elif not self._guard.refuse_text(value["entity"], value["text"]):
+            row = {"text": value["text"], "record": "", "session": "", "agent": author}
+            row |= {"trust": TRUST, "source": OTHERS}
+            row |= {name: value[name] for name in ("domain", "created_at")}
+            rows.insert_observation(self._c, None, entity, row)
+
+    def _show_relation(self, value: Said, author: str) -> None:
+        source, target = (self._entity(value[end], value, author) for end in ("from", "to"))
+        if source is None or target is None:
+            return
+        row = value | {"record": "", "said_by": author}
+        if not rows.insert_relation(self._c, None, source, target, row):
+            edge = (source, value["relationType"], target)
+            self._c.execute(
+                "UPDATE relations SET said_by = ?, domain = ?, created_at = ? WHERE source = ? "
+                "AND type = ? AND target = ? AND said_by <> ''",
+                (author, value["domain"], value["created_at"], *edge),
+            )
+
+    def _drop_entity(self, value: Said) -> None:
+        self._remove_orphan(value["name"])
+        # This user's own statements may be about it still.
+        self._c.execute(
+            "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
+            "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id "
+            "AND o.source <> ?) OR EXISTS (SELECT 1 FROM relations AS r "
+            "WHERE entities.id IN (r.source, r.target) AND r.said_by = ''))",
+            (value["name"], OTHERS),
+        )
+
+    def _drop_observation(self, value: Said) -> None:
+        # By this name or, after entities were merged, as an alias.
+        entity = rows.variant_id(self._c, value["entity"])
+        if entity is None:
+            return
+        self._c.execute(
+            "DELETE FROM observations WHERE entity = ? AND text = ? AND source = ?",
+            (entity, value["text"], OTHERS),
+        )
+        self._remove_unstated(value["entity"])
+
+    def _drop_relation(self, value: Said) -> None:
+        source, target = (rows.variant_id(self._c, value[end]) for end in ("from", "to"))
+        self._c.execute(
+            "DELETE FROM relations WHERE source = ? AND type = ? AND target = ? AND said_by <> ''",
+            (source, value["relationType"], target),
+        )
+        for end in ("from", "to"):
+            self._remove_unstated(value[end])
+
+    def _entity(
+        self, name: str, value: Said, author: str, kind: str = rows.UNKNOWN_TYPE
+    ) -> int | None:
+        """Return the entity's row, added under the member's name if needed; None if forgotten."""
+        if name not in self._entities:
+            self._entities[name] = rows.entity_id(self._c, name)
+        if self._entities[name] is None and not self._guard.refuse_entity(name):
+            row = {"name": name, "type": kind, "domain": value["domain"], "record": ""}
+            row |= {"said_by": author, "created_at": value["created_at"]}
+            row["updated_at"] = value["created_at"]
+            self._entities[name] = rows.insert_entity(self._c, None, row)
+        return self._entities[name]
+
+    def _remove_unstated(self, name: str) -> None:
+        if not self._is_stated(wire.key_of_entity(name)):
+            self._remove_orphan(name)
+
+    def _remove_orphan(self, name: str) -> None:
+        """Remove an entity of others without statements."""
+        if self._c.execute(
+            "SELECT 1 FROM entities WHERE name = ? AND said_by <> ''", (name,)
+        ).fetchone():
+            rows.remove(self._c, rows.nothing() | {"entities": rows.orphans(self._c, [name])})
+            self._entities.pop(name, None)
+
+
+# How a row of each kind is shown, and dropped.
+_ACTIONS: dict[str, tuple[Callable[[_Graph, Said, str], None], Callable[[_Graph, Said], None]]] = {
+    wire.ENTITY: (_Graph._show_entity, _Graph._drop_entity),
+    wire.OBSERVATION: (_Graph._show_observation, _Graph._drop_observation),
+    wire.RELATION: (_Graph._show_relation, _Graph._drop_relation),
+}

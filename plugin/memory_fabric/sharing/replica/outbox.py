@@ -4,24 +4,15 @@ import itertools
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from memory_fabric import ids
-from memory_fabric.models import OTHERS, Provenance
-from memory_fabric.sharing.replica import clock, heads, space
-from memory_fabric.sharing.replica.own_rows import Outgoing
-from memory_fabric.sharing.replica.wire import (
-    ENTITY,
-    MAX_PAYLOAD_BYTES,
-    OBSERVATION,
-    PURGE,
-    RECORD,
-    RELATION,
-    TeamOperation,
-)
+from memory_fabric.models import Provenance
+from memory_fabric.sharing.replica import heads, others, space, wire
+from memory_fabric.sharing.replica.heads import Head
+from memory_fabric.sharing.replica.own import Outgoing
+from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations.others import TRUST as FOREIGN
 from memory_fabric.store.protocols import Memory
 
 # The value of a head that no row has.
@@ -43,14 +34,14 @@ def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int
     A row whose value is what the log has of this user makes none. At most `limit` rows are looked
     at. Raises StoreUnavailable, DeadlinePassed; what was done before stays done.
     """
-    made = 0
+    total = 0
     while limit > 0 and space.tie(database) is not None:
         with database.transaction() as c:
-            found, looked = settle_within(memory, database.kind, c, min(limit, BATCH))
-        made, limit = made + found, limit - looked
+            number, looked = settle_within(memory, database.kind, c, min(limit, BATCH))
+        total, limit = total + number, limit - looked
         if looked < BATCH:
             break
-    return made
+    return total
 
 
 def settle_within(
@@ -65,28 +56,29 @@ def settle_within(
         return 0, 0
     _follow_isolation(memory, c)
     due = _due(c, limit)
-    said = _said(c, Outgoing(memory.whole, kind), due)
-    known = heads.of_keys(c, [key for _, key, _ in said])
-    reading = space.value(c, space.CLOCK)
-    made: list[heads.Head] = []
-    left: dict[str, list[heads.Head]] = {}
-    for row, key, value in said:
-        here = [head for head in known.get(key, ()) if head.kind != PURGE]
-        own = [head for head in here if head.is_own]
-        if not value and any(head.state == heads.THEIRS and head.value for head in here):
-            left[key] = here
-        if _says_already(own, value):
-            continue
-        reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
-        made.append(_operation(tie, row, key, value, reading, here))
-        _replace(c, own)
-    heads.put(c, made)
-    if made:
-        space.note(c, space.CLOCK, reading)
+    outgoing = Outgoing(memory.whole, kind)
+    stated = [(row, *outgoing.of(c, row, key)) for row, key in due]
+    registers = heads.of_keys(c, [key for _, key, _ in stated])
+    batch = _Batch(c, tie)
+    unstated: dict[str, list[Head]] = {}
+    for row, key, stated_value in stated:
+        value = heads.text_of(stated_value)
+        register = [head for head in registers.get(key, ()) if head.kind != PURGE]
+        if not value and any(head.is_theirs for head in register):
+            unstated[key] = register
+        current = heads.current(head for head in register if head.is_own)
+        # Only a change settles a conflict of several heads.
+        says_already = (
+            current.value == value and current.state != heads.UNSENT if current else not value
+        )
+        if not says_already:
+            batch.state(row, key, value, register)
+    batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if left:
-        _show_left(memory, c, left)
-    return len(made), len(due)
+    if unstated:  # this user says nothing there any more
+        project = memory.project.name if memory.project else ""
+        others.show(c, unstated, {}, project, _by_others())
+    return len(batch.made), len(due)
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
@@ -96,27 +88,21 @@ def waiting(database: Database, limit: int) -> list[TeamOperation]:
     server's function for that, and then acknowledged like the others. Such demands come alone:
     what follows them must not be erased, too.
     """
-    found = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
-    alike = itertools.takewhile(
-        lambda head: (head.kind == PURGE) == (found[0].kind == PURGE), found
-    )
+    rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
+    alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
     return [heads.as_operation(head) for head in alike]
 
 
 def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
     """Note that the server has these operations. Raises StoreUnavailable, DeadlinePassed."""
-    ids_ = [(id_,) for id_ in op_ids]
+    # One by one: of several, the planner would read every row that waits.
     with database.transaction() as c:
-        c.executemany(
-            "UPDATE team_heads SET state = 'demanded' "
-            "WHERE op_id = ? AND kind = 'purge' AND state = 'waiting'",
-            ids_,
-        )
-        c.executemany(
-            "UPDATE team_heads SET state = 'sent', payload = '' "
-            "WHERE op_id = ? AND state IN ('waiting', 'unsent')",
-            ids_,
-        )
+        for op_id in op_ids:
+            c.execute(
+                "UPDATE team_heads SET state = CASE kind WHEN 'purge' THEN 'demanded' ELSE 'sent' "
+                "END, payload = '' WHERE op_id = ? AND state IN ('waiting', 'unsent')",
+                (op_id,),
+            )
 
 
 def refuse(database: Database, op_id: str, reason: str) -> None:
@@ -142,25 +128,71 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
     tie = space.tie_of(c)
     if tie is None:
         return 0
-    reading, made = space.value(c, space.CLOCK), []
-    for key, found in heads.of_keys(c, keys).items():
-        own = [head for head in found if head.is_own]
-        if not own:
-            continue
-        reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
-        demand = heads.Head(ids.new_id(), key, tie.member, tie.origin, PURGE, clock=reading)
-        made.append(demand._replace(made_at=ids.timestamp(), state=heads.WAITING))
-        reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
-        made.append(_operation(tie, own[0].kind, key, "", reading, found))
-        _replace(c, own)
-        heads.remove(c, [head.op_id for head in found if head.state == heads.ASKED])
-    number = len(made) // 2
-    reading = clock.after(reading, time.time_ns() // 1_000_000, tie.origin)
-    replaced = heads.Head(ids.new_id(), REPLACED, tie.member, tie.origin, PURGE, clock=reading)
-    made.append(replaced._replace(made_at=ids.timestamp(), state=heads.WAITING))
-    heads.put(c, made)
-    space.note(c, space.CLOCK, reading)
+    batch = _Batch(c, tie)
+    for key, register in heads.of_keys(c, keys).items():
+        own = [head for head in register if head.is_own]
+        if own:
+            batch.demand(key)
+            batch.state(own[0].kind, key, "", register)
+            heads.remove(c, [head.op_id for head in register if head.state == heads.ASKED])
+    number = len(batch.made) // 2
+    batch.demand(REPLACED)
+    batch.store()
     return number
+
+
+class _Batch:
+    """Operations that are made in one transaction, each with the next reading of the clock."""
+
+    def __init__(self, c: sqlite3.Connection, tie: space.Tie) -> None:
+        self._c, self._tie = c, tie
+        self._reading = space.value(c, space.CLOCK)
+        self.made: list[Head] = []
+
+    def demand(self, key: str) -> None:
+        """Demand that the server erases a key."""
+        self.made.append(self._head(PURGE, key))
+
+    def state(self, kind: str, key: str, value: str, register: Sequence[Head]) -> None:
+        """State a value, which replaces the heads that this user's machines made of a key."""
+        base: dict[str, None] = {}
+        for head in register:
+            unproved = head.state == heads.THEIRS and head.author == self._tie.member
+            if head.is_own or unproved:
+                # Of an operation that is replaced before a machine reads it, that machine sees only
+                # its successor, which therefore names what it replaced, too.
+                base |= dict.fromkeys((*head.base, head.op_id))
+        made = self._head(kind, key)._replace(base=tuple(base)[-MAX_BASE:], value=value)
+        size = len(value.encode("utf-8", "replace")) + _FRAME_BYTES + _ID_BYTES * len(base)
+        if size > wire.MAX_PAYLOAD_BYTES:
+            reason = f"It has {size} bytes, and the log takes {wire.MAX_PAYLOAD_BYTES}."
+            made = made._replace(state=heads.UNSENT, payload=reason)
+        self.made.append(made)
+        # Of replaced heads that the log has still to return, the ids are kept.
+        own = [head for head in register if head.is_own]
+        coming = [head for head in own if head.state == heads.SENT and not head.seen]
+        heads.remove(self._c, [head.op_id for head in own if head not in coming])
+        heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
+
+    def store(self) -> None:
+        """Store what was made, and how far the clock went."""
+        heads.put(self._c, self.made)
+        if self.made:
+            space.note(self._c, space.CLOCK, self._reading)
+
+    def _head(self, kind: str, key: str) -> Head:
+        now_ms = time.time_ns() // 1_000_000
+        self._reading = wire.reading_after(self._reading, now_ms, self._tie.origin)
+        return Head(
+            ids.new_id(),
+            key,
+            self._tie.member,
+            self._tie.origin,
+            kind,
+            clock=self._reading,
+            made_at=ids.timestamp(),
+            state=heads.WAITING,
+        )
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
@@ -169,86 +201,18 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
     Newer records come first: what closes another is then known before the other is closed. Entities
     come before what is said of them.
     """
-    found: list[tuple[str, str]] = []
+    due: list[tuple[str, str]] = []
     # One by one in the order of the table's own key: no batch sorts all that is left.
-    for kind in (ENTITY, OBSERVATION, RECORD, RELATION):
-        left = limit - len(found) if limit >= 0 else -1
-        found += c.execute(
-            "SELECT kind, key FROM team_due WHERE kind = ? ORDER BY key DESC LIMIT ?", (kind, left)
+    for kind in (wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION):
+        room = limit - len(due) if limit >= 0 else -1
+        due += c.execute(
+            "SELECT kind, key FROM team_due WHERE kind = ? ORDER BY key DESC LIMIT ?", (kind, room)
         )
-    return found
-
-
-def _said(
-    c: sqlite3.Connection, outgoing: Outgoing, due: Sequence[tuple[str, str]]
-) -> list[tuple[str, str, Any]]:
-    """Return kind, key and value of the rows; the value is JSON, empty for none."""
-    found = []
-    for kind, row in due:
-        key, value = outgoing.of(c, kind, row)
-        found.append((kind, key, heads.text_of(value)))
-    return found
-
-
-def _says_already(own: Sequence[heads.Head], value: str) -> bool:
-    """True if the shown head has this value: only a change settles a conflict of several."""
-    shown = heads.current(own)
-    if shown is None:
-        return not value
-    return shown.value == value and shown.state != heads.UNSENT
-
-
-def _operation(
-    tie: space.Tie, kind: str, key: str, value: str, reading: str, here: Sequence[heads.Head]
-) -> heads.Head:
-    """Return the operation that replaces the heads which this user's machines made of a key."""
-    base: dict[str, None] = {}
-    for head in here:
-        unproved = head.state == heads.THEIRS and head.author == tie.member
-        if not (head.is_own or unproved):
-            continue
-        # Of an operation that is replaced before a machine reads it, that machine sees only its
-        # successor, which therefore names what it replaced, too.
-        base |= dict.fromkeys((*head.base, head.op_id))
-    head = heads.Head(
-        ids.new_id(),
-        key,
-        tie.member,
-        tie.origin,
-        kind,
-        tuple(base)[-MAX_BASE:],
-        reading,
-        value,
-        ids.timestamp(),
-        heads.WAITING,
-    )
-    size = len(value.encode("utf-8", "replace")) + _FRAME_BYTES + _ID_BYTES * len(base)
-    if size <= MAX_PAYLOAD_BYTES:
-        return head
-    reason = f"It has {size} bytes, and the log takes {MAX_PAYLOAD_BYTES}."
-    return head._replace(state=heads.UNSENT, payload=reason)
-
-
-def _replace(c: sqlite3.Connection, own: Iterable[heads.Head]) -> None:
-    """Remove replaced heads; of those that the log has still to return, the ids are kept."""
-    found = list(own)
-    coming = [head for head in found if head.state == heads.SENT and not head.seen]
-    heads.remove(c, [head.op_id for head in found if head not in coming])
-    heads.put(c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
-
-
-def _show_left(
-    memory: Memory, c: sqlite3.Connection, left: Mapping[str, Sequence[heads.Head]]
-) -> None:
-    """Show what others say where this user says nothing any more."""
-    from memory_fabric.sharing.replica import others  # rare
-
-    project = memory.project.name if memory.project else ""
-    others.show(c, left, {}, project, _by_others())
+    return due
 
 
 def _by_others() -> Provenance:
-    return Provenance(OTHERS, trust=FOREIGN, at=ids.timestamp())
+    return Provenance(others.SOURCE, trust=others.TRUST, at=ids.timestamp())
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
@@ -256,15 +220,12 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
     What other members said in a domain that is isolated now is removed.
     """
-    now = json.dumps(sorted(memory.settings.domains.isolated))
-    if space.value(c, space.ISOLATED) in (now, ""):
-        space.note(c, space.ISOLATED, now)
-        return
-    from memory_fabric.sharing.replica import others  # rare
-
+    isolated = memory.settings.domains.isolated
+    now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
     space.note(c, space.ISOLATED, now)
-    space.mark_all(c)
-    others.refuse_domains(c, memory.settings.domains.isolated, _by_others())
+    if before not in (now, ""):
+        space.mark_all(c)
+        others.refuse_domains(c, isolated, _by_others())
 
 
 def say_again(database: Database) -> None:

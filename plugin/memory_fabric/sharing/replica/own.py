@@ -1,20 +1,175 @@
-"""Operations of this user from another machine, applied as if they were said here."""
+"""This user's own rows: their values as they leave this machine, redacted and without absolute
+paths, and operations from another machine, applied as if they were said here.
+"""
 
 import json
+import os
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
-from memory_fabric.models import TRUST_ORDER, Operation, Provenance, Record
+from memory_fabric.models import (
+    ALSO,
+    CONFIRMED,
+    CONTRADICTS,
+    EFFECT,
+    LIFTED,
+    OTHERS,
+    QUOTATION,
+    TRUST_ORDER,
+    UNSAID,
+    WHEN,
+    Operation,
+    Provenance,
+    Record,
+)
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.own_rows import EVIDENCE
 from memory_fabric.store import records, write
 from memory_fabric.store.operations import rows
+from memory_fabric.store.protocols import Memory
 
 Value = dict[str, Any]
+
+# The scope of the records that travel from each kind of database.
+SCOPES = {"project": "team", "user": "user"}
+# Fields of a line in decisions.jsonl that others read (sharing.git.claims_read).
+CLAIMED = (
+    "id type what why alternatives constraints tradeoffs entities outcome category domain "
+    "confidence created_at valid_from valid_to superseded_by status scope"
+).split()
+# Fields that count only where it is proved that the operation is one's own.
+OWN = "trust source scope confidence pinned generalizable relations status author project".split()
+EVIDENCE = (WHEN, ALSO, UNSAID, QUOTATION, CONTRADICTS, EFFECT, LIFTED, CONFIRMED, "noted")
+# What may stand before an absolute path: no part of a longer path or word, except for the
+# beginning of a URL or an option of one letter (-I/usr/include).
+_BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
+# Ids and times, in which nothing is replaced.
+_EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
+# Where each kind of row of the graph is found by what names it, and the fields that are sent.
+_ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str, tuple[str, ...]]] = {
+    wire.ENTITY: (rows.entities, "e.name = ? AND e.record = '' AND e.said_by = ''", ("type",)),
+    wire.OBSERVATION: (
+        rows.observations,
+        f"e.name = ? AND o.text = ? AND o.record = '' AND o.source <> '{OTHERS}'",
+        (),
+    ),
+    wire.RELATION: (
+        rows.relations,
+        "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' AND r.said_by = ''",
+        (),
+    ),
+}
+
+
+class Outgoing:
+    """The values of rows of one database, as they may be sent."""
+
+    def __init__(self, memory: Memory, kind: str) -> None:
+        self._scope = SCOPES[kind]
+        self._isolated = memory.settings.domains.isolated
+        self._places = _places(memory)
+        self._words = memory.settings.share_words
+
+    def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
+        """Return the key of a row in `team_due` on the wire, and its value; None if it has none."""
+        if kind == wire.RECORD:
+            stored = records.find(c, "id = ?", (key,))
+            values = [self._value_of(record) for record, _ in stored if self._travels(record)]
+            return wire.key_of_record(key), self._cleaned(values[0]) if values else None
+        names = json.loads(key)
+        find, condition, fields = _ROWS[kind]
+        # A key is the digest of what its readers see.
+        plain = [str(self._cleaned({"": name})[""]) for name in names]
+        wire_key = wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], plain, strict=True)))
+        for row in find(c, condition, tuple(names)):
+            if row["domain"] in self._isolated:
+                continue
+            sent = (*wire.NAMED_BY[kind], *fields, "created_at", "domain")
+            value = {field: row[field] for field in sent}
+            if kind == wire.ENTITY:
+                value["aliases"] = [alias for _, alias in row["aliases"]]
+            if kind == wire.OBSERVATION:
+                value["own"] = {"trust": row["trust"], "source": row["source"]}
+            return wire_key, self._cleaned(value)
+        return wire_key, None
+
+    def _travels(self, record: Record) -> bool:
+        return (
+            record.scope == self._scope
+            and record.status == "active"
+            and record.type != "session"
+            and record.source != OTHERS
+            and record.domain not in self._isolated
+        )
+
+    def _value_of(self, record: Record) -> Value:
+        whole = records.as_object(record)
+        own = {name: whole[name] for name in OWN}
+        own["evidence"] = {
+            key: record.evidence[key]
+            for key in EVIDENCE
+            if key in record.evidence and (key != QUOTATION or self._words)
+        }
+        return {name: whole[name] for name in CLAIMED} | {"own": own}
+
+    def _cleaned(self, value: Value) -> Value:
+        return write.cleaned(
+            {
+                name: part if name in _EXACT else _without_places(part, self._places)
+                for name, part in value.items()
+            }
+        )
+
+
+def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
+    """Return expressions for the folders of this machine, the deepest first, with replacements.
+
+    The project's folder becomes `.`, and a path below it relative; the user's home becomes `~`.
+    """
+    settings, project = memory.settings, memory.project
+    inside = {project.root, settings.project_dir} if project else set()
+    places = {path: "." for folder in inside for path in _spellings(folder)}
+    places = dict.fromkeys(_spellings(settings.user_home), "~") | places
+    return [
+        (re.compile(rf"{_BEFORE}{re.escape(path)}(?P<sep>[/\\])?(?![\w-])?"), instead)
+        for path, instead in sorted(places.items(), key=lambda pair: -len(pair[0]))
+    ]
+
+
+def _without_places(value: Any, places: list[tuple[re.Pattern[str], str]]) -> Any:
+    """Return a value in which no text has an absolute path below these folders."""
+    if isinstance(value, str):
+        if "/" not in value and "\\" not in value:
+            return value
+        for pattern, instead in places:
+            value = pattern.sub(partial(_shortened, instead), value)
+        return value
+    if isinstance(value, dict):
+        return {key: _without_places(part, places) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_places(part, places) for part in value]
+    return value
+
+
+def _shortened(instead: str, match: re.Match[str]) -> str:
+    after = match.string[match.end() : match.end() + 1]
+    if not match["sep"]:
+        # Another folder whose name begins alike is no part of this one.
+        return match.group() if after and (after.isalnum() or after in "_-") else instead
+    if instead == "." and (after.isalnum() or after in "._-"):
+        return ""
+    return instead + match["sep"]
+
+
+def _spellings(folder: str) -> list[str]:
+    """Return the folder as it is written, and as its links lead to it; never a root."""
+    plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
+    return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
 
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
@@ -22,152 +177,134 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
 
     Raises what effects raise.
     """
-    was = json.loads(before.value) if before is not None and before.value else None
-    value = json.loads(now.value) if now is not None and now.value else None
-    if value == was:
+    was, value = (head.stated if head is not None else None for head in (before, now))
+    head = now or before
+    if value == was or head is None:
         return
-    kind = now.kind if now is not None else before.kind if before is not None else ""
+    say, withdraw = _ACTIONS[head.kind]
     if value is not None:
-        _SAID[kind](c, value, at)
+        say(_Stated(c, value, at))
     elif was is not None:
-        _WITHDRAWN[kind](c, was, at)
+        withdraw(_Stated(c, was, at))
 
 
-def _say_record(c: sqlite3.Connection, value: Value, at: str) -> None:
-    id_ = value["id"]
-    found = records.find(c, "id = ?", (id_,))
-    record = _record_in(value, found[0][0] if found else None)
-    by = _by(value, at)
-    # Lift the tombstone of a record that was restored on another machine.
-    buried = [list(row) for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))]
-    if buried:
-        _apply(c, "tombstones", {"add": [], "remove": buried}, by)
-    sessions = found[0][1] if found else []
-    payload = {"record": records.as_object(record), "seen_in": sessions}
-    _apply(c, "put_record", payload, by)
-    _link(c, record, by)
+class _Stated:
+    """A value of this user from another machine, as it is said or withdrawn here."""
+
+    def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
+        """Take the provenance that the statement had where it was made."""
+        self.c, self.value = c, value
+        own = value.get("own")
+        self._own: Value = own if isinstance(own, dict) else {}
+        trust, source = self._own.get("trust"), self._own.get("source")
+        self._by = Provenance(
+            source if isinstance(source, str) and source else "cli",
+            trust=trust if trust in TRUST_ORDER else "tool",
+            at=str(value.get("created_at") or at),
+            domain=str(value.get("domain") or "general"),
+        )
+
+    def say_record(self) -> None:
+        id_ = self.value["id"]
+        stored = records.find(self.c, "id = ?", (id_,))
+        # Session and agent are known only where it was said.
+        record = records.from_object({**self.value, **self._own})
+        if stored:
+            stored_record = stored[0][0]
+            local_evidence = {
+                key: part for key, part in stored_record.evidence.items() if key not in EVIDENCE
+            }
+            record = record._replace(
+                session=stored_record.session,
+                agent=stored_record.agent,
+                evidence={**local_evidence, **record.evidence},
+            )
+        # Lift the tombstone of a record that was restored on another machine.
+        buried = list(map(list, self.c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))))
+        if buried:
+            self._apply("tombstones", {"add": [], "remove": buried})
+        seen_in = stored[0][1] if stored else []
+        self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
+        # Close or reopen it as its value says.
+        link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
+        row = self.c.execute(link, (id_,)).fetchone()
+        if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
+            was = {"by": row[0], "at": row[1]}
+            now = {"id": id_, "by": record.superseded_by, "at": record.valid_to, "was": was}
+            self._apply("supersede", {"links": [now]})
+
+    def withdraw_record(self) -> None:
+        self._apply("forget", {"ids": [self.value["id"]]})
+
+    def say_entity(self) -> None:
+        name, kind = self.value["name"], self.value["type"]
+        self._create_entity(name, kind, observations=[])
+        self.c.execute(
+            "UPDATE entities SET type = ?, domain = ?, created_at = ? "
+            "WHERE name = ? AND record = ''",
+            (kind, self.value["domain"], self.value["created_at"], name),
+        )
+        entities = rows.entities(self.c, "e.name = ?", (name,))
+        aliases = {alias for row in entities for _, alias in row["aliases"]}
+        wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
+        for change, names in (("unalias", aliases - wanted), ("alias", wanted - aliases)):
+            if names:
+                self._apply(change, {"entity": name, "aliases": sorted(names)})
+
+    def withdraw_entity(self) -> None:
+        self._apply("remove_orphans", {"entityNames": [self.value["name"]]})
+
+    def say_observation(self) -> None:
+        name = self.value["entity"]
+        if rows.entity_id(self.c, name) is None:
+            self._create_entity(name, rows.UNKNOWN_TYPE)
+        additions = [{"entityName": name, "contents": [self.value["text"]]}]
+        self._apply("add_observations", {"observations": additions})
+
+    def withdraw_observation(self) -> None:
+        name = self.value["entity"]
+        deletions = [{"entityName": name, "observations": [self.value["text"]]}]
+        self._apply("delete_observations", {"deletions": deletions})
+        self._remove_if_unsaid(name)
+
+    def say_relation(self) -> None:
+        self._apply("create_relations", {"relations": [self._edge]})
+
+    def withdraw_relation(self) -> None:
+        self._apply("delete_relations", {"relations": [self._edge]})
+        for end in ("from", "to"):
+            self._remove_if_unsaid(self.value[end])
+
+    @property
+    def _edge(self) -> Value:
+        return {name: self.value[name] for name in wire.NAMED_BY[wire.RELATION]}
+
+    def _create_entity(self, name: str, kind: str, **more: Any) -> None:
+        self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
+
+    def _remove_if_unsaid(self, name: str) -> None:
+        """Remove an entity that was withdrawn before the last statement about it."""
+        key = wire.key_of_entity(name)
+        register = heads.of_keys(self.c, [key]).get(key, ())
+        if not any(head.is_own and head.value for head in register):
+            self._apply("remove_orphans", {"entityNames": [name]})
+
+    def _apply(self, kind: str, payload: Value) -> None:
+        """Apply and log an operation; one that does not fit what is stored here changes nothing."""
+        operation = Operation(ids.new_id(), kind, write.cleaned(payload), self._by)
+        self.c.execute("SAVEPOINT said")
+        try:
+            write.apply_within(self.c, operation)
+        except FabricError:
+            self.c.execute("ROLLBACK TO said")
+        finally:
+            self.c.execute("RELEASE said")
 
 
-def _withdraw_record(c: sqlite3.Connection, was: Value, at: str) -> None:
-    _apply(c, "forget", {"ids": [was["id"]]}, _by(was, at))
-
-
-def _record_in(value: Value, here: Record | None) -> Record:
-    """Return the record that a value states; session and agent are known only where it was said."""
-    own = value.get("own")
-    whole = records.from_object({**value, **(own if isinstance(own, dict) else {})})
-    if here is None:
-        return whole
-    kept = {key: part for key, part in here.evidence.items() if key not in EVIDENCE}
-    evidence = {**kept, **whole.evidence}
-    return whole._replace(session=here.session, agent=here.agent, evidence=evidence)
-
-
-def _link(c: sqlite3.Connection, record: Record, by: Provenance) -> None:
-    """Close or reopen a record as its value says."""
-    stored = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
-    row = c.execute(stored, (record.id,)).fetchone()
-    if row is None or tuple(row) == (record.superseded_by, record.valid_to):
-        return
-    link = {
-        "id": record.id,
-        "by": record.superseded_by,
-        "at": record.valid_to,
-        "was": {"by": row[0], "at": row[1]},
-    }
-    _apply(c, "supersede", {"links": [link]}, by)
-
-
-def _say_entity(c: sqlite3.Connection, value: Value, at: str) -> None:
-    by = _by(value, at)
-    item = {"name": value["name"], "entityType": value["type"], "observations": []}
-    _apply(c, "create_entities", {"entities": [item]}, by)
-    c.execute(
-        "UPDATE entities SET type = ?, domain = ?, created_at = ? WHERE name = ? AND record = ''",
-        (value["type"], value["domain"], value["created_at"], value["name"]),
-    )
-    here = rows.entities(c, "e.name = ?", (value["name"],))
-    known = {alias for row in here for _, alias in row["aliases"]}
-    wanted = {alias for alias in value.get("aliases") or () if isinstance(alias, str)}
-    for kind, names in (("unalias", known - wanted), ("alias", wanted - known)):
-        if names:
-            _apply(c, kind, {"entity": value["name"], "aliases": sorted(names)}, by)
-
-
-def _withdraw_entity(c: sqlite3.Connection, was: Value, at: str) -> None:
-    _apply(c, "remove_orphans", {"entityNames": [was["name"]]}, _by(was, at))
-
-
-def _say_observation(c: sqlite3.Connection, value: Value, at: str) -> None:
-    by = _by(value, at)
-    entity = {"name": value["entity"], "entityType": rows.UNKNOWN_TYPE}
-    if rows.entity_id(c, value["entity"]) is None:
-        _apply(c, "create_entities", {"entities": [entity]}, by)
-    said = [{"entityName": value["entity"], "contents": [value["text"]]}]
-    _apply(c, "add_observations", {"observations": said}, by)
-
-
-def _withdraw_observation(c: sqlite3.Connection, was: Value, at: str) -> None:
-    said = [{"entityName": was["entity"], "observations": [was["text"]]}]
-    _apply(c, "delete_observations", {"deletions": said}, _by(was, at))
-    _remove_if_unsaid(c, was["entity"], _by(was, at))
-
-
-def _say_relation(c: sqlite3.Connection, value: Value, at: str) -> None:
-    _apply(c, "create_relations", {"relations": [_edge(value)]}, _by(value, at))
-
-
-def _withdraw_relation(c: sqlite3.Connection, was: Value, at: str) -> None:
-    _apply(c, "delete_relations", {"relations": [_edge(was)]}, _by(was, at))
-    for end in ("from", "to"):
-        _remove_if_unsaid(c, was[end], _by(was, at))
-
-
-def _remove_if_unsaid(c: sqlite3.Connection, name: str, by: Provenance) -> None:
-    """Remove an entity that was withdrawn before the last statement about it."""
-    found = heads.of_keys(c, [wire.key_of_entity(name)]).values()
-    if not any(head.is_own and head.value for some in found for head in some):
-        _apply(c, "remove_orphans", {"entityNames": [name]}, by)
-
-
-def _edge(value: Value) -> Value:
-    return {name: value[name] for name in ("from", "relationType", "to")}
-
-
-def _by(value: Value, at: str) -> Provenance:
-    """Return the provenance that the statement had where it was made."""
-    own = value.get("own")
-    said: Value = own if isinstance(own, dict) else {}
-    trust, source = said.get("trust"), said.get("source")
-    return Provenance(
-        source if isinstance(source, str) and source else "cli",
-        trust=trust if trust in TRUST_ORDER else "tool",
-        at=str(value.get("created_at") or at),
-        domain=str(value.get("domain") or "general"),
-    )
-
-
-def _apply(c: sqlite3.Connection, kind: str, payload: Value, by: Provenance) -> None:
-    """Apply and log an operation; one that does not fit what is stored here changes nothing."""
-    operation = Operation(ids.new_id(), kind, write.cleaned(payload), by)
-    c.execute("SAVEPOINT said")
-    try:
-        write.apply_within(c, operation)
-    except FabricError:
-        c.execute("ROLLBACK TO said")
-    finally:
-        c.execute("RELEASE said")
-
-
-_SAID: dict[str, Callable[[sqlite3.Connection, Value, str], None]] = {
-    wire.RECORD: _say_record,
-    wire.ENTITY: _say_entity,
-    wire.OBSERVATION: _say_observation,
-    wire.RELATION: _say_relation,
-}
-_WITHDRAWN: dict[str, Callable[[sqlite3.Connection, Value, str], None]] = {
-    wire.RECORD: _withdraw_record,
-    wire.ENTITY: _withdraw_entity,
-    wire.OBSERVATION: _withdraw_observation,
-    wire.RELATION: _withdraw_relation,
+# How a value of each kind is said, and withdrawn.
+_ACTIONS: dict[str, tuple[Callable[[_Stated], None], Callable[[_Stated], None]]] = {
+    wire.RECORD: (_Stated.say_record, _Stated.withdraw_record),
+    wire.ENTITY: (_Stated.say_entity, _Stated.withdraw_entity),
+    wire.OBSERVATION: (_Stated.say_observation, _Stated.withdraw_observation),
+    wire.RELATION: (_Stated.say_relation, _Stated.withdraw_relation),
 }

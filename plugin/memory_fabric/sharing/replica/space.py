@@ -1,4 +1,6 @@
-"""The tie of a database to the space of a shared log: who one is there, and how far it was read."""
+"""The tie of a database to the space of a shared log: who one is there, how far it was read, and
+what it asks the user: demands to erase own words, and conflicts of machines.
+"""
 
 import json
 import sqlite3
@@ -6,7 +8,8 @@ from typing import NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.models import OTHERS
-from memory_fabric.sharing.replica import heads, wire
+from memory_fabric.sharing.replica import heads, others, wire
+from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import Position
 from memory_fabric.store.database import Database
 from memory_fabric.store.migrations import TEAM_SPACE
@@ -14,8 +17,14 @@ from memory_fabric.store.migrations import TEAM_SPACE
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED)
-# Keys with several operations: only on these can machines differ.
-SEVERAL = "SELECT key FROM team_heads GROUP BY key HAVING count(*) > 1"
+# Keys on which machines of this user differ; only those with several operations can be.
+_DIFFERING = (
+    "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') AND kind <> 'purge' AND key IN "
+    "(SELECT key FROM team_heads GROUP BY key HAVING count(*) > 1) "
+    "GROUP BY key HAVING count(DISTINCT value) > 1"
+)
+# The numbers of `Counts` that are those of rows in a state of the same name.
+_COUNTED = (heads.WAITING, heads.UNSENT, heads.UNREAD, heads.REFUSED, heads.ASKED)
 # Rows that may travel, as (kind, key of `team_due`); `settle` looks at each of them.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
@@ -57,6 +66,27 @@ class Counts(NamedTuple):
     oldest: str = ""
 
 
+class Asked(NamedTuple):
+    """The demand of a member to erase what this user said under a key; `text` is what it says."""
+
+    key: str
+    by: str
+    at: str
+    text: str = ""
+
+
+class Conflict(NamedTuple):
+    """A key on which machines of this user differ: what is shown, and what else was said.
+
+    Empty text means that it was withdrawn; `at` is the time of the shown operation.
+    """
+
+    key: str
+    shown: str
+    others: tuple[str, ...]
+    at: str = ""
+
+
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
     """Tie a database to a space; return True unless it was tied so already.
 
@@ -64,21 +94,19 @@ def begin(database: Database, space: str, member: str, origin: str = "") -> bool
     user from before (a lost or restored database) are known first. `origin` is an id of this
     machine that should outlive its databases. Raises StoreUnavailable, DeadlinePassed.
     """
-    known = tie(database)
-    if known is not None and (known.space, known.member) == (space, member):
-        if not origin or origin == known.origin:
-            return False
-        with database.transaction() as c:
-            note(c, ORIGIN, origin)
-        return False
-    if known is not None:
+    before = tie(database)
+    is_same = before is not None and (before.space, before.member) == (space, member)
+    if before is not None and not is_same:
         end(database, keep=False)
+    if before is not None and is_same and origin in ("", before.origin):
+        return False
     with database.transaction() as c:
         note(c, TEAM_SPACE, space)
         note(c, MEMBER, member)
         note(c, ORIGIN, origin or ids.new_id()[-8:])
-        mark_all(c)
-    return True
+        if not is_same:
+            mark_all(c)
+    return not is_same
 
 
 def end(database: Database, *, keep: bool) -> None:
@@ -86,11 +114,8 @@ def end(database: Database, *, keep: bool) -> None:
 
     Raises StoreUnavailable, DeadlinePassed.
     """
-    from memory_fabric.sharing.replica import others  # rare: only `team leave`
-
     with database.transaction() as c:
-        marks = ", ".join("?" * len(_MARKS))
-        c.execute(f"DELETE FROM meta WHERE key IN ({marks})", _MARKS)
+        c.executemany("DELETE FROM meta WHERE key = ?", ((mark,) for mark in _MARKS))
         if not keep:
             others.remove_all(c)
         c.execute("DELETE FROM team_due")
@@ -104,8 +129,8 @@ def tie(database: Database) -> Tie | None:
 
 def tie_of(c: sqlite3.Connection) -> Tie | None:
     """Return the tie of the database behind a connection; None if it is in no space."""
-    found = {name: value(c, name) for name in (TEAM_SPACE, MEMBER, ORIGIN)}
-    return Tie(*found.values()) if found[TEAM_SPACE] else None
+    space_tie = Tie(*(value(c, name) for name in (TEAM_SPACE, MEMBER, ORIGIN)))
+    return space_tie if space_tie.space else None
 
 
 def position(database: Database) -> Position:
@@ -143,44 +168,26 @@ def _say_again(c: sqlite3.Connection) -> None:
 
     The demand is sent again, before it, and erases everything that the log has of the key.
     """
-    said = heads.where(
+    stated = heads.where(
         c,
-        "state IN (?, ?) AND kind <> ? AND value <> '' AND key IN "
-        "(SELECT key FROM team_heads WHERE state = ? AND kind = ?)",
-        (heads.WAITING, heads.MINE, wire.PURGE, heads.WAITING, wire.PURGE),
+        "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
+        "(SELECT key FROM team_heads WHERE state = 'waiting' AND kind = 'purge')",
     )
     origin = value(c, ORIGIN)
-    heads.remove(c, [head.op_id for head in said])
-    heads.put(
-        c,
-        [
-            head._replace(
-                op_id=ids.new_id(),
-                base=(*head.base, head.op_id),
-                origin=origin,
-                state=heads.WAITING,
-                seen=False,
-            )
-            for head in said
-        ],
-    )
+    heads.remove(c, [head.op_id for head in stated])
+    for head in stated:
+        new = head._replace(op_id=ids.new_id(), base=(*head.base, head.op_id), origin=origin)
+        heads.put(c, [new._replace(state=heads.WAITING, seen=False)])
 
 
 def counts(database: Database) -> Counts:
     """Return the state of a tied database in numbers. Raises StoreUnavailable, DeadlinePassed."""
     states = dict(database.rows("SELECT state, count(*) FROM team_heads GROUP BY state"))
-    due, oldest = (
-        database.rows(query)[0][0]
-        for query in (
-            "SELECT count(*) FROM team_due",
-            "SELECT min(made_at) FROM team_heads WHERE state = 'waiting'",
-        )
+    [(due, oldest, conflicts)] = database.rows(
+        "SELECT (SELECT count(*) FROM team_due), "
+        "(SELECT min(made_at) FROM team_heads WHERE state = 'waiting'), "
+        f"(SELECT count(*) FROM (SELECT 1 {_DIFFERING}))"
     )
-    (conflicts,) = database.rows(
-        "SELECT count(*) FROM (SELECT 1 FROM team_heads WHERE state IN (?, ?, ?) AND kind <> ? "
-        f"AND key IN ({SEVERAL}) GROUP BY key HAVING count(DISTINCT value) > 1)",
-        (*heads.OWN, wire.PURGE),
-    )[0]
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
         "WHERE r.source = ? AND EXISTS (SELECT 1 FROM team_heads AS h WHERE h.key = 'r:' || r.id "
@@ -189,14 +196,10 @@ def counts(database: Database) -> Counts:
     )
     return Counts(
         due=due,
-        waiting=states.get(heads.WAITING, 0),
-        unsent=states.get(heads.UNSENT, 0),
-        unread=states.get(heads.UNREAD, 0),
-        refused=states.get(heads.REFUSED, 0),
         conflicts=conflicts,
-        asked=states.get(heads.ASKED, 0),
         records=tuple((str(author or ""), number) for author, number in records),
         oldest=oldest or "",
+        **{state: states.get(state, 0) for state in _COUNTED},
     )
 
 
@@ -207,6 +210,62 @@ def number_of(database: Database, state: str) -> int:
     """
     row = database.row("SELECT count(*) FROM team_heads WHERE state = ?", (state,))
     return int(row[0]) if row else 0
+
+
+def asked(database: Database) -> list[Asked]:
+    """Return the demands that wait for the user's answer, oldest first.
+
+    Raises StoreUnavailable, DeadlinePassed.
+    """
+    demands = heads.where(database.connection, "state = ? ORDER BY made_at", (heads.ASKED,))
+    rows = heads.of_keys(database.connection, [demand.key for demand in demands])
+    return [
+        Asked(
+            demand.key,
+            demand.author,
+            demand.made_at,
+            _text_of(heads.current(head for head in rows[demand.key] if head.is_own)),
+        )
+        for demand in demands
+    ]
+
+
+def decline(database: Database, key: str) -> bool:
+    """Keep what this user said under a key; return False if nobody demanded to erase it.
+
+    Raises StoreUnavailable, DeadlinePassed.
+    """
+    with database.transaction() as c:
+        answered = c.execute(
+            "UPDATE team_heads SET state = ? WHERE key = ? AND state = ?",
+            (heads.PAST, key, heads.ASKED),
+        )
+        return answered.rowcount > 0
+
+
+def conflicts(database: Database) -> list[Conflict]:
+    """Return the keys on which machines of this user differ, the newest first.
+
+    A change of what is shown settles a conflict. Raises StoreUnavailable, DeadlinePassed.
+    """
+    keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
+    rows = heads.of_keys(database.connection, keys)
+    conflicting = []
+    for key in keys:
+        own = [head for head in rows[key] if head.is_own]
+        current = max(own, key=lambda head: head.order)
+        differing = dict.fromkeys(_text_of(head) for head in own if head.value != current.value)
+        conflicting.append(Conflict(key, _text_of(current), tuple(differing), current.made_at))
+    return conflicting
+
+
+def _text_of(head: Head | None) -> str:
+    """Return what an operation says, in short; empty if it withdraws something."""
+    value = (head.stated if head is not None else None) or {}
+    for names in (("what",), ("entity", "text"), ("from", "relationType", "to"), ("name",)):
+        if all(name in value for name in names):
+            return " ".join(str(value[name]) for name in names)
+    return ""
 
 
 def mark_all(c: sqlite3.Connection) -> None:

@@ -4,10 +4,14 @@ An operation says what its author now says under a key: a record, or a row of th
 names the author's operations that it replaces, so that a reader knows which of two is newer without
 asking a clock: operations of one author and key that nothing replaces are its *heads*. More than
 one head means that two machines wrote without knowing of each other.
+
+The payload in the log is JSON, with a `value` or, for a user's own machines, `sealed`:
+{"v": 1, "key": ..., "base": [...], "clock": ..., "value": {...} or null, "proof": ...}
 """
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 # The form of payloads that this release writes; a reader keeps a newer one for a later release.
@@ -16,8 +20,21 @@ RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "rela
 # An encrypted operation of a user's own machines, and the demand to erase what a key holds.
 SEALED, PURGE = "sealed", "purge"
 KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE)
+# How the keys of each kind begin, and the fields of a value that name it.
+PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l"}
+NAMED_BY = {
+    RECORD: ("id",),
+    ENTITY: ("name",),
+    OBSERVATION: ("entity", "text"),
+    RELATION: ("from", "relationType", "to"),
+}
 # The longest payload, as JSON in UTF-8; the server refuses longer ones, too.
 MAX_PAYLOAD_BYTES = 256 << 10
+# Our payloads have seven levels. Functions that call themselves for each would end at some hundred.
+MAX_DEPTH = 50
+# The parts of a clock's reading.
+TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
+_READING = TIME_DIGITS + COUNTER_DIGITS
 
 
 class TeamOperation(NamedTuple):
@@ -63,18 +80,122 @@ def key_of_record(id_: str) -> str:
 
 def key_of_entity(name: str) -> str:
     """Return the key of an entity."""
-    return f"e:{_digest(name)}"
+    return key_of(ENTITY, {"name": name})
 
 
 def key_of_observation(name: str, text: str) -> str:
     """Return the key of one observation of an entity."""
-    return f"o:{_digest(name, text)}"
+    return key_of(OBSERVATION, {"entity": name, "text": text})
 
 
 def key_of_relation(source: str, kind: str, target: str) -> str:
     """Return the key of a relation."""
-    return f"l:{_digest(source, kind, target)}"
+    return key_of(RELATION, {"from": source, "relationType": kind, "to": target})
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()
+def key_of(kind: str, value: Mapping[str, Any]) -> str:
+    """Return the key of a value; empty if what names it is no text."""
+    names = [value[name] for name in NAMED_BY[kind]]
+    if not _are_texts(names):
+        return ""
+    if kind == RECORD:
+        return key_of_record(names[0])
+    digest = hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()
+    return f"{PREFIXES[kind]}:{digest}"
+
+
+def reading_after(last: str, now_ms: int, origin: str) -> str:
+    """Return the reading of a hybrid logical clock (Kulkarni et al., 2014) that follows `last`.
+
+    Readings are strings that sort the operations of one user: the time in milliseconds, a counter
+    for operations of the same millisecond, and the machine. Each is greater than every one seen
+    before, even if the computer's clock was set back. `last` may be empty.
+    """
+    time_ms = counter = 0
+    if is_reading(last):
+        time_ms, counter = int(last[:TIME_DIGITS], 16), int(last[TIME_DIGITS:_READING], 16)
+    if now_ms > time_ms:
+        time_ms, counter = now_ms, 0
+    elif counter < (1 << 4 * COUNTER_DIGITS) - 1:
+        counter += 1
+    else:
+        time_ms, counter = time_ms + 1, 0
+    ending = origin[-ORIGIN_CHARS:].rjust(ORIGIN_CHARS, "0")
+    return f"{time_ms:0{TIME_DIGITS}x}{counter:0{COUNTER_DIGITS}x}{ending}"
+
+
+def is_reading(text: object) -> bool:
+    """True for a reading of a clock."""
+    if not isinstance(text, str) or len(text) != _READING + ORIGIN_CHARS:
+        return False
+    return not text[:_READING].strip("0123456789abcdef")
+
+
+def encode(operation: TeamOperation) -> str:
+    """Return an operation's payload as JSON; raise ValueError if no server would take it."""
+    payload: dict[str, Any] = {
+        "v": operation.form,
+        "key": operation.key,
+        "base": list(operation.base),
+        "clock": operation.clock,
+    }
+    if operation.sealed:
+        payload["sealed"] = operation.sealed
+    else:
+        payload["value"] = operation.value
+        if operation.proof:
+            payload["proof"] = operation.proof
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    length = len(text.encode("utf-8"))  # a lone surrogate raises UnicodeEncodeError, a ValueError
+    if length > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"the payload has {length} bytes, the limit is {MAX_PAYLOAD_BYTES}")
+    return text
+
+
+def decode(
+    op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
+) -> TeamOperation | None:
+    """Return the operation of a row, or None if its payload is none.
+
+    Of a later form everything is kept: `value` is then the whole payload.
+    """
+    try:
+        payload = json.loads(payload_json)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(payload, dict) or _is_deep(payload):
+        return None
+    form, key, base = payload.get("v"), payload.get("key"), payload.get("base")
+    if type(form) is not int or form < 1 or not isinstance(key, str):
+        return None
+    if not isinstance(base, list) or not _are_texts(base):
+        return None
+    value = payload.get("value")
+    clock, proof, sealed = (payload.get(name, "") for name in ("clock", "proof", "sealed"))
+    if form > FORM:
+        value, clock, proof, sealed = payload, "", "", ""
+    if not isinstance(value, dict | None) or not _are_texts([clock, proof, sealed]):
+        return None
+    if value is None and not sealed and "value" not in payload:
+        return None
+    return TeamOperation(
+        op_id, origin, kind, key, value, tuple(base), clock, made_at, author, proof, sealed, form
+    )
+
+
+def _is_deep(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            part
+            for holder in level
+            if isinstance(holder, dict | list)
+            for part in (holder.values() if isinstance(holder, dict) else holder)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _are_texts(values: Collection[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -1,18 +1,31 @@
-"""Connections to the server of a shared log."""
+"""Connections to the server of a shared log: no password in an address, no unencrypted way to
+another host.
+"""
 
+import configparser
+import ipaddress
+import os
 from typing import Any, TypeAlias
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from memory_fabric.sharing.server import address
 from memory_fabric.sharing.server.translate import translated
-from memory_fabric.sharing.team.errors import ServerTooOld
+from memory_fabric.sharing.team.errors import (
+    BadAddress,
+    DsnHoldsPassword,
+    ServerTooOld,
+    Unencrypted,
+)
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 OLDEST_VERSION = 140000
 # libpq itself waits at least two seconds.
 CONNECT_TIMEOUT_S = 5
+ENCRYPTED = ("require", "verify-ca", "verify-full")
+USUAL_PORT = "5432"
+_VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
 
 def connect(
@@ -27,9 +40,8 @@ def connect(
     The connection commits each statement by itself and prepares none, so that a pooler between
     (PgBouncer) does no harm.
     """
-    place = address.shown(dsn)
-    conninfo = address.checked(dsn, insecure=insecure)
-    with translated(f"Cannot connect to {place}"):
+    conninfo = checked(dsn, insecure=insecure)
+    with translated(f"Cannot connect to {shown(dsn)}"):
         connection: Connection = psycopg.connect(
             conninfo,
             autocommit=True,
@@ -58,3 +70,87 @@ def expect_version(version: int) -> None:
             f"The server is PostgreSQL {version // 10000}.",
             remedy=f"A shared log needs PostgreSQL {OLDEST_VERSION // 10000} or newer.",
         )
+
+
+def checked(dsn: str, *, insecure: bool = False) -> str:
+    """Return the connection string to use; raise BadAddress if it must not be used.
+
+    Encryption is required of every host but this machine, unless `insecure`: it is asked for where
+    nothing says how, and refused where something asks for less.
+    """
+    if _parsed(dsn).get("password"):
+        raise DsnHoldsPassword(
+            "The address holds a password.",
+            remedy="Take it out of the address and keep it where libpq looks: ~/.pgpass (mode "
+            "0600), a service in ~/.pg_service.conf, or PGPASSFILE, PGSERVICE, PGPASSWORD.",
+        )
+    settings = _settings_of(dsn)
+    hosts = settings.get("hostaddr") or settings.get("host") or ""
+    if insecure or all(map(_is_local, hosts.split(","))):
+        return dsn
+    mode = settings.get("sslmode")
+    if mode is None:
+        return make_conninfo(dsn, sslmode="require")
+    if mode not in ENCRYPTED:
+        raise Unencrypted(
+            f"sslmode={mode} may send everything to {settings.get('host')} unencrypted.",
+            remedy="Use sslmode=require or verify-full, or say --insecure on purpose.",
+        )
+    return dsn
+
+
+def shown(dsn: str) -> str:
+    """Return "role@host:port/database" for messages; never a password, and no usual port."""
+    try:
+        settings = _settings_of(dsn)
+    except BadAddress:
+        return "the server"
+    host = settings.get("host") or settings.get("hostaddr") or "this machine"
+    user = f"{settings['user']}@" if settings.get("user") else ""
+    database = f"/{settings['dbname']}" if settings.get("dbname") else ""
+    port = settings.get("port") or USUAL_PORT
+    place = f"[{host}]" if ":" in host else host
+    return f"{user}{place}{database if port == USUAL_PORT else f':{port}{database}'}"
+
+
+def _settings_of(dsn: str) -> dict[str, str]:
+    """Return libpq's settings: from the address, else the named service, else the environment.
+
+    Of several files, the first that has the service counts, as for libpq.
+    """
+    stated = _parsed(dsn)
+    settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
+    service = stated.get("service") or os.environ.get("PGSERVICE")
+    own = os.environ.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf")
+    system = os.path.join(os.environ.get("PGSYSCONFDIR", "/etc"), "pg_service.conf")
+    for path in (own, system) if service else ():
+        parser = configparser.RawConfigParser(delimiters=("=",), strict=False)
+        try:
+            parser.read(path, encoding="utf-8")
+        except (configparser.Error, OSError, UnicodeDecodeError):
+            continue
+        if service and parser.has_section(service):
+            settings |= parser.items(service)
+            break
+    return settings | stated
+
+
+def _parsed(dsn: str) -> dict[str, str]:
+    try:
+        return {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
+    except psycopg.Error as error:
+        # libpq repeats parts of the string, and with them perhaps a password.
+        reason = str(error).partition('"')[0].strip() or "syntax error"
+        raise BadAddress(
+            f"The address is no connection string ({reason}).",
+            remedy="Write postgresql://ROLE@HOST/DATABASE, or host=HOST dbname=DATABASE user=ROLE.",
+        ) from None
+
+
+def _is_local(host: str) -> bool:
+    if host in ("", "localhost") or host.startswith(("/", "@")):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -7,8 +7,9 @@ from typing import LiteralString, NamedTuple, TypeAlias
 
 import psycopg
 
+from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
-from memory_fabric.sharing.server import payloads, versions
+from memory_fabric.sharing.server import versions
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import NotAMember, ServerMoved
@@ -134,10 +135,10 @@ class SharedLog:
 
         Raise NoSchema, SchemaOlder or SchemaNewer, NotAMember, or ServerMoved after a restore.
         """
-        with self._translated("Cannot read the state of the shared log"), self._transaction():
+        with self._asking("Cannot read the state of the shared log"):
             versions.expect(self.connection)
             row = self.connection.execute(STATE, (self.space,)).fetchone()
-            held = self.connection.execute(HORIZON).fetchone()
+            horizon = self.connection.execute(HORIZON).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
         epoch, role, same_cluster, member, members = row
@@ -146,7 +147,7 @@ class SharedLog:
                 "The shared log was restored into another PostgreSQL cluster.",
                 remedy="Ask its owner to run `memory-fabric team init` once.",
             )
-        return SpaceState(epoch, member, role, members, Horizon(*held) if held else None)
+        return SpaceState(epoch, member, role, members, Horizon(*horizon) if horizon else None)
 
     def push(
         self,
@@ -158,18 +159,18 @@ class SharedLog:
         Those that are there already count, too. What the server will never take is reported to
         `refused` (id, reason), so that one bad operation does not hold up the rest.
         """
-        tell = refused or (lambda _id, _reason: None)
-        rows = []
+        refuse = refused or (lambda _id, _reason: None)
+        rows: list[Row] = []
         for operation in operations:
             try:
-                rows.append((operation, payloads.encode(operation)))
+                rows.append((operation, wire.encode(operation)))
             except (ValueError, TypeError, RecursionError) as error:
-                tell(operation.op_id, str(error))
-        held: list[str] = []
+                refuse(operation.op_id, str(error))
+        op_ids: list[str] = []
         with self._translated("Cannot append to the shared log"):
             for batch in _batches(rows):
-                held += self._push_batch(batch, tell)
-        return held
+                op_ids += self._push_batch(batch, refuse)
+        return op_ids
 
     def pull(
         self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
@@ -181,7 +182,7 @@ class SharedLog:
         begins after `max_bytes` of payload. Rows that hold no operation are passed over: there are
         no more if the position did not move, not if there is no operation.
         """
-        with self._translated("Cannot read the shared log"), self._transaction():
+        with self._asking("Cannot read the shared log"):
             row = self.connection.execute(EPOCH, (self.space,)).fetchone()
             if row is None:
                 raise _not_a_member(self.connection, self.space)
@@ -190,10 +191,10 @@ class SharedLog:
                 PULL, (self.space, after.tx, after.seq, limit, max_bytes)
             ).fetchall()
         self._mark_seen()
-        found = [payloads.decode(*row[:6]) for row in rows]
+        operations = [wire.decode(*row[:6]) for row in rows]
         if rows:
             after = Position(after.epoch, rows[-1][6], rows[-1][7], rows[-1][0])
-        return [operation for operation in found if operation], after
+        return [operation for operation in operations if operation], after
 
     def holds(self, position: Position) -> bool:
         """Return False if the log does not hold what was read last: it was set back.
@@ -203,17 +204,14 @@ class SharedLog:
         """
         if not position.last:
             return True
-        with self._translated("Cannot read the shared log"), self._transaction():
-            row = self.connection.execute(
-                HOLDS, (self.space, position.last, position.tx, position.seq)
-            ).fetchone()
-        return row is not None
+        place = (self.space, position.last, position.tx, position.seq)
+        with self._asking("Cannot read the shared log"):
+            return self.connection.execute(HOLDS, place).fetchone() is not None
 
     def has(self, op_ids: Collection[str]) -> set[str]:
         """Return those of the ids that the log holds."""
-        with self._translated("Cannot read the shared log"), self._transaction():
-            rows = self.connection.execute(HAS, (self.space, list(op_ids))).fetchall()
-        return {row[0] for row in rows}
+        with self._asking("Cannot read the shared log"):
+            return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
         """Blank what was said under these keys (an owner: by anybody) and say so in the log.
@@ -232,26 +230,25 @@ class SharedLog:
         )
 
     def _call(self, statement: LiteralString, argument: object) -> int:
-        with self._translated("Cannot change the shared log"), self._transaction(LONG_LIMIT_S):
+        with self._asking("Cannot change the shared log", LONG_LIMIT_S):
             row = self.connection.execute(statement, (self.space, argument)).fetchone()
         return int(row[0]) if row else 0
 
-    def _push_batch(self, rows: Sequence[Row], refused: Callable[[str, str], object]) -> list[str]:
+    def _push_batch(self, rows: Sequence[Row], refuse: Callable[[str, str], object]) -> list[str]:
         """Append one batch; halve it where an operation is bad, until that one is found."""
         try:
-            held = self._append(rows)
+            op_ids = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
             if len(rows) == 1:
-                refused(rows[0][0].op_id, error.diag.message_primary or str(error))
+                refuse(rows[0][0].op_id, error.diag.message_primary or str(error))
                 return []
             half = len(rows) // 2
-            first = self._push_batch(rows[:half], refused)
-            return first + self._push_batch(rows[half:], refused)
-        ids = [operation.op_id for operation, _ in rows]
-        for id_ in ids:
-            if id_ not in held:
-                refused(id_, "another member's operation has this id")
-        return [id_ for id_ in ids if id_ in held]
+            first = self._push_batch(rows[:half], refuse)
+            return first + self._push_batch(rows[half:], refuse)
+        for operation, _ in rows:
+            if operation.op_id not in op_ids:
+                refuse(operation.op_id, "another member's operation has this id")
+        return [operation.op_id for operation, _ in rows if operation.op_id in op_ids]
 
     def _append(self, rows: Sequence[Row]) -> set[str]:
         ids = [operation.op_id for operation, _ in rows]
@@ -267,8 +264,8 @@ class SharedLog:
                 with self._transaction():
                     self.connection.execute(DURABLE)
                     self.connection.execute(PUSH, (self.space, *columns))
-                    found = self.connection.execute(ACKNOWLEDGED, (self.space, ids)).fetchall()
-                return {row[0] for row in found}
+                    rows_there = self.connection.execute(ACKNOWLEDGED, (self.space, ids)).fetchall()
+                return {row[0] for row in rows_there}
             except psycopg.errors.TransactionRollback:
                 if attempt == ATTEMPTS:
                     raise
@@ -279,10 +276,15 @@ class SharedLog:
         if now_s - self._seen_at_s < SEEN_EVERY_S:
             return
         self._seen_at_s = now_s
-        with self._translated("Cannot note the visit"), self._transaction():
+        with self._asking("Cannot note the visit"):
             row = self.connection.execute("SHOW transaction_read_only").fetchone()
             if row == ("off",):
                 self.connection.execute("SELECT memory_fabric.mark_seen(%s)", (self.space,))
+
+    @contextmanager
+    def _asking(self, doing: str, limit_s: float = 0) -> Iterator[None]:
+        with self._translated(doing), self._transaction(limit_s):
+            yield
 
     @contextmanager
     def _translated(self, doing: str) -> Iterator[None]:

@@ -89,15 +89,15 @@ def translated(doing: str) -> Iterator[None]:
 
 def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
     """Return the TeamError that says what a driver's error means."""
-    said = " ".join(str(error).split())
-    state = error.sqlstate or _state_said(said)
+    text = " ".join(str(error).split())
+    state = error.sqlstate or _state_said(text)
     if not state and isinstance(error, psycopg.OperationalError):
         state = "08"
-    found = next((STATES[state[:n]] for n in (5, 3, 2) if state[:n] in STATES), None)
+    meaning = next((STATES[state[:n]] for n in (5, 3, 2) if state[:n] in STATES), None)
     if state == "08":
-        found = next((TLS[part] for part in TLS if part in said), found)
-    kind, wrong, remedy = found or (TeamError, f"the server reports {state or 'an error'}", "")
-    detail = (error.diag.message_primary or said)[:MAX_DETAIL_CHARS]
+        meaning = next((TLS[part] for part in TLS if part in text), meaning)
+    kind, wrong, remedy = meaning or (TeamError, f"the server reports {state or 'an error'}", "")
+    detail = (error.diag.message_primary or text)[:MAX_DETAIL_CHARS]
     return kind(f"{doing}: {wrong} ({detail}).", remedy=remedy)
 
 

@@ -25,19 +25,19 @@ def applied(connection: Connection) -> set[int]:
 
 def expect(connection: Connection) -> None:
     """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema is this release's."""
-    there = applied(connection)
-    if not there:
+    steps_there = applied(connection)
+    if not steps_there:
         raise NoSchema(
             f"The database {connection.info.dbname} holds no shared log.",
             remedy="Run `memory-fabric team init` with a role that may create a schema.",
         )
-    missing = steps().keys() - there
+    missing = steps().keys() - steps_there
     if missing:
         raise SchemaOlder(
             f"The schema of the shared log lacks step {min(missing)} of this release.",
             remedy="Ask its owner to run `memory-fabric team init`.",
         )
-    expect_known(there)
+    expect_known(steps_there)
 
 
 def expect_known(there: set[int]) -> None:

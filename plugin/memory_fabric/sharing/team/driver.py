@@ -1,4 +1,4 @@
-"""The packages of the extra `team`: found, made importable, and installed.
+"""The packages of the extra `team`: made importable, and installed.
 
 They are where any package is (`pip install memory-fabric[team]`), or in the folder that
 `memory-fabric team join` fills next to the plugin's own environment. A detached process starts
@@ -14,7 +14,6 @@ from memory_fabric.sharing.team.errors import TeamError
 
 KIND = "team"
 PACKAGES = ("psycopg", "cryptography", "mnemonic")
-BY_PIP = "pip install 'memory-fabric[team]'"
 SIZE_MB = 35
 
 
@@ -27,14 +26,15 @@ def reach(settings: Settings, noted: str = "") -> None:
 
     `noted` is the folder in which they were when the tie was made.
     """
-    extras.reach(extras.folder_of(KIND, settings.data_dir, settings.plugin_root))
+    extras.reach(_folder(settings))
     if extras.missing(PACKAGES) and noted and os.path.isdir(noted) and noted not in sys.path:
         sys.path.append(noted)
-    lacking = extras.missing(PACKAGES)
-    if lacking:
+    missing = extras.missing(PACKAGES)
+    if missing:
         raise DriverMissing(
-            f"The packages for a shared log are missing here ({', '.join(lacking)}).",
-            remedy=f"Run memory-fabric team join again, which installs them, or {BY_PIP}.",
+            f"The packages for a shared log are missing here ({', '.join(missing)}).",
+            remedy="Run memory-fabric team join again, which installs them, or "
+            "pip install 'memory-fabric[team]'.",
         )
 
 
@@ -47,10 +47,9 @@ def install(settings: Settings) -> bool:
         reach(settings)
         return False
     except DriverMissing:
-        folder = extras.folder_of(KIND, settings.data_dir, settings.plugin_root)
-        if not folder:
+        if not _folder(settings):
             raise
-    extras.install(folder, extras.lock_file(KIND, settings.plugin_root))
+    extras.install(_folder(settings), extras.lock_file(KIND, settings.plugin_root))
     reach(settings)
     return True
 
@@ -61,6 +60,9 @@ def folder_in_use(settings: Settings) -> str:
     """
     import psycopg  # reached before
 
-    found = os.path.dirname(os.path.dirname(os.path.abspath(psycopg.__file__ or "")))
-    own = extras.folder_of(KIND, settings.data_dir, settings.plugin_root)
-    return "" if found == own else found
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(psycopg.__file__ or "")))
+    return "" if folder == _folder(settings) else folder
+
+
+def _folder(settings: Settings) -> str:
+    return extras.folder_of(KIND, settings.data_dir, settings.plugin_root)

@@ -1,20 +1,12 @@
 """Errors of the exchange with a shared log, each with a remedy.
 
 TeamError
-├── BadAddress          a connection string that cannot be used (DsnHoldsPassword, Unencrypted,
-│                       Untrusted)
-├── NoAnswer            the server cannot be reached, or went away
-├── LoginFailed         the server refuses the role or its password
-├── ServerTooOld        PostgreSQL before the oldest release that the schema needs
-├── ServerReadOnly      a replica, or a server in read-only mode
-├── ServerFull          no disk, memory or connection left
-├── TooSlow             a statement took longer than its limit
-├── NoSchema            the database holds no shared log
-├── SchemaOlder         its schema is older than this release needs
-├── SchemaNewer         a newer release has migrated its schema
-├── ServerMoved         the log was restored into another cluster and awaits `team init`
-├── NotAllowed          the role lacks a right (NotAMember: the role is in no space of this name)
-└── UnknownRole         no role of this name exists on the server
+├── BadAddress (DsnHoldsPassword, Unencrypted, Untrusted)
+├── Passing (NoAnswer, ServerReadOnly, ServerFull, TooSlow)
+├── LoginFailed, ServerTooOld, ServerMoved, UnknownRole
+├── NoSchema, SchemaOlder, SchemaNewer
+├── NotAllowed (NotAMember)
+└── NoKey, and driver.DriverMissing: something is missing on this machine
 """
 
 from memory_fabric.errors import FabricError
@@ -24,6 +16,12 @@ class TeamError(FabricError):
     """Base of all errors of a shared log; `passing` is True if trying again later may help."""
 
     passing = False
+
+
+class Passing(TeamError):
+    """Base of the errors that may pass by themselves."""
+
+    passing = True
 
 
 class BadAddress(TeamError):
@@ -42,10 +40,8 @@ class Untrusted(BadAddress):
     """The server's certificate cannot be verified, or names another host."""
 
 
-class NoAnswer(TeamError):
+class NoAnswer(Passing):
     """The server cannot be reached, or closed the connection."""
-
-    passing = True
 
 
 class LoginFailed(TeamError):
@@ -56,22 +52,16 @@ class ServerTooOld(TeamError):
     """The server runs a PostgreSQL before the oldest one supported."""
 
 
-class ServerReadOnly(TeamError):
+class ServerReadOnly(Passing):
     """The server accepts no writes now: a replica, or a server in read-only mode."""
 
-    passing = True
 
-
-class ServerFull(TeamError):
+class ServerFull(Passing):
     """The server has no disk, memory or connection left."""
 
-    passing = True
 
-
-class TooSlow(TeamError):
+class TooSlow(Passing):
     """The server took longer than the limit of a statement."""
-
-    passing = True
 
 
 class NoSchema(TeamError):
@@ -100,3 +90,7 @@ class NotAMember(NotAllowed):
 
 class UnknownRole(TeamError):
     """No role of this name exists on the server."""
+
+
+class NoKey(TeamError):
+    """The key of the user's machines is missing on this one."""

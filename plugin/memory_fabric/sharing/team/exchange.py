@@ -7,71 +7,61 @@ Each part can be stopped at any moment: what is acknowledged was sent, and what 
 in one transaction each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
-from memory_fabric import ids
-from memory_fabric.models import Provenance
-from memory_fabric.sharing.replica import heads, inbox, outbox, space
+from memory_fabric.models import OTHERS, Progress, Provenance
+from memory_fabric.sharing.replica import heads, inbox, outbox, space, wire
 from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.inbox import Merged
-from memory_fabric.sharing.replica.wire import PURGE, SEALED, Position, TeamOperation
-from memory_fabric.sharing.server import members
+from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.log import SharedLog, SpaceState
-from memory_fabric.sharing.team import state
-from memory_fabric.sharing.team.errors import ServerFull, ServerReadOnly, TeamError
-from memory_fabric.sharing.team.keys import Key
-from memory_fabric.sharing.team.outcome import Outcome
-from memory_fabric.sharing.team.ties import USER, Tie
+from memory_fabric.sharing.team import ties
+from memory_fabric.sharing.team.errors import NoKey, ServerFull, ServerReadOnly, TeamError
+from memory_fabric.sharing.team.keys import MACHINE, Key
+from memory_fabric.sharing.team.ties import USER, WAITS, Outcome, Tie
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-
-if TYPE_CHECKING:
-    from memory_fabric.models import Progress
 
 # Operations in one batch. What is read is merged in one transaction, for which hooks that write
 # wait; a machine that reads the whole log at first is seldom in a session.
 PUSH_AT_ONCE, PULL_AT_ONCE, PULL_AT_FIRST = 500, 500, 2000
-# The key of an operation that says that a machine holds the user's key; it changes no memory.
-MACHINE = "machine:"
+# The numbers of a merge that an outcome tells.
+_MERGED = ("applied", "conflicts", "asked", "unread")
+# What other members said and had erased in the log is purged in their name.
+_BY_OTHERS = Provenance("journal", trust="foreign")
+
+
+def tied_database(memory: Memory, tie: Tie) -> Database:
+    """Return the database of a tie, tied to its space. Raises StoreUnavailable, OSError."""
+    database = memory.database(tie.kind, create=True)
+    assert database is not None
+    space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
+    return database
 
 
 class Exchange:
-    """The exchange of one tie over an open connection to its space; `open` makes one."""
+    """The exchange of one tie over an open connection to its space."""
 
-    def __init__(
-        self, memory: Memory, tie: Tie, log: SharedLog, key: Key | None, database: Database
-    ) -> None:
+    def __init__(self, memory: Memory, tie: Tie, log: SharedLog, key: Key | None) -> None:
+        """Tie the database, too. Raises TeamError, StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
-        self._database = database
         self.server = SpaceState(0, "", "", 0)
-
-    @classmethod
-    def open(cls, memory: Memory, tie: Tie, log: SharedLog, key: Key | None) -> Exchange:
-        """Return the exchange of a tie whose database is tied, too.
-
-        Raises TeamError, StoreUnavailable, OSError.
-        """
         if (tie.me or tie.key == USER) and key is None:
             raise NoKey(
                 "The key of your machines is missing here.",
                 remedy="Run memory-fabric team join DSN --me, and give its words.",
             )
-        database = memory.database(tie.kind, create=True)
-        assert database is not None
-        origin = state.origin(memory.settings.home)
-        space.begin(database, tie.space, tie.member, origin)
-        return cls(memory, tie, log, key, database)
+        self._database = tied_database(memory, tie)
 
     def run(self, progress: Progress | None = None) -> Outcome:
         """Exchange everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
-        again = self.look()
+        reason = self.look()
         if space.number_of(self._database, heads.UNREAD):
             inbox.read_again(self._memory, self._database, self._verified)
         first = self._pull(progress) if self._is_new() else Outcome()
-        return first.plus(self.round(progress))._replace(again=again)
+        return first.plus(self.round(progress))._replace(again=reason)
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
         """Send what waits and read what came, without a look at the state of the space.
@@ -89,15 +79,6 @@ class Exchange:
             raise
         return sent.plus(self._pull(progress))
 
-    def _follow_database(self) -> None:
-        """Use the database that is there now: a long-lived process may outlive a repaired one."""
-        now = self._memory.database(self._tie.kind, create=True)
-        if now is not None and now is not self._database:
-            self._database = now
-            space.begin(
-                now, self._tie.space, self._tie.member, state.origin(self._memory.settings.home)
-            )
-
     def look(self) -> str:
         """Read the state of the space; begin anew if the log is another one or was set back.
 
@@ -112,31 +93,26 @@ class Exchange:
                 remedy="Run memory-fabric team join again.",
             )
         read_to = space.position(self._database)
-        again = ""
+        reason = ""
         if read_to.epoch not in (0, self.server.epoch):
-            again = "it was moved to another server"
+            reason = "it was moved to another server"
         elif not self._has_all(read_to):
-            again = "it was set back to an earlier state"
-        if again:
+            reason = "it was set back to an earlier state"
+        if reason:
             space.forget_position(self._database, self.server.epoch)
-            self.announce()
-        return again
-
-    def announce(self) -> None:
-        """Say in the user's own space that this machine has the key. Raises TeamError."""
-        if self._tie.key == USER and self._key is not None:
-            origin = state.origin(self._memory.settings.home)
-            self._log.push([announcement(self._key, self._tie.space, origin)])
+            if self._tie.key == USER and self._key is not None:
+                origin = ties.origin(self._memory.settings.home)
+                self._log.push([self._key.announcement(self._tie.space, origin)])
+        return reason
 
     def silent(self, since_s: float) -> list[str]:
         """Return the other members who have not read the log since then (seconds since 1970)."""
-        found = members.members(self._log.connection, self._tie.space)
         return [
-            one.name
-            for one in found
-            if one.removed_at is None
-            and one.name != self._tie.member
-            and (one.seen_at or one.added_at).timestamp() < since_s
+            member.name
+            for member in spaces.members(self._log.connection, self._tie.space)
+            if member.removed_at is None
+            and member.name != self._tie.member
+            and (member.seen_at or member.added_at).timestamp() < since_s
         ]
 
     def compact(self) -> None:
@@ -146,8 +122,13 @@ class Exchange:
 
     def has_work(self) -> bool:
         """True if something waits to be sent."""
-        row = self._database.row(state.WAITS)
+        row = self._database.row(WAITS)
         return bool(row and row[0])
+
+    def _follow_database(self) -> None:
+        """Use the database that is there now: a long-lived process may outlive a repaired one."""
+        if self._memory.database(self._tie.kind, create=True) not in (None, self._database):
+            self._database = tied_database(self._memory, self._tie)
 
     def _is_new(self) -> bool:
         return space.position(self._database).tx == 0
@@ -162,32 +143,33 @@ class Exchange:
         return newest is None or newest[0] in self._log.has([newest[0]])
 
     def _push(self, progress: Progress | None) -> Outcome:
-        sent = refused = 0
+        total = Outcome()
         todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
         while operations := outbox.waiting(self._database, PUSH_AT_ONCE):
-            done, wrong = self._append([o for o in operations if o.kind != PURGE])
-            purges = [o for o in operations if o.kind == PURGE]
-            if purges:
-                self._log.purge([self._key_there(o.key) for o in purges])
-                outbox.acknowledge(self._database, [o.op_id for o in purges])
-            sent, refused = sent + done + len(purges), refused + wrong
+            if operations[0].kind == PURGE:  # these come alone
+                self._log.purge([self._key_there(o.key) for o in operations])
+                outbox.acknowledge(self._database, [o.op_id for o in operations])
+                pushed = Outcome(sent=len(operations))
+            else:
+                pushed = self._append(operations)
+            total = total.plus(pushed)
             if progress is not None:
-                progress(sent, max(sent, todo))
-            if not done and not wrong and not purges:
+                progress(total.sent, max(total.sent, todo))
+            if pushed == Outcome():
                 break  # the server took nothing and refused nothing: not in this exchange
-        return Outcome(sent=sent, refused=refused)
+        return total
 
-    def _append(self, operations: Sequence[TeamOperation]) -> tuple[int, int]:
-        """Append operations; return how many the server has, and how many it refused for good."""
+    def _append(self, operations: Sequence[TeamOperation]) -> Outcome:
+        """Append operations; tell how many the server has, and how many it refused for good."""
         refused: list[str] = []
 
         def refuse(op_id: str, reason: str) -> None:
             refused.append(op_id)
             outbox.refuse(self._database, op_id, reason)
 
-        held = self._log.push([self._outgoing(o) for o in operations], refuse)
-        outbox.acknowledge(self._database, held)
-        return len(held), len(refused)
+        op_ids = self._log.push([self._outgoing(o) for o in operations], refuse)
+        outbox.acknowledge(self._database, op_ids)
+        return Outcome(sent=len(op_ids), refused=len(refused))
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
@@ -207,25 +189,18 @@ class Exchange:
         total = Outcome()
         parts = list(self._by_owner(operations))
         for number, (owner, part) in enumerate(parts, start=1):
-            position = after if number == len(parts) else None
             merged = inbox.merge(
                 self._memory,
                 self._database,
                 part,
-                position,
+                after if number == len(parts) else None,
                 self._verified,
                 owner=owner,
-                erase=self._erase,
+                erase=partial(erase, self._memory, provenance=_BY_OTHERS),
             )
-            total = total.plus(_outcome(merged))
+            numbers = {name: getattr(merged, name) for name in _MERGED}
+            total = total.plus(Outcome(**numbers))
         return total
-
-    def _erase(self, found: Sequence[Head]) -> None:
-        """Purge what other members said and had erased in the log."""
-        from memory_fabric.store.forget import purge_foreign  # rare, and it loads the whole purge
-
-        by = Provenance("journal", trust="foreign")
-        purge_foreign.erase(self._memory, found, by)
 
     def _by_owner(
         self, operations: Sequence[TeamOperation]
@@ -233,7 +208,8 @@ class Exchange:
         """Yield the operations in parts in which one owner of the space demands erasures."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
-        owners = self._owners() if purges else frozenset()
+        members = spaces.members(self._log.connection, self._tie.space) if purges else []
+        owners = {member.name for member in members if member.role == "owner"}
         for place, author in purges:
             if author in owners and author != owner:
                 if owner:
@@ -241,10 +217,6 @@ class Exchange:
                     begin = place
                 owner = author
         yield owner, operations[begin:]
-
-    def _owners(self) -> frozenset[str]:
-        found = members.members(self._log.connection, self._tie.space)
-        return frozenset(one.name for one in found if one.role == "owner")
 
     def _outgoing(self, operation: TeamOperation) -> TeamOperation:
         """Return the operation as it leaves this machine: sealed, proved or as it is."""
@@ -256,12 +228,14 @@ class Exchange:
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
         """Return the operations without those of machines, purges with the keys of this machine."""
-        kept = [o for o in operations if not o.key.startswith(MACHINE)]
-        if self._tie.key != USER or not any(o.kind == PURGE for o in kept):
-            return kept
+        memories = [o for o in operations if not o.key.startswith(MACHINE)]
+        if self._tie.key != USER or not any(o.kind == PURGE for o in memories):
+            return memories
         rows = self._database.rows("SELECT DISTINCT key FROM team_heads")
-        here = {self._key_there(key): key for (key,) in rows}
-        return [o._replace(key=here.get(o.key, o.key)) if o.kind == PURGE else o for o in kept]
+        local_keys = {self._key_there(key): key for (key,) in rows}
+        return [
+            o._replace(key=local_keys.get(o.key, o.key)) if o.kind == PURGE else o for o in memories
+        ]
 
     def _key_there(self, key: str) -> str:
         """Return the key under which the server has what this machine has under `key`."""
@@ -273,33 +247,44 @@ class Exchange:
         return self._key.verified(operation, self._tie.space) if self._key is not None else None
 
 
-def _outcome(merged: Merged) -> Outcome:
-    return Outcome(
-        applied=merged.applied,
-        conflicts=merged.conflicts,
-        asked=merged.asked,
-        unread=merged.unread,
+def erase(memory: Memory, stated: Sequence[Head], provenance: Provenance) -> int:
+    """Purge what others said and had erased in the log; return how many memories that were.
+
+    It is the same purge as that of this user's words: they go from this machine's journals, backups
+    and session notes, too. What this user said stays, whatever it holds. No tombstone stays, since
+    the author may say it again. Raises what `purge.purge` raises.
+    """
+    from memory_fabric.store.forget import purge  # rare, and it loads much
+    from memory_fabric.store.forget.plan import Found, FoundText
+
+    records, observations = [], []
+    for head in stated:
+        value, author = head.stated, head.shown_author
+        if head.kind == wire.RECORD:
+            stored = memory.find_records("id = ? AND source = ?", (value["id"], OTHERS))
+            records += [record for record in stored if record.author == author]
+        # Only if the observation is shown as this member's, not as this user's or another's.
+        elif head.kind == wire.OBSERVATION and _rows(
+            memory,
+            "SELECT 1 FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+            "WHERE e.name = ? AND o.text = ? AND o.source = ? AND o.agent = ?",
+            (value["entity"], value["text"], OTHERS, author),
+        ):
+            observations.append(FoundText(value["entity"], value["text"], "project"))
+    erased = Found(
+        ", ".join(head.key for head in stated),
+        records=tuple(records),
+        observations=tuple(observations),
     )
+    if erased:
+        tombstones = "SELECT id, key, created_at FROM tombstones"
+        before = _rows(memory, tombstones)
+        purge.purge_exactly(memory, erased, provenance)
+        new = [list(row) for row in _rows(memory, tombstones) - before]
+        memory.write("tombstones", {"add": [], "remove": new}, provenance, store="project")
+    return len(erased)
 
 
-class NoKey(TeamError):
-    """The key of the user's machines is missing on this one."""
-
-
-def announcement(key: Key, space_: str, origin: str) -> TeamOperation:
-    """Return the operation by which a machine says that it holds the key."""
-    plain = TeamOperation(
-        op_id=ids.id_for(f"machine {space_} {origin} {key.mark}"),
-        origin=origin,
-        kind=SEALED,
-        key=MACHINE + origin,
-        value={"mark": key.mark},
-        made_at=ids.timestamp(),
-    )
-    return key.seal(plain, space_)._replace(key=plain.key)
-
-
-def opens(key: Key, space_: str, operation: TeamOperation) -> bool:
-    """True if the operation says that a machine holds this key."""
-    inside = operation._replace(key=key.sealed_key(operation.key))
-    return key.verified(inside, space_) is not None
+def _rows(memory: Memory, query: str, values: Sequence[object] = ()) -> set[tuple[Any, ...]]:
+    database = memory.database("project", create=False)
+    return set(database.rows(query, tuple(values))) if database is not None else set()

@@ -11,20 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
-from memory_fabric.sharing.team import state, sync, ties
-from memory_fabric.sharing.team.outcome import Outcome
-from memory_fabric.sharing.team.ties import Tie
+from memory_fabric.sharing.team import sync, ties
+from memory_fabric.sharing.team.ties import Outcome, Tie
 from memory_fabric.store import files, log
 from memory_fabric.store.memory import Memory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory_fabric.sharing.team.exchange import (
-        Exchange,  # it needs the driver, which is found later
-    )
+if TYPE_CHECKING:  # it needs the driver, which is made importable later
+    from memory_fabric.sharing.team.exchange import Exchange
 
 EVERY_S = 2.0
 # How often this machine's own database is asked for changes, which are sent at once.
@@ -53,19 +50,19 @@ def _run(settings: Callable[[], Settings]) -> None:
 def _follow(settings: Callable[[], Settings]) -> None:
     """Follow the ties of the project until another one is served."""
     memory = Memory.open(settings())
+    followed: dict[str, Followed] = {}
     try:
-        followed: dict[str, Followed] = {}
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
-            known = sync.ties_of(memory) if sync.may_exchange(memory.settings) else ()
-            for key in [k for k, one in followed.items() if one.tie not in known]:
+            joined = ties.joined_by(memory) if sync.may_exchange(memory.settings) else ()
+            for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()
-            for tie in known:
+            for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
             _wait(followed)
     finally:
-        for one in followed.values():
-            one.close()
+        for tie_left in followed.values():
+            tie_left.close()
         memory.close()
 
 
@@ -74,7 +71,7 @@ def _wait(followed: Mapping[str, Followed]) -> None:
     until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
     while time.monotonic() < until_s:
         time.sleep(LOCAL_EVERY_S)
-        if any(one.has_work() for one in followed.values()):
+        if any(tie.has_work() for tie in followed.values()):
             return
 
 
@@ -93,17 +90,17 @@ class Followed:
     def step(self, now_s: float) -> None:
         """Exchange once if this process may and the server is not held off."""
         home, key = self._memory.settings.home, self.tie.key
-        if not self._is_ours(home, key):
-            return
-        if self._exchange is None and state.is_held_off(state.read(home, key), now_s):
-            return
         try:
-            with files.Locked(state.lock_path(home, key, state.SYNC), 0):
+            if self._lock is None:
+                self._lock = files.Locked(ties.lock_path(home, key, ties.FOLLOW), 0).__enter__()
+            if self._exchange is None and ties.is_held_off(ties.state_of(home, key), now_s):
+                return
+            with files.Locked(ties.lock_path(home, key, ties.SYNC), 0):
                 if ties.of(home, key) == self.tie:
                     self._round(now_s)
                     self._is_stuck = self._exchange is None or self._exchange.has_work()
         except TimeoutError:
-            return  # a hook's process does it now
+            return  # another process follows the tie, or a hook's process exchanges it now
         except FabricError as error:
             self.disconnect()
             sync.note_failure(self._memory, self.tie, error)
@@ -130,25 +127,12 @@ class Followed:
     def _round(self, now_s: float) -> None:
         if self._exchange is None:
             self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
-            self._note(self._exchange.run(), now_s)
-            return
-        if not 0 <= now_s - self._looked_at < LOOK_S:
-            self._note(self._exchange.run(), now_s)
-            return
-        outcome = self._exchange.round(only_due=True)
-        if outcome != Outcome():
-            self._note(outcome, now_s)
-
-    def _note(self, outcome: Outcome, now_s: float) -> None:
+            outcome = self._exchange.run()
+        elif 0 <= now_s - self._looked_at < LOOK_S:
+            outcome = self._exchange.round(only_due=True)
+            if outcome == Outcome():
+                return
+        else:
+            outcome = self._exchange.run()
         self._looked_at = now_s - random.random()  # not all machines of a team at once
         sync.note_success(self._memory, self.tie, outcome)
-
-    def _is_ours(self, home: str, key: str) -> bool:
-        if self._lock is not None:
-            return True
-        lock = files.Locked(state.lock_path(home, key, state.FOLLOW), 0)
-        try:
-            self._lock = lock.__enter__()
-        except TimeoutError:
-            return False
-        return True

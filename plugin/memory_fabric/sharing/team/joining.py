@@ -1,4 +1,4 @@
-"""Ties made and ended: a space is created, joined and left, and its members are changed."""
+"""Ties made: a space is created and joined, and its members are changed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,15 +8,14 @@ from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.sharing.replica import outbox
-from memory_fabric.sharing.replica import space as tied
-from memory_fabric.sharing.replica.wire import Position, TeamOperation
-from memory_fabric.sharing.server import address, connect, members, migrate, versions
-from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.replica.wire import Position
+from memory_fabric.sharing.server import spaces, versions
+from memory_fabric.sharing.server.connect import Connection, checked, connect
 from memory_fabric.sharing.server.log import SharedLog, SpaceState
-from memory_fabric.sharing.server.members import Member
 from memory_fabric.sharing.server.translate import translated
-from memory_fabric.sharing.team import driver, exchange, keys, state, ties
+from memory_fabric.sharing.team import driver, keys, ties
 from memory_fabric.sharing.team.errors import NotAllowed, NotAMember
+from memory_fabric.sharing.team.exchange import tied_database
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
@@ -39,7 +38,6 @@ class Joined(NamedTuple):
     tie: Tie
     members: int
     known: bool = False
-    own: Tie | None = None
     key: Key | None = None
     is_new_key: bool = False
 
@@ -58,14 +56,13 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[Spa
             remedy="Use another name; team join DSN --me uses that one.",
         )
     with _connection(memory, dsn, insecure) as connection:
-        found = migrate.init(connection, space)
-    before = ties.of(memory.settings.home, key)
-    if before is None or before.space != space:
-        if before is not None and before.member:
-            _expect_same(before, space)
-        before = Tie(key, space=space, insecure=insecure)
-    ties.save(memory.settings.home, before._replace(owner=dsn))
-    return found, space
+        state = spaces.init(connection, space)
+    tie = ties.of(memory.settings.home, key) or Tie(key, space=space, insecure=insecure)
+    if tie.space != space:
+        _expect_same(tie, space)
+        tie = Tie(key, space=space, insecure=insecure)
+    ties.save(memory.settings.home, tie._replace(owner=dsn))
+    return state, space
 
 
 def join(
@@ -78,34 +75,37 @@ def join(
     """
     project, default = _project(memory)
     home = memory.settings.home
+    before = ties.of(home, project) or Tie(project)
+    key = own = None
+    is_new = False
     with _connection(memory, dsn, insecure, name) as connection:
         with translated("Cannot join"):
             versions.expect(connection)
             space = space or _only_space(connection, default)
-        before = ties.of(home, project)
-        if before is not None and before.member:
-            _expect_same(before, space)
-        found = SharedLog(connection, space).state()
-        key = own = None
-        is_new = False
-        used = make_conninfo(dsn, user=name) if name else dsn
-        made = Tie(project, used, space, found.member, insecure, me)
-        made = made._replace(packages=driver.folder_in_use(memory.settings))
-        if me and _has_own_elsewhere(home, used):
-            key = keys.read(home)
-        elif me:
-            own = made._replace(key=USER, space=OWN + found.member)
-            key, is_new = _key(memory, connection, own, words)
-    known = before is not None and bool(before.member)
-    made = made._replace(owner=before.owner if before and before.space == space else "")
-    made = made._replace(me=me or (known and before is not None and before.me))
+        _expect_same(before, space)
+        state = SharedLog(connection, space).state()
+        made = Tie(
+            project,
+            make_conninfo(dsn, user=name) if name else dsn,
+            space,
+            state.member,
+            insecure,
+            me=me or (bool(before.member) and before.me),
+            owner=before.owner if before.space == space else "",
+            packages=driver.folder_in_use(memory.settings),
+        )
+        if me:
+            key, user = keys.read(home), ties.of(home, USER)
+            # The user's own memories may be exchanged by another address, which is kept.
+            if key is None or user is None or user.dsn == made.dsn:
+                own = made._replace(key=USER, space=OWN + state.member, me=True, owner="")
+                key, is_new = _key(memory, connection, own, words)
     for tie in (made, own) if own else (made,):
-        _begin(memory, tie)
-    if known and made.me and before is not None and not before.me:
-        database = memory.database(made.kind, create=True)
-        assert database is not None
-        outbox.say_again(database)
-    return Joined(made, found.members, known, own, key, is_new)
+        database = tied_database(memory, tie)
+        ties.save(home, tie)
+        if tie is made and before.member and made.me and not before.me:
+            outbox.say_again(database)
+    return Joined(made, state.members, bool(before.member), key, is_new)
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
@@ -115,38 +115,30 @@ def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool
     must. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
-    with _owning(memory, tie) as connection:
-        password = members.add(connection, tie.space, member, create_role=create_role, role=role)
+    with owning(memory, tie) as connection:
+        password = spaces.add(connection, tie.space, member, create_role=create_role, role=role)
         try:
-            migrate.init(connection, OWN + member)
-            members.add(connection, OWN + member, member, role="owner")
+            spaces.init(connection, OWN + member)
+            spaces.add(connection, OWN + member, member, role="owner")
         except NotAllowed:
             if me:
                 raise
     return password
 
 
-def remove(memory: Memory, tie: Tie, member: str) -> None:
-    """Take a member out of the space. Raises TeamError, NotFound, BadInput."""
-    with _owning(memory, tie) as connection:
-        members.remove(connection, tie.space, member)
-
-
-def listed(memory: Memory, tie: Tie) -> list[Member]:
-    """Return the members of the space. Raises TeamError."""
-    with _owning(memory, tie) as connection:
-        return members.members(connection, tie.space)
+@contextmanager
+def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
+    """Connect as the owner of the space if this project knows one. Raises TeamError."""
+    with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
+        with translated("Cannot read the shared log"):
+            versions.expect(connection)
+        yield connection
 
 
 def server_state(memory: Memory, tie: Tie) -> SpaceState:
     """Return the state of the space on the server. Raises TeamError."""
     with _connection(memory, tie.dsn or tie.owner, tie.insecure, noted=tie.packages) as connection:
         return SharedLog(connection, tie.space).state()
-
-
-def shown(dsn: str) -> str:
-    """Return an address for messages."""
-    return address.shown(dsn)
 
 
 def _project(memory: Memory) -> tuple[str, str]:
@@ -162,43 +154,34 @@ def _connection(
 ) -> Iterator[Connection]:
     """Connect, as `name` if one is given. Raises TeamError."""
     driver.reach(memory.settings, noted)
-    address.checked(dsn, insecure=insecure)  # before anything is added to it
+    checked(dsn, insecure=insecure)  # before anything is added to it
     used = make_conninfo(dsn, user=name) if name else dsn
-    with connect.connect(used, insecure=insecure) as connection:
-        yield connection
-
-
-@contextmanager
-def _owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
-    """Connect as the owner of the space if this project knows one."""
-    with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
-        with translated("Cannot read the shared log"):
-            versions.expect(connection)
+    with connect(used, insecure=insecure) as connection:
         yield connection
 
 
 def _only_space(connection: Connection, default: str) -> str:
     """Return the space that is meant if none is stated: the project's name, or the only one."""
-    found = [row[0] for row in connection.execute(SPACES).fetchall()]
-    found = [space for space in found if not space.startswith(OWN)]
-    if default in found:
+    names = [str(name) for (name,) in connection.execute(SPACES) if not name.startswith(OWN)]
+    if default in names:
         return default
-    if len(found) == 1:
-        return str(found[0])
-    if not found:
+    if len(names) == 1:
+        return names[0]
+    if not names:
         raise NotAMember(
             f"{connection.info.user} is a member of no space there.",
             remedy="Ask the owner of a space: memory-fabric team add MEMBER.",
         )
     raise BadInput(
         "--space",
-        f"{connection.info.user} is a member of {len(found)} spaces: {', '.join(found)}.",
+        f"{connection.info.user} is a member of {len(names)} spaces: {', '.join(names)}.",
         remedy="Choose one with --space NAME.",
     )
 
 
 def _expect_same(before: Tie, space: str) -> None:
-    if before.space != space:
+    """Raise BadInput if the project has joined another space."""
+    if before.member and before.space != space:
         raise BadInput(
             "--space",
             f"This project is tied to the space {before.space} already, not to {space}.",
@@ -206,66 +189,40 @@ def _expect_same(before: Tie, space: str) -> None:
         )
 
 
-def _has_own_elsewhere(home: str, dsn: str) -> bool:
-    """True if the user's own memories are exchanged by another address, which is kept."""
-    known = ties.of(home, USER)
-    return known is not None and known.dsn != dsn and keys.read(home) is not None
-
-
 def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if this is the first of them."""
+    """Return the key of the user's machines, and True if this is the first of them.
+
+    Makes the space of the member's own machines if this role may; else it must be there.
+    """
     home = memory.settings.home
     log = SharedLog(connection, own.space)
-    _expect_own_space(connection, log, own)
-    before, _ = log.pull(Position(), LOOKED_AT)
-    known = keys.read(home)
-    if known is None and not before:
-        key, is_new = keys.create(home), True
-    elif known is None:
-        stated = words()
-        key, is_new = Key(keys.secret_of(stated)), False
-        _expect_fits(key, own, before)
-        keys.take(home, stated)
-    else:
-        key, is_new = known, False
-        _expect_fits(key, own, before)
-    log.push([exchange.announcement(key, own.space, state.origin(home))])
-    return key, is_new
-
-
-def _expect_own_space(connection: Connection, log: SharedLog, own: Tie) -> None:
-    """Make the space of the member's own machines if this role may; else it must be there."""
     try:
         log.state()
     except NotAMember:
         try:
-            migrate.init(connection, own.space)
+            spaces.init(connection, own.space)
         except NotAllowed:
             raise NotAllowed(
                 f"There is no space for the machines of {own.member} yet.",
                 remedy=f"Ask the owner to run memory-fabric team add {own.member} --me.",
             ) from None
-
-
-def _expect_fits(key: Key, own: Tie, before: list[TeamOperation]) -> None:
-    """Raise BadInput if what is in the space was sealed with another key."""
-    fits = (
-        exchange.opens(key, own.space, o)
-        if o.key.startswith(exchange.MACHINE)
-        else key.verified(o, own.space) is not None
-        for o in before
-    )
-    if before and not any(fits):
+    sealed, _ = log.pull(Position(), LOOKED_AT)
+    key, stated = keys.read(home), ""
+    is_new = key is None and not sealed
+    if is_new:
+        key = keys.create(home)
+    elif key is None:
+        stated = words()
+        key = Key(keys.secret_of(stated))
+    assert key is not None
+    if sealed and not any(key.fits(operation, own.space) for operation in sealed):
         raise BadInput(
             "--words",
             f"This key (mark {key.mark}) is not the one of your other machines.",
             remedy="Give the words that memory-fabric team join DSN --me prints there; a file "
             f"{keys.NAME} in the home of this machine has to be moved away first.",
         )
-
-
-def _begin(memory: Memory, tie: Tie) -> None:
-    database = memory.database(tie.kind, create=True)
-    assert database is not None
-    tied.begin(database, tie.space, tie.member, state.origin(memory.settings.home))
-    ties.save(memory.settings.home, tie)
+    if stated:
+        keys.take(home, stated)
+    log.push([key.announcement(own.space, ties.origin(home))])
+    return key, is_new

@@ -16,6 +16,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.sharing.replica.wire import SEALED, TeamOperation
 from memory_fabric.store import files
@@ -25,6 +26,8 @@ KEY_BYTES, WORDS = 32, 24
 NONCE_BYTES = 12
 # Kinds of a sealed operation are inside the seal.
 INSIDE = ("kind", "key", "value")
+# The key of an operation that says that a machine holds the user's key; it changes no memory.
+MACHINE = "machine:"
 WORDS_REMEDY = (
     "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."
 )
@@ -81,6 +84,24 @@ class Key:
         stated = operation.proof.encode("utf-8", "replace")
         return operation if hmac.compare_digest(expected.encode(), stated) else None
 
+    def announcement(self, space: str, origin: str) -> TeamOperation:
+        """Return the operation by which a machine says that it holds the key."""
+        plain = TeamOperation(
+            op_id=ids.id_for(f"machine {space} {origin} {self.mark}"),
+            origin=origin,
+            kind=SEALED,
+            key=MACHINE + origin,
+            value={"mark": self.mark},
+            made_at=ids.timestamp(),
+        )
+        return self.seal(plain, space)._replace(key=plain.key)
+
+    def fits(self, operation: TeamOperation, space: str) -> bool:
+        """True if this key proves an operation, be it an announcement."""
+        if operation.key.startswith(MACHINE):
+            operation = operation._replace(key=self.sealed_key(operation.key))
+        return self.verified(operation, space) is not None
+
     def _unsealed(self, operation: TeamOperation, space: str) -> TeamOperation | None:
         from cryptography.exceptions import InvalidTag
 
@@ -95,8 +116,8 @@ class Key:
         return inner if operation.key == self.sealed_key(inner.key) else None
 
     def _proof_of(self, operation: TeamOperation, space: str) -> str:
-        said = _place(operation, space) + b"\n" + _canonical(operation.value)
-        return hmac.new(self._proof, said, "sha256").hexdigest()
+        text = _place(operation, space) + b"\n" + _canonical(operation.value)
+        return hmac.new(self._proof, text, "sha256").hexdigest()
 
     def _cipher(self) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
@@ -104,14 +125,9 @@ class Key:
         return ChaCha20Poly1305(self._seal)
 
 
-def path_of(home: str) -> str:
-    """Return the path of the key's file."""
-    return os.path.join(home, NAME)
-
-
 def read(home: str) -> Key | None:
     """Return the key of this home; None if there is none. Raises BadInput if it is damaged."""
-    path = path_of(home)
+    path = os.path.join(home, NAME)
     text = files.read_text(path)
     if text is None:
         return None
@@ -130,49 +146,43 @@ def read(home: str) -> Key | None:
 
 def create(home: str) -> Key:
     """Return the key of this home; make one if there is none. Raises OSError, BadInput."""
-    with files.Locked(path_of(home) + ".lock"):
-        known = read(home)
-        return known or _write(home, os.urandom(KEY_BYTES))
+    return _kept(home, os.urandom(KEY_BYTES))
 
 
 def take(home: str, words: str) -> Key:
     """Save the key that these words state. Raises BadInput if they state none, or if this home has
     another key; OSError.
     """
-    secret = secret_of(words)
-    with files.Locked(path_of(home) + ".lock"):
-        known = read(home)
-        if known is None:
-            return _write(home, secret)
-        given = Key(secret)
-        if known.mark != given.mark:
-            raise BadInput(
-                "--words",
-                f"This machine has another key (mark {known.mark}) than these words "
-                f"(mark {given.mark}).",
-                remedy=f"Give the words of the key that all your machines shall have; to replace "
-                f"the one here, move {path_of(home)} away first.",
-            )
-        return known
+    stated = Key(secret_of(words))
+    key = _kept(home, stated._secret)
+    if key.mark != stated.mark:
+        raise BadInput(
+            "--words",
+            f"This machine has another key (mark {key.mark}) than these words "
+            f"(mark {stated.mark}).",
+            remedy=f"Give the words of the key that all your machines shall have; to replace "
+            f"the one here, move {os.path.join(home, NAME)} away first.",
+        )
+    return key
 
 
 def secret_of(words: str) -> bytes:
     """Return the 32 bytes that 24 words state. Raises BadInput with what is wrong in them."""
-    given = words.lower().split()
+    stated = words.lower().split()
     mnemonic = _mnemonic()
-    unknown = [word for word in given if word not in mnemonic.wordlist]
+    unknown = [word for word in stated if word not in mnemonic.wordlist]
     if unknown:
         raise BadInput(
             "--words",
-            f"The word {unknown[0]!r} (number {given.index(unknown[0]) + 1}) is in no key.",
+            f"The word {unknown[0]!r} (number {stated.index(unknown[0]) + 1}) is in no key.",
             remedy=f"Check its spelling. {WORDS_REMEDY}",
         )
-    if len(given) != WORDS:
+    if len(stated) != WORDS:
         raise BadInput(
-            "--words", f"A key has {WORDS} words, these are {len(given)}.", remedy=WORDS_REMEDY
+            "--words", f"A key has {WORDS} words, these are {len(stated)}.", remedy=WORDS_REMEDY
         )
     try:
-        return bytes(mnemonic.to_entropy(given))
+        return bytes(mnemonic.to_entropy(stated))
     except ValueError:
         raise BadInput(
             "--words",
@@ -182,24 +192,21 @@ def secret_of(words: str) -> bytes:
         ) from None
 
 
-def _write(home: str, secret: bytes) -> Key:
-    files.write_atomic(path_of(home), secret.hex().encode() + b"\n", 0o600)
-    return Key(secret)
+def _kept(home: str, secret: bytes) -> Key:
+    """Return the key of this home, which is this one if it had none."""
+    path = os.path.join(home, NAME)
+    with files.Locked(path + ".lock"):
+        key = read(home)
+        if key is None:
+            files.write_atomic(path, secret.hex().encode() + b"\n", 0o600)
+        return key or Key(secret)
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
     """Return what the value is bound to."""
+    o = operation
     return _canonical(
-        [
-            operation.form,
-            operation.op_id,
-            space,
-            operation.origin,
-            operation.kind,
-            operation.key,
-            list(operation.base),
-            operation.clock,
-        ]
+        [o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock],
     )
 
 

@@ -1,33 +1,37 @@
 """The exchange of all ties of a project and its user, with locks, back-off, state and notices.
 
 One process at a time exchanges a tie; another that finds it at work leaves. A failure is noted in
-`team/state.json`, told once, and held off for longer each time.
+`team/state.json`, told once, and held off for longer each time. Hooks start `main` as a detached
+process (`ties.start`).
 """
 
 from __future__ import annotations
 
+import os
 import random
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_fabric.config import Settings
+from memory_fabric.config import Settings, read_settings
 from memory_fabric.errors import FabricError
-from memory_fabric.sharing.team import driver, keys, state, ties
-from memory_fabric.sharing.team.errors import NoAnswer
-from memory_fabric.sharing.team.outcome import Outcome
-from memory_fabric.sharing.team.ties import Tie
+from memory_fabric.models import Progress
+from memory_fabric.sharing.replica import space
+from memory_fabric.sharing.team import driver, keys, ties
+from memory_fabric.sharing.team.errors import NoAnswer, Passing
+from memory_fabric.sharing.team.ties import Outcome, Tie
 from memory_fabric.store import files, log, notices, switches
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.settings_file import settings_of
 from memory_fabric.text import many
+from memory_fabric.timeout import time_limit
 
-if TYPE_CHECKING:
-    from memory_fabric.models import Progress
+if TYPE_CHECKING:  # it needs the driver, which is made importable later
     from memory_fabric.sharing.team.exchange import Exchange
 
-BUSY = "Another process exchanges this tie now."
 # How long a failure that may pass by itself is not told: no answer (a laptop away from its
 # network), and anything else. A tie that never worked is told of at once.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
@@ -35,6 +39,11 @@ OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
 # Rounds in one run: what changes meanwhile is sent, too, since its hook found this one at work.
 MAX_ROUNDS = 20
+# Longer than a round of another process takes.
+LEAVE_WAIT_S = 30.0
+# The lifetime of the detached process, however slow the server is; a later one goes on.
+LIFE_S = 600.0
+NICENESS = 5
 
 
 class Result(NamedTuple):
@@ -56,14 +65,9 @@ def exchange_due(memory: Memory) -> list[Result]:
     home, now_s = memory.settings.home, time.time()
     return [
         exchange(memory, tie)
-        for tie in ties_of(memory)
-        if not state.is_held_off(state.read(home, tie.key), now_s)
+        for tie in ties.joined_by(memory)
+        if not ties.is_held_off(ties.state_of(home, tie.key), now_s)
     ]
-
-
-def ties_of(memory: Memory) -> tuple[Tie, ...]:
-    """Return the ties of this memory's project and of the user."""
-    return ties.joined(memory.settings.home, memory.project.id if memory.project else "")
 
 
 def exchange(
@@ -75,7 +79,7 @@ def exchange(
     TimeoutError where the caller limits the time.
     """
     home = memory.settings.home
-    lock = files.Locked(state.lock_path(home, tie.key, state.SYNC), wait_s)
+    lock = files.Locked(ties.lock_path(home, tie.key, ties.SYNC), wait_s)
     try:
         lock.__enter__()
     except TimeoutError:
@@ -83,9 +87,13 @@ def exchange(
     try:
         if ties.of(home, tie.key) != tie:
             return Result(tie)  # it was ended or changed meanwhile
-        return _exchange(memory, tie, progress)
+        outcome = _rounds(memory, tie, progress)
+    except FabricError as error:
+        note_failure(memory, tie, error)
+        return Result(tie, failure=error)
     finally:
         lock.__exit__()
+    return Result(tie, outcome)
 
 
 @contextmanager
@@ -101,103 +109,120 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     key = keys.read(memory.settings.home) if tie.me else None
     connection = connect(tie.dsn, insecure=tie.insecure)
     with translated(f"Cannot exchange with {tie.space}"), connection:
-        yield Exchange.open(memory, tie, SharedLog(connection, tie.space), key)
+        yield Exchange(memory, tie, SharedLog(connection, tie.space), key)
 
 
 def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
     """Note a success, and leave notices of what the user must know. Raises OSError."""
-    home = memory.settings.home
-    state.succeeded(home, tie.key, time.time())
-    for text in news(tie, outcome):
-        _leave(home, text)
+    ties.succeeded(memory.settings.home, tie.key, time.time())
+    name = tie.space
+    notable = (
+        (
+            outcome.again,
+            f"the shared log of {name} is not as it was: {outcome.again}. Everything of this "
+            "machine was sent again and everything was read again; nothing is lost here.",
+        ),
+        (
+            outcome.refused,
+            f"the shared log of {name} refuses {many(outcome.refused, 'change')} for good; "
+            "memory-fabric team status says why.",
+        ),
+        (
+            outcome.conflicts,
+            f"{many(outcome.conflicts, 'record')} of {name} changed on two of your machines at "
+            "once; the later state is shown, the other is kept.",
+        ),
+        (
+            outcome.asked,
+            f"{many(outcome.asked, 'demand')} to erase what you said came from {name}; nothing "
+            "was erased. memory-fabric team status shows what to do.",
+        ),
+    )
+    for happened, text in notable:
+        if happened:
+            _leave_notice(memory.settings.home, text)
 
 
 def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
     """Note a failure, and tell it once. Raises OSError."""
     settings, now_s = memory.settings, time.time()
-    cause = type(error).__name__
-    found = state.failed(
-        settings.home,
-        tie.key,
-        now_s,
-        random.random(),
-        cause=cause,
-        error=error.message,
-        remedy=error.remedy,
-    )
-    log.note(settings.home, settings.data_dir, f"team ({tie.space}): {error}")
-    if found.told != cause and _is_worth_telling(error, found, now_s):
-        state.update(settings.home, tie.key, told=cause)
-        _leave(
-            settings.home,
+    home, cause = settings.home, type(error).__name__
+    failure = {"cause": cause, "last_error": error.message, "remedy": error.remedy}
+    state = ties.failed(home, tie.key, now_s, random.random(), **failure)
+    log.note(home, settings.data_dir, f"team ({tie.space}): {error}")
+    quiet_s = 0.0
+    if isinstance(error, Passing) and state.last_success:
+        quiet_s = OFFLINE_QUIET_S if isinstance(error, NoAnswer) else PASSING_QUIET_S
+    since_s = datetime.fromisoformat(state.since).timestamp() if state.since else now_s
+    if state.told != cause and (not quiet_s or now_s - since_s >= quiet_s):
+        ties.update_state(home, tie.key, told=cause)
+        _leave_notice(
+            home,
             f"the shared log of {tie.space} is not exchanged: {error} What was said here waits.",
         )
 
 
-def news(tie: Tie, outcome: Outcome) -> list[str]:
-    """Return what a user must know of an exchange."""
-    told = []
-    if outcome.again:
-        told.append(
-            f"the shared log of {tie.space} is not as it was: {outcome.again}. Everything of this "
-            "machine was sent again and everything was read again; nothing is lost here."
-        )
-    if outcome.refused:
-        told.append(
-            f"the shared log of {tie.space} refuses {many(outcome.refused, 'change')} for good; "
-            "memory-fabric team status says why."
-        )
-    if outcome.conflicts:
-        told.append(
-            f"{many(outcome.conflicts, 'record')} of {tie.space} changed on two of your machines "
-            "at once; the later state is shown, the other is kept."
-        )
-    if outcome.asked:
-        told.append(
-            f"{many(outcome.asked, 'demand')} to erase what you said came from {tie.space}; "
-            "nothing was erased. memory-fabric team status shows what to do."
-        )
-    return told
+def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
+    """End a tie; unless `keep`, what other members said is removed here.
+
+    Needs no network. Raises StoreUnavailable, OSError, TimeoutError if another process exchanges
+    for too long.
+    """
+    home = memory.settings.home
+    with files.Locked(ties.lock_path(home, tie.key, ties.SYNC), LEAVE_WAIT_S):
+        ties.remove(home, tie.key)
+        database = memory.database(tie.kind, create=False)
+        if database is not None:
+            space.end(database, keep=keep)
+        ties.forget_state(home, tie.key)
 
 
-def _exchange(memory: Memory, tie: Tie, progress: Progress | None) -> Result:
+def main() -> int:
+    """Exchange what is due as a process of its own; failures are logged. Return 1 after one."""
+    settings = read_settings(os.environ, {})
     try:
-        with connected(memory, tie) as found:
-            outcome = found.run(progress)
-            for _ in range(MAX_ROUNDS):
-                if not found.has_work():
-                    break
-                more = found.round(progress)
-                outcome = outcome.plus(more)
-                if not (more.sent or more.refused):
-                    break
-            _look_after(memory, tie, found)
-    except FabricError as error:
-        note_failure(memory, tie, error)
-        return Result(tie, failure=error)
+        os.nice(NICENESS)
+        settings = settings_of(os.environ)
+        if not may_exchange(settings):
+            return 0
+        with time_limit(LIFE_S, _too_late):
+            memory = Memory.open(settings)
+            try:
+                results = exchange_due(memory)
+            finally:
+                memory.close()
+    except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+        log.note(settings.home, settings.data_dir, f"team: {error}")
+        return 1
+    return 1 if any(result.failure for result in results) else 0
+
+
+def _too_late() -> None:
+    raise TimeoutError(f"the exchange took more than {LIFE_S:.0f} s; the next one goes on")
+
+
+def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
+    """Exchange until nothing waits, and note the success. Raises FabricError."""
+    with connected(memory, tie) as open_exchange:
+        outcome = open_exchange.run(progress)
+        for _ in range(MAX_ROUNDS):
+            if not open_exchange.has_work():
+                break
+            more = open_exchange.round(progress)
+            outcome = outcome.plus(more)
+            if not (more.sent or more.refused):
+                break
+        # Which members have not read the log for a week, and what was replaced long ago?
+        home, now_s = memory.settings.home, time.time()
+        if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
+            silent = open_exchange.silent(now_s - SILENT_AFTER_S)
+            ties.update_state(home, tie.key, asked_at=now_s, silent=", ".join(silent))
+            open_exchange.compact()
     note_success(memory, tie, outcome)
-    return Result(tie, outcome)
+    return outcome
 
 
-def _is_worth_telling(error: FabricError, found: state.State, now_s: float) -> bool:
-    if not getattr(error, "passing", False) or not found.last_success:
-        return True
-    quiet_s = OFFLINE_QUIET_S if isinstance(error, NoAnswer) else PASSING_QUIET_S
-    since_s = datetime.fromisoformat(found.since).timestamp() if found.since else now_s
-    return now_s - since_s >= quiet_s
-
-
-def _look_after(memory: Memory, tie: Tie, found: Exchange) -> None:
-    """Note which members have not read the log for a week; have what was replaced blanked."""
-    home, now_s = memory.settings.home, time.time()
-    if 0 <= now_s - state.read(home, tie.key).asked_at < SILENT_EVERY_S:
-        return
-    silent = found.silent(now_s - SILENT_AFTER_S)
-    state.update(home, tie.key, asked_at=now_s, silent=", ".join(silent))
-    found.compact()
-
-
-def _leave(home: str, text: str) -> None:
+def _leave_notice(home: str, text: str) -> None:
     try:
         notices.add(home, text)
     except (OSError, TimeoutError) as error:

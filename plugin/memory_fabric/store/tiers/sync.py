@@ -68,19 +68,15 @@ def share(memory: Memory) -> int:
     project = memory.project
     if project is None or not switch.is_on(memory.settings.home, project.id):
         return 0
-    from memory_fabric.sharing.git import (
-        location,
-        outbox,
-        remote_records,
-    )  # only for users who share
+    from memory_fabric.sharing.git import location, shared_journal  # only for users who share
 
     if not location.is_on(memory):
         return 0
-    if outbox.publish(memory):
+    if shared_journal.publish(memory):
         from memory_fabric.sharing.git import adoption  # only after an unfinished merge
 
         adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
-    return remote_records.import_new(memory)
+    return shared_journal.import_new(memory)
 
 
 def restore_journals(memory: Memory) -> int:

@@ -1,4 +1,4 @@
-"""Reader of the operations of others: checked in shape, limited in length, cleaned of secrets."""
+"""Operations of others as statements: checked in shape, limited in length, cleaned of secrets."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -6,13 +6,12 @@ from typing import Any
 
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.sharing.git import claims_read
-from memory_fabric.sharing.replica import clock, wire
+from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.store import write
 from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
-
 
 # Longest name of an entity, its type, a relation's kind and an observation, as git sharing limits
 # the parts and texts of records.
@@ -22,20 +21,19 @@ MAX_ALIASES, MAX_BASE = 20, 2000
 _DIGEST_CHARS = 64
 # Fields whose form was checked: beside the name of a secret, an id would look like one.
 _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
-_PREFIXES = {wire.RECORD: "r", wire.ENTITY: "e", wire.OBSERVATION: "o", wire.RELATION: "l"}
 
 
 def problem(operation: TeamOperation) -> str:
     """Return the reason why an operation is none of ours; empty if it is one."""
     prefix, _, name = operation.key.partition(":")
     if operation.kind == wire.PURGE:
-        return "" if prefix in _PREFIXES.values() and name else "It names no key to erase."
-    if prefix != _PREFIXES.get(operation.kind):
+        return "" if prefix in wire.PREFIXES.values() and name else "It names no key to erase."
+    if prefix != wire.PREFIXES.get(operation.kind):
         return f"Its key {operation.key[:50]!r} is none of a {operation.kind}."
     is_digest = len(name) == _DIGEST_CHARS and not name.strip("0123456789abcdef")
     if not (claims_read.is_id(name) if prefix == "r" else is_digest):
         return f"Its key {operation.key[:50]!r} has not the form of one."
-    if operation.clock and not clock.is_reading(operation.clock):
+    if operation.clock and not wire.is_reading(operation.clock):
         return f"Its clock {operation.clock[:50]!r} has not the form of one."
     if len(operation.base) > MAX_BASE or not all(isinstance(id_, str) for id_ in operation.base):
         return "Its base is no list of ids."
@@ -49,16 +47,24 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
     A record has the fields that git sharing takes; see `claims_read.record_of`.
     """
-    found = _READERS[kind](value)
-    if found is None or _key_of(kind, value) != key:
+    stated = _READERS[kind](value)
+    if stated is None or wire.key_of(kind, value) != key:
         return None
-    return _cleaned(found)
+    # A sign of a secret or of a fence in one of the texts is one in all of them together; most have
+    # none, and one look is enough.
+    free = {name: part for name, part in stated.items() if name not in _CHECKED}
+    text = "\n".join(_texts(free.values()))
+    if may_hold_secret(text) or encodable(unfenced(text)) != text:
+        for name, part in free.items():
+            stated[name] = write.cleaned({name: part})[name]
+    return stated
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
     """Return this user's own statement from another machine; None if it is not of its key."""
-    is_whole = _READERS[kind](_as_team(value)) is not None
-    return write.cleaned(value) if is_whole and _key_of(kind, value) == key else None
+    as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
+    is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
+    return write.cleaned(value) if is_whole else None
 
 
 def as_text(operation: TeamOperation) -> str:
@@ -69,33 +75,7 @@ def as_text(operation: TeamOperation) -> str:
 def from_text(text: str) -> TeamOperation:
     """Return the operation in such a text."""
     whole = json.loads(text)
-    return wire.TeamOperation(**whole | {"base": tuple(whole["base"])})
-
-
-def _cleaned(found: Fields) -> Fields:
-    """Return the fields as `write.cleaned`.
-
-    A sign of a secret or of a fence in one of the texts is one in all of them together; most have
-    none, and one look is enough.
-    """
-    free = (part for name, part in found.items() if name not in _CHECKED)
-    if not _is_doubtful("\n".join(_texts(free))):
-        return found
-    return {
-        name: write.cleaned({name: part})[name] if _is_doubtful_part(part) else part
-        for name, part in found.items()
-    }
-
-
-def _is_doubtful_part(part: Any) -> bool:
-    if not isinstance(part, list):
-        return isinstance(part, str) and _is_doubtful(part)
-    texts = list(_texts(part))  # which may be the words of one command line
-    return _is_doubtful("\n".join(texts)) or _is_doubtful(" ".join(texts))
-
-
-def _is_doubtful(text: str) -> bool:
-    return may_hold_secret(text) or encodable(unfenced(text)) != text
+    return TeamOperation(**whole | {"base": tuple(whole["base"])})
 
 
 def _texts(parts: Iterable[Any]) -> Iterator[str]:
@@ -104,15 +84,6 @@ def _texts(parts: Iterable[Any]) -> Iterator[str]:
             yield part
         elif isinstance(part, list):
             yield from _texts(part)
-
-
-def _as_team(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**value, "scope": "team"} if value.get("scope") == "user" else value
-
-
-def _key_of(kind: str, value: Mapping[str, Any]) -> str:
-    parts = [value[name] for name in _NAMES[kind]]
-    return _KEYS[kind](*parts) if all(isinstance(part, str) for part in parts) else ""
 
 
 def _record(value: Mapping[str, Any]) -> Fields | None:
@@ -132,16 +103,6 @@ def _entity(value: Mapping[str, Any]) -> Fields | None:
     )
 
 
-def _observation(value: Mapping[str, Any]) -> Fields | None:
-    text = claims_read.plain_text(value.get("text"), MAX_TEXT_CHARS)
-    return _row(value, entity=_name(value.get("entity")), text=text)
-
-
-def _relation(value: Mapping[str, Any]) -> Fields | None:
-    ends = {name: _name(value.get(name)) for name in ("from", "relationType", "to")}
-    return _row(value, **ends)
-
-
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
     """Return the fields of a row of the graph; None if one of them is empty."""
     if not all(part for name, part in named.items() if name != "aliases"):
@@ -157,18 +118,12 @@ def _name(value: object) -> str:
 _READERS: dict[str, Callable[[Mapping[str, Any]], Fields | None]] = {
     wire.RECORD: _record,
     wire.ENTITY: _entity,
-    wire.OBSERVATION: _observation,
-    wire.RELATION: _relation,
-}
-_NAMES = {
-    wire.RECORD: ("id",),
-    wire.ENTITY: ("name",),
-    wire.OBSERVATION: ("entity", "text"),
-    wire.RELATION: ("from", "relationType", "to"),
-}
-_KEYS: dict[str, Callable[..., str]] = {
-    wire.RECORD: wire.key_of_record,
-    wire.ENTITY: wire.key_of_entity,
-    wire.OBSERVATION: wire.key_of_observation,
-    wire.RELATION: wire.key_of_relation,
+    wire.OBSERVATION: lambda value: _row(
+        value,
+        entity=_name(value.get("entity")),
+        text=claims_read.plain_text(value.get("text"), MAX_TEXT_CHARS),
+    ),
+    wire.RELATION: lambda value: _row(
+        value, **{name: _name(value.get(name)) for name in wire.NAMED_BY[wire.RELATION]}
+    ),
 }

@@ -17,45 +17,42 @@ PURGED = "It was purged."
 
 def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     """Blank purged words in operations, and demand the same of the server; return how many rows."""
-    keys = _keys(target)
-    held = heads.where(c, "value <> '' OR payload <> ''")
-    found = [head for head in held if head.key in keys or _holds(head, target)]
-    heads.put(c, map(_blank, found))
-    outbox.demand_purge(c, [head.key for head in found if head.is_own])
-    return len(found)
+    keys = {wire.key_of_record(id_) for id_ in target.ids}
+    keys |= {wire.key_of_entity(name) for name in target.names}
+    keys |= {wire.key_of_observation(*pair) for pair in target.said}
+    stated = heads.where(c, "value <> '' OR payload <> ''")
+    purged = [head for head in stated if head.key in keys or _holds(head, target)]
+    blank = (
+        head._replace(state=heads.REFUSED, payload=PURGED)
+        if head.state == heads.UNREAD
+        else head._replace(value="", payload="")
+        for head in purged
+    )
+    heads.put(c, blank)
+    outbox.demand_purge(c, [head.key for head in purged if head.is_own])
+    return len(purged)
 
 
 def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
     """Remove the notes of changed rows that hold purged words: `scrub` has withdrawn these rows."""
-    held = [
+    due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
+    purged = [
         (kind, key)
-        for kind, key in c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,))
+        for kind, key in due
         if any(target.is_in(part) or target.is_name(part) for part in json.loads(key))
     ]
-    c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", held)
-
-
-def _keys(target: PurgeTarget) -> set[str]:
-    keys = {wire.key_of_record(id_) for id_ in target.ids}
-    keys |= {wire.key_of_entity(name) for name in target.names}
-    return keys | {wire.key_of_observation(*pair) for pair in target.said}
+    c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", purged)
 
 
 def _holds(head: Head, target: PurgeTarget) -> bool:
     """True if the operation has purged words or names a purged entity."""
     if head.payload and target.is_in(head.payload):
         return True
-    if not head.value:
+    value = head.stated
+    if value is None:
         return False
-    value = json.loads(head.value)
     if scrub_log.marked(value, target.sought) != value:
         return True
-    named = [value.get(name) for name in ("name", "entity", "from", "to")]
-    named += [pair[0] for pair in value.get("entities") or ()]
-    return any(isinstance(name, str) and target.is_name(name) for name in named)
-
-
-def _blank(head: Head) -> Head:
-    if head.state == heads.UNREAD:
-        return head._replace(state=heads.REFUSED, payload=PURGED)
-    return head._replace(value="", payload="")
+    names = [value.get(name) for name in ("name", "entity", "from", "to")]
+    names += [pair[0] for pair in value.get("entities") or ()]
+    return any(isinstance(name, str) and target.is_name(name) for name in names)

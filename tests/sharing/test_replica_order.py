@@ -8,8 +8,8 @@ import pytest
 
 from memory_fabric.sharing.replica import others, outbox, space
 from memory_fabric.store import records
+from sharing.replicas import Home, Log
 from store.support import USER, decision
-from store.team_support import Home, Log
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from memory_fabric.recall.render import low_trust_of
 from memory_fabric.sharing.replica import outbox, space
 from memory_fabric.store import records
 from memory_fabric.store.tiers import sync
+from sharing.replicas import Home, Log, synced
 from store.support import USER
-from store.team_support import Home, Log, synced
 
 
 @pytest.fixture

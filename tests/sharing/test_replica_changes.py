@@ -12,8 +12,8 @@ from memory_fabric.models import Entity, Record
 from memory_fabric.sharing.replica import heads, outbox
 from memory_fabric.store import backup, journal
 from memory_fabric.store.history import undo
+from sharing.replicas import Home, Log, synced
 from store.support import TOOL, USER, create, entity, observations_of, relation
-from store.team_support import Home, Log, synced
 
 
 @pytest.fixture

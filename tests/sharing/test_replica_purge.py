@@ -8,11 +8,12 @@ import pytest
 
 from memory_fabric import ids
 from memory_fabric.models import Entity
-from memory_fabric.sharing.replica import inbox, outbox, questions, space, wire
-from memory_fabric.store.forget import purge, purge_foreign
+from memory_fabric.sharing.replica import inbox, outbox, space, wire
+from memory_fabric.sharing.team import exchange
+from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.purge import Purged
+from sharing.replicas import Home, Log, synced
 from store.support import USER, create, entity
-from store.team_support import Home, Log, synced
 
 WORDS = "the merger with Ostrava Glass"
 
@@ -44,7 +45,7 @@ def pull_and_erase(home: Home) -> inbox.Merged:
         operations,
         to,
         home.verified,
-        erase=lambda found: purge_foreign.erase(home.memory, found, USER),
+        erase=lambda found: exchange.erase(home.memory, found, USER),
     )
 
 
@@ -129,10 +130,10 @@ def test_no_machine_erases_what_its_user_said_because_another_demands_it(
     operations, to = log.pull(space.position(ann.database))
     merged = inbox.merge(ann.memory, ann.database, operations, to, ann.verified, owner="owen")
     assert (merged.asked, list(ann.records())) == (1, ["Use UTC"])
-    [demand] = questions.asked(ann.database)
+    [demand] = space.asked(ann.database)
     assert (demand.key, demand.by, demand.text) == (key, "owen", "Use UTC")
-    assert questions.decline(ann.database, key)
-    assert questions.asked(ann.database) == []
+    assert space.decline(ann.database, key)
+    assert space.asked(ann.database) == []
 
 
 def test_only_its_author_and_the_owner_have_a_record_erased(ann: Home, bob: Home, log: Log) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.store import graph
+from sharing.replicas import Home, Log, synced
 from store.support import TOOL, create, entity, observations_of, relation
-from store.team_support import Home, Log, synced
 
 
 @pytest.fixture

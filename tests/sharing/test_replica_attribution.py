@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from command_line import run_here
-from memory_fabric.sharing.git import remote_records
+from memory_fabric.sharing.git import shared_journal
 from memory_fabric.sharing.replica import heads, inbox, outbox, wire
 from memory_fabric.store import fts_query, graph, search
 from memory_fabric.store.tiers import sync
+from sharing.replicas import Home, Log, synced
 from store.support import TOOL, USER, create, entity, relation
-from store.team_support import Home, Log, synced
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_record_of_git_sharing_and_of_the_log_is_dropped_when_both_drop_it(
 ) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
-    assert remote_records.drop_all(bob.memory) == 0
+    assert shared_journal.drop_all(bob.memory) == 0
     assert list(bob.records()) == ["Use UTC"]
     ann.memory.forget([said.id], USER)
     synced(ann, bob)

@@ -1,0 +1,222 @@
+"""The journal that users of a repository share: own lines that wait in home are moved there, and
+records that others wrote into it are imported, counted, dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.errors import FabricError
+from memory_fabric.models import HAS_OTHERS, OTHERS, Operation, Provenance
+from memory_fabric.sharing.git import claims_read, location
+from memory_fabric.store import files, journal
+from memory_fabric.store.database import Database
+from memory_fabric.store.operations import others
+from memory_fabric.store.protocols import Memory
+
+Lines = list[dict[str, Any]]
+
+BY = Provenance("journal", trust="foreign")
+# Most records imported at a session's start, which must not wait for redaction. Stop imports the
+# rest.
+MAX_AT_START = 50
+
+
+def publish(memory: Memory) -> int:
+    """Move the waiting lines into the shared journal; return how many.
+
+    Lines of isolated domains stay in home, and are moved there from a journal that git does not
+    track yet. Nothing is moved while this user does not share, or while a merge is unfinished. A
+    crash between the two files repeats no line. Raises OSError, TimeoutError.
+    """
+    project = memory.project
+    if project is None or location.is_in_home(memory, project):
+        return 0
+    if memory.settings.domains.isolated and location.is_on(memory):
+        remove_private(memory)
+    waiting = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
+    if not os.path.exists(waiting) or not location.may_write_journal(memory, project):
+        return 0
+    shared = location.shared_file(project)
+    with files.Locked(waiting + ".lock"):
+        shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
+        shared_texts = set(map(files.json_line, shared_lines))
+        lines = _shared_form(memory, files.read_lines(waiting)[0])
+        # A forgotten record must be reported as such where it has been written already.
+        published = {line.get("id") for line in shared_lines}
+        over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
+        apart, public = _split_isolated(memory, _without_forgotten(lines))
+        new = [line for line in (*public, *over) if files.json_line(line) not in shared_texts]
+        journal.prepare_folder(project.local)
+        files.append_lines(shared, new)
+        if not apart:
+            os.unlink(waiting)
+        elif len(apart) < len(lines):
+            files.write_atomic(waiting, _text_of(apart))
+    return len(new)
+
+
+def count_waiting(memory: Memory) -> int:
+    """Return the number of lines that wait for the shared journal. Raises OSError."""
+    project = memory.project
+    if project is None or location.is_in_home(memory, project):
+        return 0
+    path = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
+    return len(_split_isolated(memory, files.read_lines(path)[0])[1])
+
+
+def remove_private(memory: Memory) -> int:
+    """Remove from the journal what must not be shared; return the number of lines.
+
+    These are texts of records that were forgotten before, records of isolated domains, which are
+    kept in home, and the user's own words behind notes. A journal that git tracks is left alone.
+    Raises OSError.
+    """
+    project = memory.project
+    if project is None or location.is_tracked(project):
+        return 0
+    path = location.shared_file(project)
+    if not claims_read.stamp(path):
+        return 0
+    lines, bad = files.read_lines(path)
+    apart, public = _split_isolated(memory, _shared_form(memory, _without_forgotten(lines)))
+    if bad or public == lines:
+        return 0
+    if apart:
+        folder = location.private_folder(memory, project)
+        journal.prepare_folder(folder)
+        files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
+    files.write_atomic(path, _text_of(public))
+    return sum(line not in public for line in lines)
+
+
+def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
+    """Import new and changed records of others from the journal; return how many.
+
+    Costs one stat if the journal has not changed; nothing is read unless this user shares. At most
+    `most`, the newest first; the others wait for the next time. Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    if project is None or not memory.settings.writes or not location.is_on(memory):
+        return 0
+    path = location.shared_file(project)
+    stamp = claims_read.stamp(path)
+    if not stamp:  # no file changes nothing: the folder was removed, or a branch has none
+        return 0
+    database = memory.session_database()
+    # The stamp is noted once nothing is left to import.
+    if database.newer or database.read_only or _noted(database, others.STAMP + path) == stamp:
+        return 0
+    content = claims_read.read(path)
+    if content is None:
+        return 0
+    payload = _payload(memory, database, path, content, most)
+    return int(_applied(memory, "take_in", payload | {"project": project.name}).get("taken", 0))
+
+
+def drop_all(memory: Memory) -> int:
+    """Drop the records of others; return how many. Raises StoreUnavailable."""
+    return int(_applied(memory, "let_go", {}).get("gone", 0))
+
+
+def count(memory: Memory) -> dict[str, int]:
+    """Return the number of records of others by the author that they claim."""
+    database = of_project(memory)
+    if database is None or not _noted(database, HAS_OTHERS):
+        return {}
+    rows = database.rows(
+        "SELECT json_extract(body, '$.author') AS author, count(*) FROM records "
+        "WHERE source = ? GROUP BY author ORDER BY count(*) DESC, author",
+        (OTHERS,),
+    )
+    return {str(author or ""): int(number) for author, number in rows}
+
+
+def of_project(memory: Memory) -> Database | None:
+    """Return the project's database, if it can be read."""
+    return next((database for database in memory.databases() if database.kind == "project"), None)
+
+
+def unreadable(database: Database, path: str) -> int:
+    """Return the number of lines of the journal that could not be read the last time."""
+    return int(_noted(database, others.UNREADABLE + path) or 0)
+
+
+def _noted(database: Database, key: str) -> str:
+    row = database.row("SELECT value FROM meta WHERE key = ?", (key,))
+    return str(row[0]) if row else ""
+
+
+def _payload(
+    memory: Memory, database: Database, path: str, content: claims_read.Read, most: int
+) -> dict[str, Any]:
+    """Return the payload of `import_new` for the journal's lines that were not handled before."""
+    before = others.sums(database.connection, path)
+    ours = _ours(memory, [claim.id for claim in content.claims])
+    author = memory.settings.author
+    claims = [claim for claim in content.claims if claim.id not in ours]
+    own = [c for c in claims if author and c.record and c.record.get("author") == author]
+    if own:
+        from memory_fabric.sharing.git import adoption  # only for lines under the own name
+
+        if adoption.awaits_answer(memory):  # not others' lines: the user will be asked
+            claims = [claim for claim in claims if claim not in own]
+    stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
+    news = [claim for claim in stated if before.get(claim.id) != claim.sum]
+    imported = news[len(news) - min(most, len(news)) :]
+    return {
+        "place": path,
+        "stamp": content.stamp if len(imported) == len(news) else "",
+        "records": [claims_read.record_of(claim) for claim in imported],
+        "forgotten": [claim.id for claim in claims if claim.id in before and not claim.record],
+        "here": [claim.id for claim in stated],
+        "sums": {claim.id: claim.sum for claim in imported},
+        "unreadable": content.unreadable,
+    }
+
+
+def _ours(memory: Memory, wanted: list[str]) -> set[str]:
+    """Return those of the ids that are this user's records."""
+    query = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?)) AND source <> ?"
+    values = (json.dumps(wanted), OTHERS)
+    ours = {id_ for database in memory.databases() for (id_,) in database.rows(query, values)}
+    if memory.unavailable:
+        raise FabricError("Records of others cannot be recognised while a database cannot be read.")
+    return ours
+
+
+def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Apply the operation and return its result; never queued, as the journal can be read again."""
+    from memory_fabric.store import write  # only for something new
+
+    # Paths and stamps are trusted; only what others wrote is made harmless.
+    cleaned = {"records": write.cleaned({"": payload.get("records", [])})[""]}
+    by = BY._replace(at=ids.timestamp())
+    return memory.apply_now(
+        Operation(ids.new_id(), kind, {**payload, **cleaned} if payload else {}, by, "project")
+    )
+
+
+def _without_forgotten(lines: Lines) -> Lines:
+    """Return the lines without those of records that a later line reports as forgotten."""
+    over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
+    return [line for line in lines if not over[line.get("id")]]
+
+
+def _shared_form(memory: Memory, lines: Lines) -> Lines:
+    return lines if memory.settings.share_words else list(map(journal.without_words, lines))
+
+
+def _split_isolated(memory: Memory, lines: Lines) -> tuple[Lines, Lines]:
+    """Return the lines of isolated domains, and the others."""
+    isolated = memory.settings.domains.isolated
+    apart = [line for line in lines if line.get("domain") in isolated]
+    return apart, [line for line in lines if line.get("domain") not in isolated]
+
+
+def _text_of(lines: Lines) -> bytes:
+    return "".join(files.json_line(line) for line in lines).encode("utf-8", "replace")

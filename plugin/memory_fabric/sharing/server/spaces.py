@@ -1,0 +1,175 @@
+"""Spaces of a shared log: the schema under them, and the roles that may read and append there."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.sharing.server import versions
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog, SpaceState
+from memory_fabric.sharing.server.translate import translated
+from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
+
+# Taken by every migration, of whatever database (the number is arbitrary, but must stay).
+ADVISORY_LOCK = 5_417_201_120
+MAX_SPACE_CHARS = 200
+# PostgreSQL cuts longer names of roles.
+MAX_NAME_BYTES = 63
+PASSWORD_BYTES = 24
+MEMBERS = """
+    SELECT m.member, m.role, m.added_at, m.removed_at, s.seen_at
+    FROM memory_fabric.members m
+    LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
+    WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
+"""
+
+
+class Member(NamedTuple):
+    """A member of a space; `seen_at` is when he last read the log, to the hour."""
+
+    name: str
+    role: str
+    added_at: datetime
+    removed_at: datetime | None
+    seen_at: datetime | None
+
+
+def init(connection: Connection, space: str) -> SpaceState:
+    """Create or migrate the schema and the space; return the state of the space.
+
+    A database that was restored into another cluster begins a new epoch: its transaction ids are
+    renewed. Needs the role that owns the schema, or may create one. Doing it again changes nothing.
+    Raises BadInput for a name that is none, TeamError.
+    """
+    if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
+        raise BadInput(
+            "space",
+            f"{space!r} cannot be the name of a space.",
+            remedy=f"Use 1 to {MAX_SPACE_CHARS} characters.",
+        )
+    with translated("Cannot prepare the shared log"):
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise BadAddress(
+                f"The database {connection.info.dbname} has the encoding {encoding}.",
+                remedy="Create one with UTF-8: "
+                "`createdb --encoding=UTF8 --template=template0 NAME`.",
+            )
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
+            _migrate(connection)
+            connection.execute("SELECT memory_fabric.renew()")
+            connection.execute("SELECT memory_fabric.create_space(%s)", (space,))
+    return SharedLog(connection, space).state()
+
+
+def members(connection: Connection, space: str) -> list[Member]:
+    """Return the members of a space, removed ones last."""
+    with translated("Cannot list the members"):
+        return [Member(*row) for row in connection.execute(MEMBERS, (space,)).fetchall()]
+
+
+def add(
+    connection: Connection,
+    space: str,
+    member: str,
+    *,
+    create_role: bool = False,
+    role: str = "member",
+) -> str:
+    """Let a role into a space as "member" or "owner"; return the password of a created one, or "".
+
+    Raise UnknownRole if there is no such role and none is to be created, NotAllowed if the caller
+    is no owner or may not create roles. A member who is in the space gets the new `role`.
+    """
+    if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
+        raise BadInput(
+            "member",
+            f"The name {member!r} cannot be a role of PostgreSQL.",
+            remedy=f"Use 1 to {MAX_NAME_BYTES} bytes.",
+        )
+    password = ""
+    with _changing(space, member, "add"), connection.transaction():
+        roles = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (member,))
+        if create_role and roles.fetchone() is None:
+            password = secrets.token_urlsafe(PASSWORD_BYTES)
+            _create_role(connection, member, password)
+        connection.execute("SELECT memory_fabric.admit(%s, %s, %s)", (space, member, role))
+    return password
+
+
+def remove(connection: Connection, space: str, member: str) -> None:
+    """Take a member out of a space; what he wrote stays. Raise NotFound if he is not in it."""
+    with _changing(space, member, "remove"):
+        row = connection.execute("SELECT memory_fabric.dismiss(%s, %s)", (space, member)).fetchone()
+    if row is None or not row[0]:
+        raise NotFound(member, f"{member} is no member of {space}.")
+
+
+def _migrate(connection: Connection) -> None:
+    applied = versions.applied(connection)
+    versions.expect_known(applied)
+    if applied:
+        _expect_schema_owner(connection)
+    else:
+        connection.execute("CREATE SCHEMA IF NOT EXISTS memory_fabric")
+        connection.execute(
+            "CREATE TABLE memory_fabric.schema_version"
+            " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+        )
+    missing = {number: file for number, file in versions.steps().items() if number not in applied}
+    for number, file in missing.items():
+        connection.execute(file.read_bytes())
+        connection.execute(
+            "INSERT INTO memory_fabric.schema_version (version) VALUES (%s)", (number,)
+        )
+    if missing:
+        connection.execute("SELECT memory_fabric.grant_to_all()")
+
+
+def _expect_schema_owner(connection: Connection) -> None:
+    row = connection.execute(
+        "SELECT pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE')"
+        " FROM pg_namespace WHERE nspname = 'memory_fabric'"
+    ).fetchone()
+    if row and not row[1]:
+        raise NotAllowed(
+            f"The shared log belongs to the role {row[0]}.",
+            remedy=f"Run `memory-fabric team init` as {row[0]}.",
+        )
+
+
+@contextmanager
+def _changing(space: str, member: str, what: str) -> Iterator[None]:
+    """Translate the errors of a change of members; the last owner stays."""
+    with translated(f"Cannot {what} {member}"):
+        try:
+            yield
+        except psycopg.errors.RestrictViolation:
+            raise BadInput(
+                "member",
+                f"{member} is the last owner of {space}.",
+                remedy="Add another owner first: `memory-fabric team add MEMBER --owner`.",
+            ) from None
+
+
+def _create_role(connection: Connection, member: str, password: str) -> None:
+    # Hashed here, so that the server's log of statements never holds the password.
+    hashed = connection.pgconn.encrypt_password(
+        password.encode(), member.encode(), b"scram-sha-256"
+    ).decode()
+    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+    try:
+        connection.execute(statement.format(sql.Identifier(member), sql.Literal(hashed)))
+    except psycopg.errors.InsufficientPrivilege:
+        raise NotAllowed(
+            f"{connection.info.user} may not create the role {member}.",
+            remedy="Let an administrator run CREATE ROLE, then add the member without"
+            " --create-role.",
+        ) from None
