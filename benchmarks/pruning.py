@@ -33,7 +33,7 @@ sys.path.insert(0, os.path.join(ROOT, "plugin"))
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.models import Provenance  # noqa: E402
 from memory_fabric.recall.pipeline import Fabric  # noqa: E402
-from memory_fabric.store import fts_query, reader  # noqa: E402
+from memory_fabric.store import conditions, reader  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
 from scoring import mean  # noqa: E402
 
@@ -189,7 +189,7 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
     the expressions that the observations were asked for.
     """
     asked: list[str] = []
-    tell = fts_query.selective_query
+    tell = conditions.selective_query
 
     def selective_query(db: Any, index: str, groups: Any, limit: int, phrases: Any = ()) -> str:
         found = tell(db, index, groups, max(1, round(limit * scale)), phrases)
@@ -198,12 +198,12 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
         return found
 
     changes: dict[str, int] = {
-        name: max(1, round(getattr(fts_query, name) * scale))
+        name: max(1, round(getattr(conditions, name) * scale))
         for name in ("COMMON_FROM_ROWS", "RANKED_ROWS", "COUNTED_ROWS", "SAMPLED_ROWS")
     }
     if not prunes:
         changes["RANKED_ROWS"] = UNPRUNED
-    with changed(fts_query, **changes), changed(reader, selective_query=selective_query):
+    with changed(conditions, **changes), changed(reader, selective_query=selective_query):
         yield asked
 
 
@@ -224,7 +224,7 @@ def changed(module: Any, **values: int | Callable[..., Any]) -> Iterator[None]:
 def settings(options: argparse.Namespace) -> Iterator[None]:
     """Apply the settings of matching that the options state."""
     with changed(
-        fts_query,
+        conditions,
         SPARE=options.spare,
         MAX_IN_QUORUM=options.quorum,
         RANKED_ROWS=options.ranked,
@@ -279,9 +279,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--as", dest="like", type=int, default=100_000, help="rows (100,000)")
     parser.add_argument("--questions", type=int, default=300, help="of each kind (300)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--spare", type=int, default=fts_query.SPARE)
-    parser.add_argument("--quorum", type=int, default=fts_query.MAX_IN_QUORUM)
-    parser.add_argument("--ranked", type=int, default=fts_query.RANKED_ROWS)
+    parser.add_argument("--spare", type=int, default=conditions.SPARE)
+    parser.add_argument("--quorum", type=int, default=conditions.MAX_IN_QUORUM)
+    parser.add_argument("--ranked", type=int, default=conditions.RANKED_ROWS)
     options = parser.parse_args(arguments)
     if not 0 < options.questions <= options.rows:
         parser.error("as many rows as questions are needed, and one of each")

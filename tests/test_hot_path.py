@@ -40,9 +40,9 @@ OF_ROOMS = frozenset(
     f"memory_fabric.{name}"
     for name in (
         "recall.agent_domains",
-        "store.domains.scoped_memory",
-        "store.domains.views",
-        "store.domains.callers",
+        "store.scoped_memory",
+        "store.scoped_memory",
+        "store.callers",
     )
 )
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
@@ -334,7 +334,7 @@ def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path
     by_agent = modules_after(hooks, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
 
     assert own & OF_ROOMS == set()
-    assert by_agent & OF_ROOMS == {"memory_fabric.store.domains.callers"}
+    assert by_agent & OF_ROOMS == {"memory_fabric.store.callers"}
     assert by_agent & SLOW == set()
 
 

@@ -53,14 +53,14 @@ def build(folder: str, size: int) -> None:
 def add_graph(memory: Memory, prose: Prose, store: str, observations: int) -> None:
     """Add entities with so many observations in all, and relations between them, as an import."""
     from memory_fabric.models import Provenance
-    from memory_fabric.store import bulk_load
+    from memory_fabric.store import write
 
     count = observations // OBSERVATIONS_PER_ENTITY
     names = [name_of(prose, number)[0] for number in range(count)]
     relations = relations_of(names, store, observations // OBSERVATIONS_PER_RELATION)
     entities = entities_of(prose, store, observations)
     for items in (entities, relations):
-        for kind, payload in bulk_load.create_operations(items):
+        for kind, payload in write.create_operations(items):
             result = memory.write(kind, payload, Provenance("import", trust="tool"), store=store)
             if result.get("queued"):
                 raise SystemExit(f"the store could not be built: {result}")

@@ -331,7 +331,7 @@ def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, we
             said.append(shell.remember(late))
 
     with closing(Memory.open(settings)) as memory:
-        plan = link.plan_link(memory, str(web.project))
+        plan = link.plan(memory, "link", str(web.project))
         link.carry_out(memory, plan, Provenance(source="cli", trust="user"), say)
 
     assert sorted(recalled(shell)) == sorted([DECISION, OTHER, late])

@@ -24,10 +24,10 @@ from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.scoped_memory import within
 from sharing.replicas import Home, Log, synced
 from store.support import World, decision
 from team.postgres import ANN, BOB, EVE

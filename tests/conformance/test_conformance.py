@@ -13,8 +13,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.servers.team import rows, writes
 from memory_fabric.servers.team.memory import TeamMemory
 from memory_fabric.sharing.replica import inbox
-from memory_fabric.store import conditions
-from memory_fabric.store.domains import views, write_guard
+from memory_fabric.store import conditions, scoped_memory
 from memory_fabric.store.forget import purge_rows
 from memory_fabric.store.history import undo
 from memory_fabric.store.operations import others as others_effects
@@ -143,20 +142,20 @@ def test_without_what_was_replaced_undo_restores_nothing(
 # and the check that it keeps.
 LOCAL = {
     "views of a domain": (
-        views,
+        scoped_memory,
         "create_views",
         lambda *_args, **_options: None,
         checks.a_domain_shows_nothing_else,
     ),
     "words of a domain": (
-        views,
+        scoped_memory,
         "create_views",
         lambda *_args, **_options: None,
         checks.a_domain_knows_no_other_words,
     ),
     "writes of a domain": (
-        write_guard,
-        "limited",
+        scoped_memory.ScopedMemory,
+        "_limited",
         lambda _memory, _kind, payload, by: (payload, by),
         checks.a_domain_is_written_only_to_itself,
     ),

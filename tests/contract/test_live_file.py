@@ -36,7 +36,7 @@ from contract.story_steps import (
     unrelate,
     unsay,
 )
-from memory_fabric.store.graph_file.own_writes import WINDOW_S
+from memory_fabric.store.graph_file.merge_external import WINDOW_S
 from servers.mcp_clients import Process
 from waiting import until
 

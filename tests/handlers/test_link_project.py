@@ -9,7 +9,7 @@ import pytest
 
 from memory_fabric.cli.main import main
 from memory_fabric.hooks import dispatcher
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import registry_file
 from simulated_client import SimulatedClient
 
 REMOTE = '[remote "origin"]\n\turl = git@example.com:acme/shop.git\n'
@@ -106,9 +106,9 @@ def test_the_model_links_nothing(
     for name, value in {**client.environ, "CLAUDECODE": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(clones.second)
-    before = identity.read_registry(str(client.fabric_home))
+    before = registry_file.read_registry(str(client.fabric_home))
     client.fire("SessionStart", "s", source="startup")
-    apart = identity.read_registry(str(client.fabric_home))
+    apart = registry_file.read_registry(str(client.fabric_home))
     wanted = next(iter(before.keys.values()))
 
     for words in (["link", wanted], ["link"], ["split"], ["undo"]):
@@ -119,7 +119,7 @@ def test_the_model_links_nothing(
     clones.types("list")
 
     assert "/memory-fabric:project link" in capsys.readouterr().err
-    assert identity.read_registry(str(client.fabric_home)) == apart
+    assert registry_file.read_registry(str(client.fabric_home)) == apart
     monkeypatch.delenv("CLAUDECODE")
     assert main(["project", "link", wanted, "--yes"]) == 0
 

@@ -11,7 +11,7 @@ import pytest
 
 from memory_fabric.hooks import dispatcher
 from memory_fabric.store import switches
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import registry_file
 from simulated_client import SimulatedClient
 
 RULE = "From now on never push to main without asking me."
@@ -183,7 +183,7 @@ def test_the_project_is_not_linked_while_a_tool_runs(client: SimulatedClient) ->
     other = client.project.parent / "other"
     (other / ".git").mkdir(parents=True)
     client.fire(*("UserPromptSubmit", "o"), prompt=ATTACK.replace("push", "sing"), cwd=str(other))
-    before = identity.read_registry(str(client.fabric_home))
+    before = registry_file.read_registry(str(client.fabric_home))
     client.say("assistant", CALL)
 
     for path in (str(client.transcript), "", at(client, "made-up.jsonl")):
@@ -196,4 +196,4 @@ def test_the_project_is_not_linked_while_a_tool_runs(client: SimulatedClient) ->
         )
         assert "not done" in reply["systemMessage"]
 
-    assert identity.read_registry(str(client.fabric_home)) == before
+    assert registry_file.read_registry(str(client.fabric_home)) == before

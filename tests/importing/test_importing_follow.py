@@ -16,7 +16,7 @@ from memory_fabric.importing.items import here_of
 from memory_fabric.importing.run import plan, store
 from memory_fabric.importing.sources import recognise
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import instruction_files, notices
+from memory_fabric.store import instruction_files, log
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 
@@ -282,7 +282,7 @@ def test_a_large_import_is_read_by_no_start_and_a_huge_one_is_told(memory: Memor
     instruction_updates.at_stop(memory)
 
     assert "A rule of a huge file" not in current(memory)
-    (told,) = notices.take(memory.settings.home)
+    (told,) = log.take(memory.settings.home)
     assert "memory-fabric import docs/large.md" in told
     assert instruction_files.changed(memory) == {}
 

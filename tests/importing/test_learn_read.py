@@ -25,7 +25,7 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import registry_file
 from thorough import IS_THOROUGH
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -277,7 +277,7 @@ def test_an_interrupted_run_whose_folder_was_deleted_is_finished_in_its_own_proj
     said = [row[0] for row in machine.rows("SELECT id FROM records WHERE status = 'candidate'")]
     memory.write("forget", {"ids": said, "bury": False}, Provenance("cli"), store="project")
     memory.close()
-    known = sorted(identity.project_ids(machine.settings.home))
+    known = sorted(registry_file.project_ids(machine.settings.home))
     # Folders that do not find their projects: one of another name, one whose project is no more.
     nowhere = str(machine.folder / "nothere")
     folders = {**dict.fromkeys(done.run.folders, nowhere), "gone-0a1b2c3d": nowhere}
@@ -287,12 +287,12 @@ def test_an_interrupted_run_whose_folder_was_deleted_is_finished_in_its_own_proj
     again = machine.learn()
 
     assert {one.name: one.candidates for one in again.projects} == {"shop": 1, "atlas": 0}
-    assert sorted(identity.project_ids(machine.settings.home)) == known
+    assert sorted(registry_file.project_ids(machine.settings.home)) == known
     assert runs.unfinished(machine.settings.home) is None
     taken = undo(machine.settings, again.run, environment.provenance())
     assert sorted(one.name for one in taken) == ["atlas", "shop"]
     assert machine.learned() == {"episodes": [], "records": [], "sessions": []}
-    assert sorted(identity.project_ids(machine.settings.home)) == known
+    assert sorted(registry_file.project_ids(machine.settings.home)) == known
 
 
 def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Machine) -> None:

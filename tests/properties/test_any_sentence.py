@@ -17,7 +17,7 @@ from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
 from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.settings_file import settings_of
+from memory_fabric.store.switches import settings_of
 from recall.given import USER, open_memory
 
 # As records of decisions are written: an opening, a clause, a tail.

@@ -29,9 +29,7 @@ from memory_fabric.recall import review
 from memory_fabric.recall.injection.explain import explain
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
-from memory_fabric.store import entity_search, graph, invariants, search
-from memory_fabric.store.domains import counts
-from memory_fabric.store.domains.scoped_memory import within
+from memory_fabric.store import domain_counts, entity_search, graph, search
 from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.health import status
@@ -39,6 +37,7 @@ from memory_fabric.store.history import candidates, changes, last_mentions, reso
 from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.scoped_memory import within
 from memory_fabric.store.tiers import client_memory_files
 from memory_fabric.viewer import overview
 from memory_fabric.viewer.picture import picture
@@ -345,8 +344,8 @@ def lists(scoped: Memory, ids: list[str]) -> Iterable[Any]:
     )
     yield exchange.export_lines(scoped.databases())
     for database in scoped.databases():
-        yield invariants.orphans(database), invariants.variants(database)
-        yield invariants.alias_conflicts(database), counts.count_by_domain([database], 9).first
+        yield graph.orphans(database), graph.variants(database)
+        yield graph.alias_conflicts(database), domain_counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
         yield [last_mentions.with_text(database, one, 200) for one in aged]
         yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)

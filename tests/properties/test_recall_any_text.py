@@ -19,7 +19,7 @@ from memory_fabric.recall import parse
 from memory_fabric.recall.injection import inject
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.recall.retrieve import GRAPH_MISSING, GRAPH_REQUIRED
-from memory_fabric.store import fts_query
+from memory_fabric.store import conditions
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
 from replay.hook_runner import HookRunner
@@ -28,7 +28,7 @@ LIMIT = 7
 # Two databases with four sources each, near words, walks and cross references among them.
 MOST_STATEMENTS = 160
 # In a large store each spelling of each word is counted first, in each index of each database.
-MOST_COUNTED = 2 * 2 * 3 * (fts_query.MAX_TERMS * 2 + fts_query.MAX_IN_QUORUM)
+MOST_COUNTED = 2 * 2 * 3 * (conditions.MAX_TERMS * 2 + conditions.MAX_IN_QUORUM)
 # Calls of Python functions in one recall or push; the longest text read makes half as many.
 MOST_CALLS = 400_000
 
@@ -112,7 +112,7 @@ def fabric(
     """A real store; as `large` it is asked as one of a million rows would be."""
     if request.param == "large":
         for name in ("COMMON_FROM_ROWS", "RANKED_ROWS", "COUNTED_ROWS", "SAMPLED_ROWS"):
-            monkeypatch.setattr(fts_query, name, 1)
+            monkeypatch.setattr(conditions, name, 1)
     return Fabric(memory, NOW)
 
 
@@ -157,7 +157,7 @@ def ask_everything(fabric: Fabric, text: str) -> list[list[str]]:
 
 def most(fabric: Fabric) -> int:
     memory = fabric.memory
-    is_large = fts_query.COMMON_FROM_ROWS == 1
+    is_large = conditions.COMMON_FROM_ROWS == 1
     assert len(memory.databases()) == 2
     return MOST_STATEMENTS + (MOST_COUNTED if is_large else 0)
 
@@ -210,7 +210,7 @@ def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
     assert len(asked.terms) <= parse.MAX_TERMS
     assert len(asked.text) <= parse.MAX_CHARS
     for statement in (s for statements in whole for s in statements if " MATCH " in s):
-        most_words = fts_query.MAX_TERMS * fts_query.MAX_IN_QUORUM
+        most_words = conditions.MAX_TERMS * conditions.MAX_IN_QUORUM
         # The words are counted twice: escaped in JSON, and so in what the trace shows.
         most_words = 2 * parse.MAX_TERMS if "j.key, (SELECT count" in statement else most_words
         assert statement.count('"') <= 2 * most_words

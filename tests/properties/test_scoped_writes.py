@@ -14,9 +14,9 @@ from memory_fabric.config import read_settings
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.scoped_memory import within
 from thorough import examples
 
 DOMAINS = ("alpha", "beta", "general")

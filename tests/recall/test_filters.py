@@ -12,7 +12,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.models import Filters
 from memory_fabric.recall import filters
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
-from memory_fabric.store.domains.scoped_memory import within
+from memory_fabric.store.scoped_memory import within
 from recall.given import NOW, USER, open_memory, remember
 
 

@@ -11,7 +11,7 @@ from memory_fabric.models import Provenance, Relation
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.retrieve import GRAPH_REQUIRED, newest, relations_around, retrieve
-from memory_fabric.store import fts_query
+from memory_fabric.store import conditions
 from memory_fabric.store.memory import Memory
 from recall.given import USER, open_memory, pagination_graph, remember
 
@@ -157,7 +157,7 @@ def test_r7_the_newest_come_first(memory: Memory) -> None:
 def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fts_query, "COMMON_FROM_ROWS", 10)
+    monkeypatch.setattr(conditions, "COMMON_FROM_ROWS", 10)
     facts = [f"the service number {n}" for n in range(12)] + ["the service caches invoices"]
     memory.write(
         "create_entities",
@@ -167,7 +167,7 @@ def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     (database,) = memory.databases()
 
     asked = [["service"], ["invoices"]]
-    assert fts_query.selective_query(database, "observations_fts", asked, 5) == '"invoices"'
-    assert fts_query.selective_query(database, "observations_fts", asked[:1], 5) == '"service"'
+    assert conditions.selective_query(database, "observations_fts", asked, 5) == '"invoices"'
+    assert conditions.selective_query(database, "observations_fts", asked[:1], 5) == '"service"'
     found, _, _ = retrieve(parse("which service caches invoices"), memory)
     assert "the service caches invoices" in [candidate.text for candidate in found]

@@ -15,7 +15,7 @@ from memory_fabric import live_client  # noqa: E402 - found only now
 from memory_fabric.hooks import dispatcher  # noqa: E402 - found only now
 from memory_fabric.servers import rehearsal  # noqa: E402
 from memory_fabric.servers.mcp import stdio_server  # noqa: E402
-from memory_fabric.store import database, kept_memory  # noqa: E402
+from memory_fabric.store import database, memory  # noqa: E402
 
 rehearsed = False
 
@@ -55,8 +55,8 @@ POINTS = {
     "second change": lambda: dying(database.Transaction, "__exit__", after=True, times=2),
     "before the reply": lambda: dying(dispatcher, "answer", after=True),
     "before the receipts": lambda: dying(dispatcher, "finish"),
-    "before the commit": lambda: dying(kept_memory.HeldMemory, "commit"),
-    "after the commit": lambda: dying(kept_memory.HeldMemory, "commit", after=True),
+    "before the commit": lambda: dying(memory.HeldMemory, "commit"),
+    "after the commit": lambda: dying(memory.HeldMemory, "commit", after=True),
     "at its note": lambda: dying(live_client, "note", after=True),
 }
 POINTS[POINT]()

@@ -109,7 +109,7 @@ def test_more_matches_than_are_ranked_are_all_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.store.entity_search.POOL_ROWS", 7)
-    monkeypatch.setattr("memory_fabric.store.substring.PORTION", 7)
+    monkeypatch.setattr("memory_fabric.store.entity_search.PORTION", 7)
 
     async def story() -> None:
         async with connected(tmp_path / "home", **SMALL_REPLY) as client:

@@ -9,7 +9,7 @@ import pytest
 from command_line import run_here
 from memory_fabric.sharing.git import shared_journal
 from memory_fabric.sharing.replica import heads, inbox, outbox, wire
-from memory_fabric.store import fts_query, graph, search
+from memory_fabric.store import conditions, graph, search
 from memory_fabric.store.tiers import sync
 from sharing.replicas import Home, Log, synced
 from store.support import TOOL, USER, create, entity, relation
@@ -67,7 +67,7 @@ def test_statements_of_others_do_not_displace_own_ones(ann: Home, bob: Home) -> 
     create(ann.memory, *flood)
     synced(ann, bob)
     create(bob.memory, entity("books", "the ledger closes on Friday evening after the export"))
-    match = fts_query.match_expression(["ledger"])
+    match = conditions.match_expression(["ledger"])
     found = search.observations(bob.database, match, 8)
     assert found[0].text == "the ledger closes on Friday evening after the export"
     assert [one.metadata.get("author") for one in found[1:]] == ["ann", "ann"]

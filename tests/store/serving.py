@@ -10,7 +10,7 @@ from typing import Any
 
 from memory_fabric.models import Graph
 from memory_fabric.store import graph
-from memory_fabric.store.graph_file.served_memory import home_of, open_mirrored
+from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, World
 

@@ -28,7 +28,7 @@ ALLOWED = {
     "store/backup.py": OWN_DATABASE,
     "store/health/repair.py": OWN_DATABASE,
     "store/projects/link.py": OWN_DATABASE,
-    "store/notices.py": MADE_NEW,
+    "store/log.py": MADE_NEW,
     "store/launch_marks.py": MADE_NEW,
     "store/health/alerts.py": MADE_NEW,
     "store/health/filesystem.py": SYSTEM,
@@ -53,7 +53,7 @@ ALLOWED = {
     "cli/doctor/installation.py": "a database in memory",
     "processes.py": SYSTEM,
     "store/health/quick_counts.py": "a regular file in home, opened for reading only",
-    "importing/claude_mem.py": "a regular file that the user named, opened for reading only",
+    "importing/exports.py": "a regular file that the user named, opened for reading only",
 }
 
 

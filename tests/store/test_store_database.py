@@ -21,7 +21,7 @@ from memory_fabric.errors import (
 )
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
-from memory_fabric.store import backup, database, graph, migrations, write
+from memory_fabric.store import backup, database, graph, schema, write
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.files import as_address
 from store.support import USER, World
@@ -36,7 +36,7 @@ def opened(path: Path, **how: float | int | None) -> Database:
 def test_a_database_is_made_for_its_owner_with_a_write_ahead_log(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "graph.db"
     db = opened(path)
-    assert db.row("PRAGMA user_version") == (migrations.LATEST,)
+    assert db.row("PRAGMA user_version") == (schema.LATEST,)
     assert db.row("PRAGMA journal_mode") == ("wal",)
     assert db.row("PRAGMA synchronous") == (2,)
     assert db.row("PRAGMA foreign_keys") == (1,)
@@ -88,13 +88,18 @@ def test_an_older_schema_is_brought_up_to_date_after_a_backup(
         c.execute("INSERT INTO meta VALUES ('kept', 'yes')")
     old.close()
     step = ("CREATE TABLE later (x)", "INSERT INTO later VALUES (1)")
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
-    monkeypatch.setattr(migrations, "LATEST", migrations.LATEST + 1)
+    monkeypatch.setattr(schema, "STEPS", {**schema.STEPS, schema.LATEST + 1: step})
+    monkeypatch.setattr(schema, "LATEST", schema.LATEST + 1)
     db = opened(path)
     assert db.rows("SELECT * FROM later") == [(1,)]
     assert db.row("SELECT value FROM meta") == ("yes",)
     [copy] = backup.list_backups(str(path))
-    assert copy.endswith(f"-v{migrations.LATEST - 1}.db") and backup.is_sound(copy)
+    assert copy.endswith(f"-v{schema.LATEST - 1}.db") and backup.is_sound(copy)
+
+
+def schema_of(db: Database) -> list[tuple[str, str, str]]:
+    parts = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 2"
+    return [(kind, name, " ".join(sql.split())) for kind, name, sql in db.rows(parts)]
 
 
 STORED = sorted((Path(__file__).parent / "databases").glob("v*.db.gz"))
@@ -107,11 +112,10 @@ def test_a_database_of_every_earlier_release_is_brought_up_to_date(
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
     db = opened(path)
-    assert db.row("PRAGMA user_version") == (migrations.LATEST,)
+    assert db.row("PRAGMA user_version") == (schema.LATEST,)
     assert db.row("PRAGMA integrity_check") == ("ok",)
     fresh = opened(tmp_path / "fresh.db")
-    schema = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 2"
-    assert db.rows(schema) == fresh.rows(schema)
+    assert schema_of(db) == schema_of(fresh)
     [api] = graph.open_nodes(db, ["api"]).entities
     assert api.observations == ("answers within 50 ms", "läuft auf Port 8080 / 缓存")
     (first,), (second,) = db.rows("SELECT id FROM records WHERE scope <> 'local' ORDER BY seq")
@@ -166,13 +170,54 @@ def test_a_prompt_does_not_wait_for_a_migration_and_leaves_it_to_who_has_time(
         opened(path)
 
     assert backup.list_backups(str(path)) == []
-    assert opened(path).row("PRAGMA user_version") == (migrations.LATEST,)
+    assert opened(path).row("PRAGMA user_version") == (schema.LATEST,)
     with running(hurried):
         opened(path)
 
 
 def test_there_is_a_stored_database_for_every_earlier_schema() -> None:
-    assert [path.name for path in STORED] == [f"v{n}.db.gz" for n in range(1, migrations.LATEST)]
+    versions = range(schema.OLDEST, schema.LATEST)
+    assert [path.name for path in STORED] == [f"v{n}.db.gz" for n in versions]
+
+
+@pytest.mark.parametrize("version", range(1, schema.OLDEST))
+def test_a_database_from_before_the_first_release_is_refused_and_stays_as_it_is(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "graph.db"
+    connection = sqlite3.connect(path)
+    connection.executescript(f"CREATE TABLE records (id); PRAGMA user_version = {version}")
+    connection.close()
+    before = path.read_bytes()
+
+    with pytest.raises(StoreUnavailable, match="before the first release") as raised:
+        opened(path)
+
+    assert not isinstance(raised.value, StoreCorrupt) and "import the export" in raised.value.remedy
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["graph.db"]
+
+
+def test_the_home_of_the_last_unreleased_version_opens_with_nothing_lost(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    stored = Path(__file__).parents[1] / "handlers/home_of_5c9b80fb.db.gz"
+    path.write_bytes(gzip.decompress(stored.read_bytes()))
+    before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    assert before.execute("PRAGMA user_version").fetchone() == (schema.OLDEST,)
+    named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'"
+    rows = {
+        table: before.execute(f'SELECT * FROM "{table}"').fetchall()
+        for (table,) in before.execute(f"{named} AND name NOT LIKE '%trigrams%'").fetchall()
+    }
+    before.close()
+
+    db = opened(path)
+
+    assert db.row("PRAGMA user_version") == (schema.LATEST,) and sum(map(len, rows.values())) > 20
+    for table, expected in rows.items():
+        width = len(expected[0]) if expected else 0
+        assert [row[:width] for row in db.rows(f'SELECT * FROM "{table}"')] == expected, table
+    [copy] = backup.list_backups(str(path))
+    assert copy.endswith(f"-v{schema.OLDEST}.db") and backup.is_sound(copy)
 
 
 def test_a_migration_that_fails_changes_nothing(
@@ -181,9 +226,9 @@ def test_a_migration_that_fails_changes_nothing(
     path = tmp_path / "graph.db"
     opened(path).close()
     step = ("CREATE TABLE later (x)", "NO SQL")
-    version = migrations.LATEST
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
-    monkeypatch.setattr(migrations, "LATEST", version + 1)
+    version = schema.LATEST
+    monkeypatch.setattr(schema, "STEPS", {**schema.STEPS, schema.LATEST + 1: step})
+    monkeypatch.setattr(schema, "LATEST", version + 1)
     with pytest.raises(StoreUnavailable):
         opened(path)
     monkeypatch.undo()
@@ -194,7 +239,7 @@ def test_a_migration_that_fails_changes_nothing(
 
 def test_a_newer_schema_is_read_and_not_written(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
-    opened(path).connection.execute(f"PRAGMA user_version = {migrations.LATEST + 1}")
+    opened(path).connection.execute(f"PRAGMA user_version = {schema.LATEST + 1}")
     db = opened(path)
     assert db.newer
     assert db.rows("SELECT * FROM entities") == []
@@ -207,7 +252,7 @@ def test_a_live_process_that_meets_a_newer_schema_stops_writing(tmp_path: Path) 
     live = opened(path)
     with live.transaction() as c:
         c.execute("INSERT INTO meta VALUES ('before', '')")
-    opened(path).connection.execute(f"PRAGMA user_version = {migrations.LATEST + 1}")
+    opened(path).connection.execute(f"PRAGMA user_version = {schema.LATEST + 1}")
 
     with pytest.raises(StoreNewer, match="Restart"), live.transaction():
         raise AssertionError("written")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.store import entity_search, graph, substring
+from memory_fabric.store import entity_search, graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.entity_search import all_matching, find
 from store.support import World, create, database, entity
@@ -107,7 +107,7 @@ def test_more_matches_than_are_ranked_follow_in_the_order_they_were_said(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entity_search, "POOL_ROWS", 5)
-    monkeypatch.setattr(substring, "PORTION", 5)
+    monkeypatch.setattr(entity_search, "PORTION", 5)
     memory = world.memory()
     create(memory, *(entity(f"thing {n}", "a common word", "common again") for n in range(12)))
     create(memory, entity("the last", "nothing of it", kind="common kind"))

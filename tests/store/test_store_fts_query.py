@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Provenance
-from memory_fabric.store import fts_query, search
+from memory_fabric.store import conditions as fts_query
+from memory_fabric.store import search
+from memory_fabric.store.conditions import match_expression, selective_query
 from memory_fabric.store.database import Database
-from memory_fabric.store.fts_query import match_expression, selective_query
 from memory_fabric.store.reader import DatabaseReader
 from store.support import USER, World, create, database, decision, entity
 

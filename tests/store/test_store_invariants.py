@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, files, invariants, journal
+from memory_fabric.store import backup, files, graph, journal
 from memory_fabric.store.forget import purge
 from memory_fabric.store.health import integrity_check, repair
 from memory_fabric.store.history import merge
@@ -180,7 +180,7 @@ def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
 
 def test_orphans_are_taken_out_as_an_operation(memory: Memory) -> None:
     create(memory, entity("alone"))
-    payload = {"entityNames": invariants.orphans(database(memory))}
+    payload = {"entityNames": graph.orphans(database(memory))}
 
     memory.write("remove_orphans", payload, TOOL, store="project")
 

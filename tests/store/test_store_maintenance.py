@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import PARTS
-from memory_fabric.store import backup, log, notices, switches
+from memory_fabric.store import backup, log, switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.files import Locked
 from memory_fabric.store.health import maintenance
@@ -23,30 +23,30 @@ from store.support import USER, World, create, database, decision, entity
 def test_a_notice_is_told_once(tmp_path: Path) -> None:
     home = str(tmp_path)
     for text in ("one", "two", "one"):
-        notices.add(home, text)
-    assert notices.take(home) == ["one", "two"]
-    assert notices.take(home) == []
+        log.add(home, text)
+    assert log.take(home) == ["one", "two"]
+    assert log.take(home) == []
 
 
 def test_notices_never_fail_an_event(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
-    assert notices.take(home) == []
-    notices.add(home, "x")
-    with Locked(os.path.join(home, notices.NOTICES + ".lock")):
-        assert notices.take(home) == []
-    assert notices.take(home) == ["x"]
-    os.makedirs(os.path.join(home, notices.NOTICES))
-    assert notices.take(home) == []
+    assert log.take(home) == []
+    log.add(home, "x")
+    with Locked(os.path.join(home, log.NOTICES + ".lock")):
+        assert log.take(home) == []
+    assert log.take(home) == ["x"]
+    os.makedirs(os.path.join(home, log.NOTICES))
+    assert log.take(home) == []
     (tmp_path / "file").write_text("")
-    assert notices.take(str(tmp_path / "file")) == []
-    assert not notices.is_first_time(str(tmp_path / "file"), "welcome")
+    assert log.take(str(tmp_path / "file")) == []
+    assert not log.is_first_time(str(tmp_path / "file"), "welcome")
 
 
 def test_something_is_told_for_the_first_time_once(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
-    assert notices.is_first_time(home, "welcome")
-    assert not notices.is_first_time(home, "welcome")
-    assert notices.is_first_time(home, "other")
+    assert log.is_first_time(home, "welcome")
+    assert not log.is_first_time(home, "welcome")
+    assert log.is_first_time(home, "other")
 
 
 # --- switches ------------------------------------------------------------------------------------

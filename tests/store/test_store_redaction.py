@@ -10,7 +10,7 @@ import pytest
 
 from drawn import token
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store import journal, log, notices
+from memory_fabric.store import journal, log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
@@ -67,7 +67,7 @@ def tasks_and_checkpoints(memory: Memory, secret: str) -> None:
 
 
 def said_to_the_user(memory: Memory, secret: str) -> None:
-    notices.add(memory.settings.home, f"failed with {secret}")
+    log.add(memory.settings.home, f"failed with {secret}")
     log.note(memory.settings.home, "", f"failed with {secret}")
 
 
@@ -136,7 +136,7 @@ def test_all_files_are_their_owners_only(tmp_path: Path) -> None:
     memory.remember(decision(confidence=0.9), USER)
     memory.flush()
     sync.backup_when_due(memory)
-    notices.add(str(world.home), "x")
+    log.add(str(world.home), "x")
     log.note(str(world.home), "", "x")
     ours = [world.home, *world.home.rglob("*"), world.local, *world.local.rglob("*")]
     for path in ours:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.models import Entity, Filters, Provenance, Record
-from memory_fabric.store import fts_query, graph, records, search
+from memory_fabric.store import conditions, graph, records, search
 from memory_fabric.store.database import Database, open_database
-from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
+from memory_fabric.store.scoped_memory import within
 from memory_fabric.text import terms
 from store.support import (
     TOOL,
@@ -36,7 +36,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def found(memory: Memory, asked: str) -> list[str]:
-    match = fts_query.match_expression(terms(asked), [])
+    match = conditions.match_expression(terms(asked), [])
     return [c.text for c in search.observations(database(memory), match, 10)]
 
 
@@ -76,7 +76,7 @@ def test_an_entitys_name_finds_what_is_said_of_it(memory: Memory) -> None:
 
 def test_better_matches_come_first_with_higher_scores(memory: Memory) -> None:
     create(memory, entity("x", "redis cache", "redis", "cache of files and many other words here"))
-    match = fts_query.match_expression(["redis", "cache"], [])
+    match = conditions.match_expression(["redis", "cache"], [])
     hits = search.observations(database(memory), match, 10)
     assert hits[0].text == "redis cache"
     assert [h.bm25 for h in hits] == sorted((h.bm25 for h in hits), reverse=True)
@@ -85,7 +85,7 @@ def test_better_matches_come_first_with_higher_scores(memory: Memory) -> None:
 
 def test_phrases_must_stand_as_they_are(memory: Memory) -> None:
     create(memory, entity("x", "cursor based pagination", "pagination based on a cursor"))
-    match = fts_query.match_expression(["pagination"], ["cursor based"])
+    match = conditions.match_expression(["pagination"], ["cursor based"])
     assert [c.text for c in search.observations(database(memory), match, 9)] == [
         "cursor based pagination"
     ]
@@ -107,20 +107,20 @@ NASTY = st.sampled_from(
 @given(st.lists(NASTY | st.text(), max_size=5), st.lists(NASTY | st.text(), max_size=3))
 def test_any_text_is_a_safe_query(shared: Database, asked: list[str], phrases: list[str]) -> None:
     for words in (asked, terms(" ".join(asked))):
-        match = fts_query.match_expression(words, phrases)
+        match = conditions.match_expression(words, phrases)
         for look in (search.observations, search.records, search.episodes, search.entities_named):
             assert look(shared, match, 5) == []
 
 
 def test_a_query_without_a_word_matches_nothing() -> None:
-    assert fts_query.match_expression(["", "!", "🙂", '"'], ["…"]) == ""
+    assert conditions.match_expression(["", "!", "🙂", '"'], ["…"]) == ""
 
 
 def test_a_long_query_is_bounded(memory: Memory) -> None:
     create(memory, entity("x", "w1 w2"))
     many = [f"w{i}" for i in range(5000)]
-    match = fts_query.match_expression(many, many)
-    assert match.count('"') == 2 * fts_query.MAX_TERMS
+    match = conditions.match_expression(many, many)
+    assert match.count('"') == 2 * conditions.MAX_TERMS
     assert search.observations(database(memory), match, 5) == []
 
 
@@ -344,7 +344,7 @@ def test_searching_ten_thousand_records_takes_milliseconds_of_the_processor(
             records.put(c, record, ["s"])
             if i % 5 == 0:
                 rows.add_texts(c, hub, [f"topic{i % 40} number{i}"], by)
-    match = fts_query.match_expression(["topic3", "word5", "number77"])
+    match = conditions.match_expression(["topic3", "word5", "number77"])
     for look in (search.records, search.observations, search.entities_named):
         spent = []
         for _ in range(7):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import settings_file
+from memory_fabric.store import switches
 
 WALL = "[domains.legal]\nisolate = true\n"
 BROKEN = "notices = [\n"
@@ -19,8 +19,8 @@ def config(home: Path, text: str) -> str:
 
 
 def test_a_sound_file_or_none_has_nothing_to_complain_of(tmp_path: Path) -> None:
-    without = settings_file.read_file(str(tmp_path))
-    sound = settings_file.read_file(config(tmp_path, WALL))
+    without = switches.read_file(str(tmp_path))
+    sound = switches.read_file(config(tmp_path, WALL))
 
     assert (without.table, without.complaint, without.closed) == ({}, "", False)
     assert (sound.complaint, sound.closed) == ("", False)
@@ -28,7 +28,7 @@ def test_a_sound_file_or_none_has_nothing_to_complain_of(tmp_path: Path) -> None
 
 
 def test_a_broken_file_counts_only_for_what_it_turns_off(tmp_path: Path) -> None:
-    file = settings_file.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
+    file = switches.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
 
     assert (file.table, file.closed) == ({"write": False}, False)
     assert "only its switches that turn something off apply" in file.complaint
@@ -37,8 +37,8 @@ def test_a_broken_file_counts_only_for_what_it_turns_off(tmp_path: Path) -> None
 def test_a_broken_file_that_may_isolate_somebody_turns_all_off(tmp_path: Path) -> None:
     home = config(tmp_path, WALL + BROKEN)
 
-    file = settings_file.read_file(home)
-    settings = settings_file.settings_of({"MEMORY_FABRIC_HOME": home})
+    file = switches.read_file(home)
+    settings = switches.settings_of({"MEMORY_FABRIC_HOME": home})
 
     assert file.closed and file.table == {"read": False, "write": False}
     assert "may isolate domains, so memory is off until it is corrected" in file.complaint
@@ -49,14 +49,14 @@ def test_a_broken_file_that_may_isolate_somebody_turns_all_off(tmp_path: Path) -
 def test_a_file_that_nobody_can_read_may_isolate_somebody(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
 
-    file = settings_file.read_file(str(tmp_path))
+    file = switches.read_file(str(tmp_path))
 
     assert file.closed
     assert str(tmp_path) not in file.complaint  # it is told to other machines, too
 
 
 def test_brackets_without_end_are_a_broken_file(tmp_path: Path) -> None:
-    file = settings_file.read_file(config(tmp_path, f"{WALL}x = {'[' * 100_000}"))
+    file = switches.read_file(config(tmp_path, f"{WALL}x = {'[' * 100_000}"))
 
     assert file.closed
 
@@ -64,12 +64,12 @@ def test_brackets_without_end_are_a_broken_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("switch", ["on", "off"])
 def test_what_is_followed_is_what_the_file_says_by_now(tmp_path: Path, switch: str) -> None:
     home = config(tmp_path, WALL + BROKEN)
-    settings = settings_file.settings_of({"MEMORY_FABRIC_HOME": home, "MEMORY_FABRIC": switch})
+    settings = switches.settings_of({"MEMORY_FABRIC_HOME": home, "MEMORY_FABRIC": switch})
 
     config(tmp_path, WALL)
-    mended = settings_file.follow(settings, home)
+    mended = switches.follow(settings, home)
     config(tmp_path, "write = false\n")
-    turned = settings_file.follow(mended, home)
+    turned = switches.follow(mended, home)
 
     on = switch == "on"  # a variable says so for as long as the process lives
     assert (mended.reads, mended.writes, mended.closed) == (on, on, "")
@@ -80,11 +80,11 @@ def test_what_is_followed_is_what_the_file_says_by_now(tmp_path: Path, switch: s
 
 def test_the_stamp_changes_with_the_file(tmp_path: Path) -> None:
     home = str(tmp_path)
-    stamps = [settings_file.stamp(home)]
-    stamps.append(settings_file.stamp(config(tmp_path, BROKEN)))
+    stamps = [switches.stamp(home)]
+    stamps.append(switches.stamp(config(tmp_path, BROKEN)))
     config(tmp_path, WALL)
-    stamps.append(settings_file.stamp(home))
+    stamps.append(switches.stamp(home))
     os.replace(tmp_path / "config.toml", tmp_path / "old")
-    stamps.append(settings_file.stamp(config(tmp_path, WALL)))
+    stamps.append(switches.stamp(config(tmp_path, WALL)))
 
     assert len(set(stamps)) == len(stamps)

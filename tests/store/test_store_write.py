@@ -11,7 +11,7 @@ import pytest
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Graph, Operation, Relation
-from memory_fabric.store import graph, invariants, write
+from memory_fabric.store import graph, write
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import kinds
 from store.support import TOOL, USER, World, create, database, entity, names, relation
@@ -76,7 +76,7 @@ def test_br9_orphans_of_a_deletion_are_reported_and_offered(memory: Memory) -> N
     create(memory, entity("api", "a"))
     gone = memory.write("delete_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     assert gone == {"deleted": 1, "orphans": ["Redis"]}
-    assert invariants.orphans(database(memory)) == ["Redis"]
+    assert graph.orphans(database(memory)) == ["Redis"]
     deletion = {"entityName": "api", "observations": ["a", "a", "unknown"]}
     gone = memory.write("delete_observations", {"deletions": [deletion, deletion]}, TOOL)
     assert gone == {"deleted": 1, "orphans": ["api"]}

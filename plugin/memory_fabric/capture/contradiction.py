@@ -21,7 +21,7 @@ from memory_fabric.models import CONTRADICTS, RECORD_TYPES, Record, stated_at, v
 from memory_fabric.models import contradicted as contradicts
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.parse import parse
-from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, stem, words

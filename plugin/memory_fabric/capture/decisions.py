@@ -11,7 +11,7 @@ from memory_fabric.models import AGREED, Provenance, Record, contradicted
 from memory_fabric.store.history import candidates, resolve
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 
 Done = tuple[str, Record]
 

@@ -25,7 +25,7 @@ from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.remember import OPEN
-from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import same_form
 
 # What is known of the words of a note: it does not hold for other words.

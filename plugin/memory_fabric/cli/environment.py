@@ -12,7 +12,7 @@ from memory_fabric.cli import show
 from memory_fabric.config import Settings, home_path, read_settings, search_path
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Provenance
-from memory_fabric.store import files, settings_file
+from memory_fabric.store import files, switches
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
@@ -40,11 +40,11 @@ def settings() -> Settings:
     """
     home = home_path(os.environ)
     _check_home(home)
-    file = settings_file.read_file(home)
+    file = switches.read_file(home)
     if file.error:
         raise BadInput(
-            settings_file.NAME,
-            f"{os.path.join(home, settings_file.NAME)} cannot be read: {file.error}.",
+            switches.NAME,
+            f"{os.path.join(home, switches.NAME)} cannot be read: {file.error}.",
             remedy=REPAIR_DOMAINS if file.closed else "Correct or remove it.",
         )
     found = read_settings(os.environ, file.table)

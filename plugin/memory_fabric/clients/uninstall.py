@@ -15,7 +15,8 @@ from memory_fabric.sharing.git import location
 from memory_fabric.store import journal
 from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.projects import own_lines
-from memory_fabric.store.projects.identity import LOCAL_FOLDER, REGISTRY
+from memory_fabric.store.projects.identity import LOCAL_FOLDER
+from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import file_locations, memory_md
 
 # A home is deleted as a whole, so it must hold one of these. Other folders may have a folder

@@ -31,7 +31,7 @@ from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import files, log, switches
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import Item
-from memory_fabric.store.settings_file import settings_of
+from memory_fabric.store.switches import settings_of
 from memory_fabric.text import cut, one_line, without_controls
 from memory_fabric.timeout import time_limit
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from memory_fabric import ids, processes
 from memory_fabric.config import Settings, captures, environment
-from memory_fabric.store import notices
+from memory_fabric.store import log
 from memory_fabric.store.queues import spool
 
 LOOPBACK = frozenset(("localhost", "::1"))
@@ -46,7 +46,7 @@ def news(settings: Settings) -> str:
     url = settings.forward_url
     if not settings.attended or not captures(settings):
         return ""  # no user reads it, or nothing is forwarded
-    if not notices.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
+    if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
         f"what the assistant says here is forwarded to {url}, without secrets and private parts; "

@@ -247,7 +247,7 @@ def _serve(environ: Mapping[str, str], left: Left | None) -> None:
         return
     memory_type = None
     if left is not None and left.begun:
-        from memory_fabric.store.kept_memory import begun_by  # late: a server has died
+        from memory_fabric.store.memory import begun_by  # late: a server has died
 
         memory_type = begun_by(left.nonce)
     try:
@@ -361,7 +361,7 @@ def _finished(
     from memory_fabric.hooks.session.follow_transcript import settle_late
     from memory_fabric.store import files
     from memory_fabric.store.queues import late_events
-    from memory_fabric.store.settings_file import settings_of
+    from memory_fabric.store.switches import settings_of
     from memory_fabric.store.tiers import sync
 
     late = late_events.read(home, path)
@@ -480,7 +480,7 @@ def _without_secrets(reply: Reply) -> Reply:
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:
-    from memory_fabric.store.settings_file import settings_of  # late: not for an unusable event
+    from memory_fabric.store.switches import settings_of  # late: not for an unusable event
 
     is_foreign = in_shell_of_another(environ, event.client.key)
     settings = settings_of(environ)._replace(foreign=is_foreign)

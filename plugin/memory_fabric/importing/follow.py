@@ -23,12 +23,12 @@ from memory_fabric.importing.items import (
 )
 from memory_fabric.models import INSTRUCTIONS, LINE, PLACE, Operation, Record
 from memory_fabric.recall.agent_domains import domain_for
-from memory_fabric.store import instruction_files, notices, records, write
+from memory_fabric.store import instruction_files, log, records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.instruction_files import Followed
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN, is_forgotten
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS, same_form, stem, words
 
 # A new line replaces the removed one that shares at least so much of its content words.
@@ -172,7 +172,7 @@ class _Update:
             f"their change was not read; run memory-fabric import {name}"
         )
         try:
-            notices.add(self._memory.settings.home, text)
+            log.add(self._memory.settings.home, text)
         except (OSError, TimeoutError) as error:
             self._memory.fail(f"notices: {error}")
 

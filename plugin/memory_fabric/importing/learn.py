@@ -36,9 +36,9 @@ from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
-from memory_fabric.store.domains.scoped_memory import within, without
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
+from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import cut, first_of, one_line
 
 # Candidates expire after so many days anyway, and of long histories the newest prompts say enough.

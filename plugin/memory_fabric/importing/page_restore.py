@@ -22,7 +22,7 @@ from memory_fabric.store import files, records, signing, write
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows, tombstones
 from memory_fabric.store.operations.remember import is_forgotten
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import registry_file
 from memory_fabric.text import encodable
 
 MAX_BYTES = 256 << 20
@@ -109,7 +109,7 @@ def _is_of_here(memory: Memory, stated: str, name: str) -> bool:
         return False
     if stated == memory.project.id:
         return True
-    is_known = stated in identity.project_ids(memory.settings.home)
+    is_known = stated in registry_file.project_ids(memory.settings.home)
     return not is_known and name == page_name(memory.project.name)
 
 

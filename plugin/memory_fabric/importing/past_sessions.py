@@ -20,7 +20,7 @@ from memory_fabric.models import Registry
 from memory_fabric.store import files, switches
 from memory_fabric.store.conversations import sessions as sessions_stored
 from memory_fabric.store.database import open_to_look
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import identity, registry_file
 
 # States of a session.
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
@@ -91,7 +91,7 @@ def make(
     `moved` are new places of deleted folders, besides those that earlier runs were told. `failed`
     takes the files that could not be read, and why.
     """
-    registry = identity.read_registry(settings.home)
+    registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
     sessions = []
     place_of = cache(lambda folder: _place(registry, folder))
@@ -134,7 +134,7 @@ def _changes(sessions: Iterable[Session]) -> list[float]:
 
 def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Session]:
     """Return the sessions of the project of a folder."""
-    key = _place(identity.read_registry(home), folder).key
+    key = _place(registry_file.read_registry(home), folder).key
     return [session for session in sessions if session.place.key == key]
 
 
@@ -203,7 +203,7 @@ def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
 def _place(registry: Any, folder: str) -> Place:
     real = os.path.realpath(folder)
     project = identity.identify(real)
-    id_ = identity.place_owner(registry, project)
+    id_ = registry_file.place_owner(registry, project)
     if os.path.isdir(real):
         return Place(id_, project.root, project.name)
     top = identity.worktree_of(real)

@@ -33,12 +33,12 @@ from memory_fabric.importing.runs import Run
 from memory_fabric.importing.sources import Source
 from memory_fabric.models import Operation, Progress, Record, Relation
 from memory_fabric.store import graph, records, write
-from memory_fabric.store.bulk_load import create_operations
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.remember import is_forgotten
 from memory_fabric.store.projects import identity
-from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.schema import CURRENT
+from memory_fabric.store.write import create_operations
 from memory_fabric.text import same_form
 
 FILE = "import.json"

@@ -16,7 +16,7 @@ from memory_fabric.store import files
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import home_projects, identity
+from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
@@ -149,7 +149,7 @@ def _opened(settings: Settings, key: str, folder: str) -> Memory:
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))
-        id_ = identity.place_owner(identity.read_registry(settings.home), place)
+        id_ = registry_file.place_owner(registry_file.read_registry(settings.home), place)
     try:
         return home_projects.memory_of(settings, id_)
     except NotFound:

@@ -141,7 +141,7 @@ def _folders(path: str, tops: Iterable[str], user_home: str) -> list[str]:
 
 def _within(memory: Memory, domain: str) -> Memory:
     # late: most memories are never scoped
-    from memory_fabric.store.domains.scoped_memory import within
+    from memory_fabric.store.scoped_memory import within
 
     return within(memory, (domain,))
 

@@ -15,7 +15,7 @@ from memory_fabric.models import SAID_BEFORE, Hit, Query, Relation
 from memory_fabric.recall.dedupe import coverage, is_decisive, is_superseded
 from memory_fabric.recall.rank import TRUST_FACTORS
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.protocols import Reader
+from memory_fabric.store.reader import Reader
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, stem, words
 

@@ -18,7 +18,7 @@ from memory_fabric.models import (
 )
 from memory_fabric.store import file_states
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 
 # Days after which a memory of a type should be reviewed; None if it does not age.
 STALE_AFTER_DAYS = {

@@ -119,7 +119,7 @@ class Fabric(RequestContext):
         inner = self
         if query.filters.domains:
             # late: most memories are never scoped
-            from memory_fabric.store.domains.scoped_memory import within
+            from memory_fabric.store.scoped_memory import within
 
             scoped = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(scoped, self.now, self.similarity)
@@ -233,7 +233,7 @@ class Fabric(RequestContext):
             return []
         # late: only for the first prompt of a session
         from memory_fabric.recall.injection import old_tasks
-        from memory_fabric.store.conversations import session_ranking, sessions
+        from memory_fabric.store.conversations import sessions
 
         turns, readers = frozenset(("episodes",)), self.memory.readers()
         query = with_rarest_terms(query, readers, turns)
@@ -244,11 +244,11 @@ class Fabric(RequestContext):
         candidates, _, _ = self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)
         turns_of_others = (hit for hit in candidates if hit.metadata.get("session") != session)
         database = self.memory.session_database()
-        known_sessions = session_ranking.count_sessions(database, old_tasks.MAX_SESSIONS)
+        known_sessions = sessions.count_sessions(database, old_tasks.MAX_SESSIONS)
         task = old_tasks.nearest(turns_of_others, query, known_sessions)
         if task is None:
             return []
-        answer = session_ranking.answer_to(database, task.request.id.partition(":")[2])
+        answer = sessions.answer_to(database, task.request.id.partition(":")[2])
         ended = old_tasks.closing(answer, task.rare)
         noted = self.memory.find_records(
             "scope <> 'local' AND session = ? AND type <> 'session'", (task.session,)
@@ -300,7 +300,7 @@ class Fabric(RequestContext):
         if not mention:
             return self
         # late: most memories are never scoped
-        from memory_fabric.store.domains.scoped_memory import within
+        from memory_fabric.store.scoped_memory import within
 
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 

@@ -64,6 +64,6 @@ def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None
     if domain.isolated or not config.isolated:
         return visible_from(memory, domain)
     # late: most memories are never scoped
-    from memory_fabric.store.domains.scoped_memory import without
+    from memory_fabric.store.scoped_memory import without
 
     return without(memory, sorted(config.isolated - {domain.name}))

@@ -16,7 +16,7 @@ from memory_fabric.recall.injection.floor import FEW_ROWS
 from memory_fabric.store import search
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.protocols import Reader
+from memory_fabric.store.reader import Reader
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 

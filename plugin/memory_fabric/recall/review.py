@@ -23,7 +23,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, last_mentions, resolve
 from memory_fabric.store.history.last_mentions import RECORD, AgedMemory, Mention
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
 KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE)

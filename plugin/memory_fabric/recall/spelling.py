@@ -13,7 +13,7 @@ from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.models import Query
 from memory_fabric.recall.retrieve import EVERY_SOURCE
-from memory_fabric.store.protocols import Reader
+from memory_fabric.store.reader import Reader
 from memory_fabric.text import STOPWORDS
 
 # Shorter words are near to too many others.

@@ -9,7 +9,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.semantic import measure
 from memory_fabric.store import log
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.settings_file import settings_of
+from memory_fabric.store.switches import settings_of
 
 # Its lifetime; a later process goes on.
 LIFE_S = 900.0

@@ -281,7 +281,7 @@ class Live:
     ) -> None:
         """Answer an event at its turn."""
         from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
-        from memory_fabric.store.kept_memory import HeldMemory, KeptMemory
+        from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         if event.name in READERS and self._is_long(event.transcript_path):
             connection.sendall(BUSY)

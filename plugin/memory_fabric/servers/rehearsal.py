@@ -6,8 +6,8 @@ import json
 import os
 
 from memory_fabric.hooks import dispatcher
-from memory_fabric.store import kept_memory
-from memory_fabric.store.kept_memory import HeldMemory
+from memory_fabric.store import memory
+from memory_fabric.store.memory import HeldMemory
 
 PREFIX = "rehearsal-"
 STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
@@ -60,7 +60,7 @@ def run(folder: str, root: str) -> None:
                 outcome.memory.commit("", "")
                 outcome.memory.close()
     finally:
-        kept_memory.release(world)
+        memory.release(world)
         remove(world)
 
 

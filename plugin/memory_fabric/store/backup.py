@@ -44,11 +44,6 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
     return copy
 
 
-def before_migration(path: str, version: int) -> None:
-    """Make a backup with the schema version in its name."""
-    create(path, f"-v{version}")
-
-
 def list_backups(path: str) -> list[str]:
     """Return the paths of all backups of a database, newest first."""
     folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
@@ -62,8 +57,8 @@ def list_backups(path: str) -> list[str]:
 
 def age_s(path: str) -> float | None:
     """Return the seconds since the newest backup was made; None without a backup."""
-    found = list_backups(path)
-    return time.time() - os.path.getmtime(found[0]) if found else None
+    copies = list_backups(path)
+    return time.time() - os.path.getmtime(copies[0]) if copies else None
 
 
 def is_due(path: str) -> bool:

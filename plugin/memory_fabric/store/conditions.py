@@ -1,20 +1,27 @@
-"""SQL conditions for a query's filters, one function for each kind of row.
+"""Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
 A row must have one of the values of every field that is filtered; without the attribute it does not
 match. Graph rows that a record added have the record's scope and project, others those of their
 database. Only records have a category, and the graph rows that they added. A relation has a
 session, agent and type only through a record that states it. `projects`
 are case-folded names; an empty one means rows without a project tag, which belong to the database's
-own project. Domains are not filtered here: see store.domains.views.
+own project. Domains are not filtered here: see store.scoped_memory.
+
+Ranking every match of a large store would take noticeable time, so there only the rows with the
+most of the query are matched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.models import HAS_OTHERS, OTHERS, Filters
 from memory_fabric.store.database import Database
+from memory_fabric.text import encodable
+
+Group = Sequence[str]
 
 # Turns are stored in the project's database.
 TURNS_SCOPE = "team"
@@ -28,6 +35,28 @@ _CATEGORY_OF_RECORD = (
     "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
     "WHERE x.id = {record}), '') COLLATE NOCASE"
 )
+# Words in a query: those of a message (retrieve.SEARCHED_TERMS), most with one spelling.
+MAX_TERMS = 96
+# Words that are counted to drop those that no row holds.
+MAX_LOOKED_UP = 2 * MAX_TERMS
+# A word in more than half of all rows weighs nothing in bm25, but ranking its rows costs the most.
+# Counting rows costs a twentieth of that, and in a small store both are cheap.
+COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
+# Up to this number of matches, all are ranked (some 20 ms). Beyond it, a row has to hold several of
+# the query's groups: as many as still leave SPARE times the wanted rows.
+RANKED_ROWS, SPARE = 20_000, 16
+# Only the rarest of the frequent groups count; bm25 reads every row of each.
+MAX_IN_QUORUM = 4
+# Rows are counted exactly up to the first number; beyond it, the count of the newest rows is scaled
+# up.
+COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
+
+# Queries for the highest row number of each index.
+_ROWS = {
+    "observations_fts": "SELECT max(id) FROM observations",
+    "records_fts": "SELECT max(seq) FROM records",
+    "episodes_fts": "SELECT max(id) FROM episodes",
+}
 
 
 class Condition(NamedTuple):
@@ -59,22 +88,21 @@ def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tupl
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
-    """Return the condition on active records `r`; only the session itself sees those of scope
-    local.
-    """
+    """Return the condition on active records `r`; local ones are only for their session."""
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
-    said = _said_by(own, filters, "r").among("r.type", filters.types)
-    said = said.among("r.scope", filters.scopes)
-    said = said.among(_CATEGORY.format(table="r"), filters.categories)
-    return _timed(_tagged(db, said, filters, "json_extract(r.body, '$.project')"), filters, "r")
+    condition = _said_by(own, filters, "r").among("r.type", filters.types)
+    condition = condition.among("r.scope", filters.scopes)
+    condition = condition.among(_CATEGORY.format(table="r"), filters.categories)
+    condition = _tagged(db, condition, filters, "json_extract(r.body, '$.project')")
+    return _timed(condition, filters, "r")
 
 
 def of_observations(db: Database, filters: Filters) -> Condition:
     """Return the condition on observations `o` of entities `e`."""
-    said = _said_by(Condition(), filters, "o")
-    said = said.among("e.type COLLATE NOCASE", filters.types)
-    said = said.among(_CATEGORY_OF_RECORD.format(record="o.record"), filters.categories)
-    return _timed(_placed(db, said, filters, "o.record"), filters, "o")
+    condition = _said_by(Condition(), filters, "o")
+    condition = condition.among("e.type COLLATE NOCASE", filters.types)
+    condition = condition.among(_CATEGORY_OF_RECORD.format(record="o.record"), filters.categories)
+    return _timed(_placed(db, condition, filters, "o.record"), filters, "o")
 
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
@@ -85,17 +113,17 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
         or (filters.scopes and TURNS_SCOPE not in filters.scopes)
     ):
         return Condition(NOTHING)
-    said = _said_by(Condition(), filters, "o")
-    return _timed(_tagged(db, said, filters, "o.project"), filters, "o")
+    condition = _said_by(Condition(), filters, "o")
+    return _timed(_tagged(db, condition, filters, "o.project"), filters, "o")
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
     """Return the condition on entities `e`, which have neither session nor agent."""
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
-    known = Condition().among("e.type COLLATE NOCASE", filters.types)
-    known = known.among(_CATEGORY_OF_RECORD.format(record="e.record"), filters.categories)
-    return _timed(_placed(db, known, filters, "e.record"), filters, "e", "updated_at")
+    condition = Condition().among("e.type COLLATE NOCASE", filters.types)
+    condition = condition.among(_CATEGORY_OF_RECORD.format(record="e.record"), filters.categories)
+    return _timed(_placed(db, condition, filters, "e.record"), filters, "e", "updated_at")
 
 
 def of_relations(db: Database, filters: Filters) -> Condition:
@@ -116,7 +144,11 @@ def of_relations(db: Database, filters: Filters) -> Condition:
         "WHERE c.kind = 'relations' AND c.row = r.id"
     )
     of_record = filters.sessions or filters.agents or filters.types or filters.categories
-    if of_record or not _is_here(db, filters):
+    # Rows without a record may meet the filters' scope and project.
+    is_here = not filters.scopes or scope_of(db) in filters.scopes
+    if filters.projects:
+        is_here = is_here and db.kind == "project" and "" in filters.projects
+    if of_record or not is_here:
         return times.also(f"AND {stated} {record.sql})", record.values)
     return times.also(f"AND (NOT {stated}) OR {stated} {record.sql}))", record.values)
 
@@ -140,8 +172,8 @@ def _placed(db: Database, so_far: Condition, filters: Filters, record: str) -> C
     """Add scope and project, which are those of the record that added a row."""
     mine = f"FROM records AS x WHERE x.id = {record}"
     scope = f"coalesce((SELECT x.scope {mine}), '{scope_of(db)}')"
-    found = so_far.among(scope, filters.scopes)
-    return _tagged(db, found, filters, f"(SELECT json_extract(x.body, '$.project') {mine})")
+    placed = so_far.among(scope, filters.scopes)
+    return _tagged(db, placed, filters, f"(SELECT json_extract(x.body, '$.project') {mine})")
 
 
 def _tagged(db: Database, so_far: Condition, filters: Filters, tag: str) -> Condition:
@@ -165,7 +197,153 @@ def _timed(
     return so_far
 
 
-def _is_here(db: Database, filters: Filters) -> bool:
-    """True if rows without a record meet the filters' scope and project."""
-    scope = not filters.scopes or scope_of(db) in filters.scopes
-    return scope and (not filters.projects or (db.kind == "project" and "" in filters.projects))
+def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
+    """Return an FTS5 query for any of the terms, or for all phrases if there are any.
+
+    Empty if nothing can match.
+    """
+    exact = [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]
+    if exact:
+        return " AND ".join(exact)
+    quoted = [_quoted(t) for t in dict.fromkeys(terms) if _has_word(t)][:MAX_TERMS]
+    return " OR ".join(quoted)
+
+
+def selective_query(
+    db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
+) -> str:
+    """Return an FTS5 query for the rows of an index that are worth ranking.
+
+    Each group holds the spellings of one word. In all but large stores the query matches any row
+    with any of the words, without words that no row or more than half of the rows hold: a match of
+    only such a word would rank last. If more than RANKED_ROWS rows match, it matches rows with a
+    rare group, and rows with as many frequent groups as still leave several times `limit` rows.
+    """
+    every = [word for group in groups for word in group]
+    rows = 0 if phrases else _newest_row(db, index)
+    if rows < COMMON_FROM_ROWS:
+        return match_expression(every, phrases)
+    counted = _known(db, index, groups, rows)
+    if rows <= RANKED_ROWS or sum(count for count, _ in counted) <= RANKED_ROWS:
+        return match_expression(word for _, group in counted for word in group)
+    return _most(db, index, counted, limit)
+
+
+def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
+    """Return the row number behind which half of RANKED_ROWS hold one of the words, where more than
+    RANKED_ROWS do; else 0.
+    """
+    rows = _newest_row(db, index) if words else 0
+    if rows <= RANKED_ROWS:
+        return 0
+    holding = sum(_rows_with(db, index, match_expression([word]), rows) for word in words)
+    return rows - rows * RANKED_ROWS // (2 * holding) if holding > RANKED_ROWS else 0
+
+
+def _newest_row(db: Database, index: str) -> int:
+    newest = db.row(_ROWS[index])
+    return int(newest[0] or 0) if newest else 0
+
+
+def _known(
+    db: Database, index: str, groups: Sequence[Group], rows: int
+) -> list[tuple[int, list[str]]]:
+    """Return the groups with the number of rows that hold them.
+
+    Words that no row holds are left out, and groups in more than half of all rows if others remain.
+    """
+    rarer: list[tuple[int, list[str]]] = []
+    common: list[tuple[int, list[str]]] = []
+    terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
+    counts = _counts(db, index, groups, rows)
+    for group in groups:
+        words_held, count = [], 0
+        looked_up = group[: min(terms_left, unread)]
+        unread -= len(looked_up)
+        for word in looked_up:
+            holding = counts.get(word, -1)
+            if holding < 0:
+                holding = _rows_with(db, index, match_expression([word]), rows)
+            if holding:
+                words_held.append(word)
+                count += holding
+        terms_left -= len(words_held)
+        if words_held:
+            (common if count > rows * COMMON_SHARE else rarer).append((count, words_held))
+    return rarer or common
+
+
+def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
+    """Return the number of rows with each word, in one query; empty if not counted singly."""
+    if rows > SAMPLED_ROWS:
+        return {}
+    words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
+    counts = db.rows(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value LIMIT ?))"
+        " FROM json_each(?) AS j ORDER BY j.key",
+        (int(rows * COMMON_SHARE) + 1, json.dumps([match_expression([w]) for w in words])),
+    )
+    return {word: int(count) for word, (count,) in zip(words, counts, strict=True)}
+
+
+def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
+    """Return the number of rows that hold a word: exact for rare words, otherwise estimated or
+    capped.
+    """
+    if not match:
+        return 0
+    if rows <= SAMPLED_ROWS:
+        return _count(db, index, match, int(rows * COMMON_SHARE) + 1)
+    counted = _count(db, index, match, COUNTED_ROWS)
+    if counted < COUNTED_ROWS:
+        return counted
+    newer = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND rowid > ?"
+    (sampled,) = db.row(newer, (match, rows - SAMPLED_ROWS)) or (0,)
+    return max(counted, int(sampled) * rows // SAMPLED_ROWS)
+
+
+def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limit: int) -> str:
+    """Match rows with a rare group, and rows with the most frequent groups."""
+    rare: list[str] = []
+    frequent: list[str] = []
+    rows_left = RANKED_ROWS // 2
+    for count, group in sorted(known, key=lambda pair: pair[0]):
+        rows_left -= count
+        (rare if rows_left >= 0 else frequent).append(match_expression(group))
+    frequent = frequent[:MAX_IN_QUORUM]
+    expression = frequent[0]
+    for needed in range(len(frequent), 1, -1):
+        expression = _at_least(needed, frequent)
+        holding = _count(db, index, expression, SPARE * limit)
+        if holding >= SPARE * limit:
+            break
+    else:
+        if len(frequent) > 1 and holding < limit and not rare:
+            # frequent groups may never occur together
+            expression = f"{expression} OR {frequent[0]}"
+    return " OR ".join([*rare, expression])
+
+
+def _at_least(needed: int, of: Sequence[str]) -> str:
+    """Match rows that meet at least `needed` of the conditions; keeps the expression short."""
+    if needed == 1:
+        return " OR ".join(f"({condition})" for condition in of)
+    if needed == len(of):
+        return "(" + " AND ".join(f"({condition})" for condition in of) + ")"
+    first, tail = of[0], of[1:]
+    return f"((({first}) AND ({_at_least(needed - 1, tail)})) OR {_at_least(needed, tail)})"
+
+
+def _count(db: Database, index: str, match: str, most: int) -> int:
+    """Return the number of rows that match, counted up to `most`."""
+    first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
+    (counted,) = db.row(f"SELECT count(*) FROM ({first})", (match, most)) or (0,)
+    return int(counted)
+
+
+def _has_word(text: str) -> bool:
+    return any(c.isalnum() for c in text)
+
+
+def _quoted(text: str) -> str:
+    return '"' + encodable(text).replace('"', " ").replace("\0", " ") + '"'

@@ -18,7 +18,7 @@ from memory_fabric.errors import (
     StoreUnavailable,
 )
 from memory_fabric.models import Graph
-from memory_fabric.store import files, launch_marks, migrations
+from memory_fabric.store import files, launch_marks, schema
 from memory_fabric.store.files import as_address
 
 # How long to wait for another writer's lock; a hook waits no longer than its event allows.
@@ -36,9 +36,20 @@ SUSPECT = ".suspect"
 # that sets it, too.
 SWITCH_S = 2.0
 
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _REFUSED = ("SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_MISMATCH", "SQLITE_RANGE")
 _READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_DISK = "It may be full, over a quota, or failing."
+# The class, sentence and remedy of errors, by the beginning of their names.
+_ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = (
+    (_CORRUPT, StoreCorrupt, "{path} is damaged.", "Run memory-fabric repair."),
+    (_READ_ONLY, StoreReadOnly, "{path} cannot be written.", "Check its permissions."),
+    (("SQLITE_FULL",), StoreUnavailable, "The disk is full.", "Free some space."),
+    (_BUSY, StoreUnavailable, "Another process is writing this memory.", ""),
+    (("SQLITE_IOERR",), StoreUnavailable, "The disk refused {path}: {error}.", _DISK),
+    (_REFUSED, StoreRefuses, "{path}: {error}.", ""),
+)
 
 
 class Database:
@@ -50,7 +61,7 @@ class Database:
         self.read_only = False
         # True for a connection to a copy in memory: it does not see later changes of the file.
         self.is_copy = False
-        # True if views hide some rows (store.domains.views).
+        # True if views hide some rows (store.scoped_memory).
         self.is_scoped = False
         # Why it could only be opened for reading, for now; it will be opened again.
         self.stopgap = ""
@@ -109,8 +120,7 @@ class Database:
 
     def row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None. Raises as `rows`."""
-        found = self.rows(sql, values)
-        return found[0] if found else None
+        return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
         """Return a `with` block that takes the write lock, and commits at its end or rolls back on
@@ -200,10 +210,13 @@ class Transaction:
                 deadline.current().check("a change")
                 connection.execute("SAVEPOINT part")
                 return connection
-            self._synchronise()
-            self._begin(connection)
+            self._synchronise(connection)
+            if self.database.prioritized:
+                self._begin_first(connection)
+            else:
+                self._begin_within_limits(connection)
             # Another process may have migrated it to a newer schema while this one was running.
-            self.database.newer = _version(connection) > migrations.LATEST
+            self.database.newer = _version(connection) > schema.LATEST
             if self.database.newer:
                 connection.execute("ROLLBACK")
         except sqlite3.Error as error:
@@ -245,18 +258,6 @@ class Transaction:
             self.database.held_parts += 1
             self.database.held_durable |= self.durable and self.database.synchronous != "FULL"
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
-        if not self.database.prioritized:
-            self._begin_within_limits(connection)
-            return
-        # Only around BEGIN: without a write-ahead log a commit has to wait for readers.
-        (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-        connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            self._begin_first(connection)
-        finally:
-            connection.execute(f"PRAGMA busy_timeout = {before}")
-
     def _begin_within_limits(self, connection: sqlite3.Connection) -> None:
         limit = deadline.current()
         limit.check("a change")
@@ -269,23 +270,28 @@ class Transaction:
             raise
 
     def _begin_first(self, connection: sqlite3.Connection) -> None:
+        # Only around BEGIN: without a write-ahead log a commit has to wait for readers.
+        (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+        connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                is_busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
-                if not is_busy or time.monotonic() >= give_up:
-                    raise
-            time.sleep(ASK_S)
+        try:
+            while True:
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as error:
+                    is_busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
+                    if not is_busy or time.monotonic() >= give_up:
+                        raise
+                time.sleep(ASK_S)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {before}")
 
-    def _synchronise(self) -> None:
+    def _synchronise(self, connection: sqlite3.Connection) -> None:
         """Set `synchronous` for this transaction: FULL survives a power failure.
 
         Changes that are not durable use NORMAL, which is safe only with a write-ahead log.
         """
-        connection = self.database.connection
         level = "FULL" if self.durable else "NORMAL"
         if self.database.synchronous == level:
             return
@@ -305,12 +311,18 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
     if not os.path.exists(path):
         if not create:
             return None
-        _make_file(path)
+        try:
+            files.make_folder(os.path.dirname(path))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            why = f"{path} cannot be made: {error.strerror}."
+            raise StoreReadOnly(path, why, remedy="Check MEMORY_FABRIC_HOME.") from error
     expect_file(path)
     try:
         return _prepared(_connected(path, kind, busy_ms))
     except StoreUnavailable as error:
-        if not _is_refused(error):
+        cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
+        if not cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")):
             raise
         # SQLite's side files cannot be made, as on a full disk: the database can still be read.
         database = _prepared(_connected(path, kind, busy_ms, read_only=True))
@@ -326,8 +338,8 @@ def open_to_look(path: str, kind: str) -> Database | None:
     if not os.path.exists(path):
         return None
     expect_file(path)
+    address = f"file:{as_address(path)}?mode=ro"
     try:
-        address = f"file:{as_address(path)}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise translated(path, error) from error
@@ -345,11 +357,6 @@ def open_to_show(path: str, kind: str) -> Database | None:
     """
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
-
-
-def _is_refused(error: StoreUnavailable) -> bool:
-    cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
-    return cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN"))
 
 
 def _prepared(database: Database) -> Database:
@@ -400,44 +407,21 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_INTERRUPT"):
         return DeadlinePassed("The time for this event was over.")
-    if name.startswith(_CORRUPT):
-        return StoreCorrupt(path, f"{path} is damaged.", remedy="Run memory-fabric repair.")
-    if name.startswith(_READ_ONLY):
-        return StoreReadOnly(path, f"{path} cannot be written.", remedy="Check its permissions.")
-    if name.startswith("SQLITE_FULL"):
-        return StoreUnavailable(path, "The disk is full.", remedy="Free some space.")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        limit = deadline.current()
-        if limit.is_limited:
-            limit.lock_s = 0.0  # this event has waited for a lock once and waits no more
-        return StoreUnavailable(path, "Another process is writing this memory.")
-    if name.startswith("SQLITE_IOERR"):
-        return StoreUnavailable(
-            path,
-            f"The disk refused {path}: {error}.",
-            remedy="It may be full, over a quota, or failing.",
-        )
-    if name.startswith(_REFUSED):
-        return StoreRefuses(path, f"{path}: {error}.")
+    limit = deadline.current()
+    if name.startswith(_BUSY) and limit.is_limited:
+        limit.lock_s = 0.0  # this event has waited for a lock once and waits no more
+    for beginnings, kind, sentence, remedy in _ERRORS:
+        if name.startswith(beginnings):
+            return kind(path, sentence.format(path=path, error=error), remedy=remedy)
     return StoreUnavailable(path, f"{path}: {error}.")
-
-
-def _make_file(path: str) -> None:
-    try:
-        files.make_folder(os.path.dirname(path))
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise StoreReadOnly(
-            path, f"{path} cannot be made: {error.strerror}.", remedy="Check MEMORY_FABRIC_HOME."
-        ) from error
 
 
 def _identity(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -> Database:
@@ -477,18 +461,27 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
 
 def _prepare(database: Database, *, in_a_hurry: bool) -> None:
     version = _version(database.connection)
-    if version > migrations.LATEST:
+    if version > schema.LATEST:
         database.newer = True
-    elif version < migrations.LATEST:
+    elif version < schema.LATEST:
+        if 0 < version < schema.OLDEST:
+            raise StoreUnavailable(
+                database.path,
+                f"{database.path} was written by a version from before the first release.",
+                remedy="Export it with that version, move it away, and import the export.",
+            )
         if version and in_a_hurry:
             raise StoreUnavailable(
                 database.path,
                 "This memory is of an older release and has not been brought up to date yet.",
                 remedy="The next session start does it, or memory-fabric status.",
             )
-        if database.read_only:
-            database.connection = _copy_in_memory(database.connection)
-            database.is_copy = True
+        if database.read_only:  # a copy in memory can be migrated
+            copy = sqlite3.connect(":memory:", check_same_thread=False)
+            copy.isolation_level = None
+            database.connection.backup(copy)
+            database.connection.close()
+            database.connection, database.is_copy = copy, True
         _migrate(database, version)
     database.connection.execute("PRAGMA foreign_keys = ON")
 
@@ -497,29 +490,20 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _copy_in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Copy a database that cannot be written into memory, where it can be migrated."""
-    copy = sqlite3.connect(":memory:", check_same_thread=False)
-    copy.isolation_level = None
-    connection.backup(copy)
-    connection.close()
-    return copy
-
-
 def _migrate(database: Database, version: int) -> None:
     if version and not database.read_only:
         from memory_fabric.store import backup  # only with an older schema
 
-        backup.before_migration(database.path, version)
+        backup.create(database.path, f"-v{version}")
     elif not version:
         _choose_journal(database.connection)
     database.connection.execute("BEGIN IMMEDIATE")
     # Another process may have migrated it first.
     version = _version(database.connection)
-    for number in range(version, migrations.LATEST):
-        for statement in migrations.MIGRATIONS[number]:
+    if version < schema.LATEST:
+        for statement in schema.statements_from(version):
             database.connection.execute(statement)
-        database.connection.execute(f"PRAGMA user_version = {number + 1}")
+        database.connection.execute(f"PRAGMA user_version = {schema.LATEST}")
     database.connection.execute("COMMIT")
 
 

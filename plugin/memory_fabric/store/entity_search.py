@@ -1,7 +1,8 @@
 """Search of entities for the graph tools: substrings and separate words, best matches first.
 
-The reference server returns entities that hold the whole query as one substring; all of those are
-found here, too. The graph is never read as a whole.
+The reference server returns entities that hold the whole query as one substring, in any case; all
+of those are found here, too. Trigram indexes (without positions) give the rows that may hold it,
+and each is checked. Only for one or two letters the graph itself is read, until enough is found.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from memory_fabric.store import fts_query, graph
+from memory_fabric.store import conditions, graph
 from memory_fabric.store.database import Database
-from memory_fabric.store.substring import names_with, texts_with
-from memory_fabric.text import mask_reader, stem, terms
+from memory_fabric.text import composed, mask_reader, stem, terms
 
 Rank = tuple[bool, float, bool, float, int]
 
@@ -26,6 +26,15 @@ MAX_SELECTIVE_ROWS = 800
 CANDIDATES = 100
 # Entities whose texts are read to count the words that are too frequent to rank.
 COMPARED = 30
+# Rows fetched at once.
+PORTION = 200
+# The shortest text that the index knows.
+PART_CHARS = 3
+# Trigrams of a long text that are looked up, evenly spread: each costs, and a few are selective
+# enough.
+MAX_PARTS = 4
+# The one letter with a lower case of two characters: `i` and this dot.
+DOTTED, DOT = "İ", "\u0307"
 # Rank of a match that holds all words of the query.
 ALL_WORDS = -1.0
 
@@ -63,15 +72,17 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     hold the substring, or all words in one text.
     """
     needle = query.lower()
-    named, texts = _first(names_with(db, needle)), _first(texts_with(db, needle))
+    in_names = list(islice(names_with(db, needle), POOL_ROWS))
+    texts = list(islice(texts_with(db, needle), POOL_ROWS))
     matches = _by_words(db, terms(query))
-    meant = dict(_named_by(db, [query, *others]))
-    in_name = dict(named)
-    full = {**dict(matches.whole), **dict(texts), **in_name, **meant}
+    # Those that these names mean, exactly or by a variant or an alias.
+    by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *others]).values()}
+    in_name = dict(in_names)
+    full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
     ranked = [
         (
             (
-                number not in meant,
+                number not in by_name,
                 ALL_WORDS if number in full else -matches.shares.get(number, 0.0),
                 number not in in_name,
                 -matches.scores.get(number, 0.0),
@@ -81,7 +92,7 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
         )
         for number, name in {**matches.names, **full}.items()
     ]
-    is_cut = max(len(named), len(texts), len(matches.whole)) >= POOL_ROWS
+    is_cut = max(len(in_names), len(texts), len(matches.whole)) >= POOL_ROWS
     return Found(tuple(sorted(ranked)), is_cut)
 
 
@@ -92,23 +103,19 @@ def all_matching(db: Database, query: str) -> Iterator[str]:
     Lazy, each name once; matches in names and types first, then in texts, in creation order.
     """
     needle = query.lower()
-    seen: set[int] = set()
+    yielded: set[int] = set()
     for pool in (names_with(db, needle), texts_with(db, needle), _with_all(db, terms(query))):
         for number, name in pool:
-            if number not in seen:
-                seen.add(number)
+            if number not in yielded:
+                yielded.add(number)
                 yield name
-
-
-def _first(pool: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    return list(islice(pool, POOL_ROWS))
 
 
 def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
     matches = WordMatches({}, {}, {}, [])
     selective = _selective(db, asked)
     for index, ranked in _RANKED.items():
-        match = fts_query.match_expression(selective[index])
+        match = conditions.match_expression(selective[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
             matches.names[number] = name
             if -score > matches.scores.get(number, 0.0):
@@ -116,10 +123,10 @@ def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
     if len(asked) < 2:
         matches.shares.update(dict.fromkeys(matches.names, 1.0))
         return matches._replace(whole=list(matches.names.items()))
-    if all(len(known) == len(asked) for known in selective.values()):
+    if all(len(words) == len(asked) for words in selective.values()):
         _count_words(db, asked, matches)
     else:
-        matches.whole.extend(_first(_with_all(db, asked)))
+        matches.whole.extend(islice(_with_all(db, asked), POOL_ROWS))
         likely = sorted(matches.names, key=lambda number: -matches.scores[number])
         matches.shares.update(_shares(db, likely[:COMPARED], asked))
     return matches
@@ -138,31 +145,26 @@ _RANKED = {
 
 
 def _selective(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each index, the words that few enough of its rows hold; all words for a small
-    one.
-    """
+    """Return, for each index, the words that few enough of its rows hold; in a small one all."""
     rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
+
+    def is_selective(index: str, term: str) -> bool:
+        """True if at most MAX_SELECTIVE_ROWS rows hold the term; counts no further."""
+        match = conditions.match_expression([term])
+        first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
+        held = f"SELECT count(*) FROM ({first})"
+        row = match and db.row(held, (match, MAX_SELECTIVE_ROWS + 1))
+        return not row or row[0] <= MAX_SELECTIVE_ROWS
+
     return {
-        index: [
-            t for t in asked if (most or 0) <= MAX_SELECTIVE_ROWS or _is_selective(db, index, t)
-        ]
+        index: [t for t in asked if (most or 0) <= MAX_SELECTIVE_ROWS or is_selective(index, t)]
         for index, most in zip(_RANKED, rows or (0, 0), strict=True)
     }
 
 
-def _is_selective(db: Database, index: str, term: str) -> bool:
-    """True if at most TELLING_ROWS rows of an index hold the term; counts no further than that."""
-    match = fts_query.match_expression([term])
-    row = match and db.row(
-        f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
-        (match, MAX_SELECTIVE_ROWS + 1),
-    )
-    return not row or row[0] <= MAX_SELECTIVE_ROWS
-
-
 def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the entities with all of several words in one text, the oldest text first."""
-    every = [fts_query.match_expression([term]) for term in asked[: fts_query.MAX_TERMS]]
+    every = [conditions.match_expression([term]) for term in asked[: conditions.MAX_TERMS]]
     if len(every) < 2 or not all(every):
         return
     after = 0
@@ -182,7 +184,7 @@ _ALL_WORDS_IN_ONE = (
 
 def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> None:
     """Set the shares from the entities that hold each word, in any of their texts."""
-    expressions = list(filter(None, (fts_query.match_expression([term]) for term in asked)))
+    expressions = list(filter(None, (conditions.match_expression([term]) for term in asked)))
     if not expressions:
         return
     holders: list[set[int]] = [set() for _ in expressions]
@@ -192,7 +194,7 @@ def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> No
     every = sorted(set.intersection(*holders))
     matches.whole.extend(db.rows(_NAMES_OF, (json.dumps(every),)) if every else ())
     for number in matches.names:
-        matches.shares[number] = sum(number in there for there in holders) / len(asked)
+        matches.shares[number] = sum(number in holder for holder in holders) / len(asked)
 
 
 _HOLDERS = (
@@ -206,15 +208,15 @@ _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e
 
 def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int, float]:
     """Return the share of the query's words that each of these entities holds in all its texts."""
-    held = dict.fromkeys(some, 0)
-    if not held:
+    masks = dict.fromkeys(some, 0)
+    if not masks:
         return {}
-    bits = {one: 1 << i for i, one in enumerate(dict.fromkeys(map(stem, asked)))}
+    bits = {word: 1 << i for i, word in enumerate(dict.fromkeys(map(stem, asked)))}
     mask_of = mask_reader(bits)
-    wanted = json.dumps(list(held))
+    wanted = json.dumps(list(masks))
     for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
-        held[number] |= mask_of(text)
-    return {number: mask.bit_count() / max(1, len(bits)) for number, mask in held.items()}
+        masks[number] |= mask_of(text)
+    return {number: mask.bit_count() / max(1, len(bits)) for number, mask in masks.items()}
 
 
 _TEXTS_OF = (
@@ -224,6 +226,99 @@ _TEXTS_OF = (
 )
 
 
-def _named_by(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the entities that these names mean, exactly or by a variant or an alias."""
-    return [(number, name) for number, name, _ in graph.meant_by(db, names).values()]
+def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
+    """Yield ids and names of entities with the text in name or type, in creation order, lazily."""
+    for number, name, kind in _rows_with_part(db, needle, *_BY_NAME):
+        if needle in name.lower() or needle in kind.lower():
+            yield number, name
+
+
+def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
+    """Yield the same for observations, in creation order; an entity once for each of them."""
+    for _, number, name, text in _rows_with_part(db, needle, *_BY_TEXT):
+        if needle in text.lower():
+            yield number, name
+
+
+# For names and for texts: the query by trigrams, and the one by letters for short texts.
+_BY_NAME = (
+    "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
+    "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
+    "SELECT e.id, e.name, e.type FROM entities AS e WHERE EXISTS (SELECT 1 FROM json_each(?) AS j "
+    "WHERE instr(e.name, j.value) OR instr(e.type, j.value)) AND e.id > ? ORDER BY e.id LIMIT ?",
+)
+_BY_TEXT = (
+    "SELECT o.id, o.entity, e.name, o.text FROM observations_trigrams AS t "
+    "CROSS JOIN observations AS o ON o.id = t.rowid CROSS JOIN entities AS e ON e.id = o.entity "
+    "WHERE observations_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
+    "SELECT o.id, o.entity, e.name, o.text FROM observations AS o CROSS JOIN entities AS e "
+    "ON e.id = o.entity WHERE EXISTS (SELECT 1 FROM json_each(?) AS j "
+    "WHERE instr(o.text, j.value)) AND o.id > ? ORDER BY o.id LIMIT ?",
+)
+
+
+def _rows_with_part(
+    db: Database, needle: str, by_parts: str, by_letters: str
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows that may hold the needle, by row number, fetched in portions."""
+    parts = _parts(needle)
+    if parts:
+        sql, values = by_parts, [" AND ".join(parts)]
+    else:
+        sql, values = by_letters, [json.dumps(_spellings(needle))]
+    after = 0
+    while rows := db.rows(sql, (*values, after, PORTION)):
+        yield from rows
+        if len(rows) < PORTION:
+            return
+        after = rows[-1][0]
+
+
+def _parts(needle: str) -> list[str]:
+    """Return trigrams of the needle, quoted for FTS5; fewer only find more rows to check."""
+    whole = [
+        run
+        for piece in _certain_parts(needle)
+        for start in range(len(piece) - PART_CHARS + 1)
+        # FTS5 cannot look up the first, and may have stored another form of the second.
+        if "\0" not in (run := piece[start : start + PART_CHARS])
+        and not any("\u0300" <= c <= "\u036f" for c in run)
+    ]
+    whole = list(dict.fromkeys(whole))
+    step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
+    spread = [whole[round(place * step)] for place in range(min(MAX_PARTS, len(whole)))]
+    last = needle[-PART_CHARS:]
+    return [
+        f"({_quoted(run)} OR {_quoted(run[:-1] + DOTTED)})"
+        if run == last and run.endswith("i")
+        else _quoted(run)
+        for run in spread
+    ]
+
+
+def _certain_parts(needle: str) -> list[str]:
+    """Split the needle where a stored `İ` may be, whose lower case is `i` and a dot.
+
+    The needle may begin or end between the two.
+    """
+    return needle.removeprefix(DOT).split("i" + DOT)
+
+
+def _quoted(run: str) -> str:
+    return '"' + run.replace('"', '""') + '"'
+
+
+def _spellings(needle: str) -> list[str]:
+    """Return texts of which every row that holds the needle has at least one.
+
+    They are all cases of the longest of its `_certain_parts`, accents composed or not; two for a
+    long one.
+    """
+    needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
+    if len(needle) > PART_CHARS:
+        return [needle, needle.upper()]
+    spellings = [""]
+    for letter in needle:
+        cases = {letter, letter.upper(), *(DOTTED if letter in ("i", DOT) else "")}
+        spellings = [s + case for s in spellings for case in sorted(cases)]
+    return sorted({form for s in spellings for form in (s, composed(s))})

@@ -11,16 +11,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store import files
+from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.projects import identity
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
 
 # The files of a record, and the words of it that are looked up as paths.
 MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
@@ -47,7 +45,7 @@ class FileState(NamedTuple):
     mtime_ns: int
 
 
-def update(memory: Memory) -> int:
+def update(memory: BaseMemory) -> int:
     """Read the files of records that are new, reworded, noted again or confirmed.
 
     Returns the number of these records. Raises StoreUnavailable, DeadlinePassed.
@@ -63,21 +61,19 @@ def update(memory: Memory) -> int:
     if not due:
         return 0
     root, folder = _folders(memory)
-    limit, found, read = deadline.current(), [], 0
+    limit, records, read_bytes = deadline.current(), [], 0
     for id_, what, why, body in due:
         limit.check("files that records name")
         states = states_of(_texts(what, why, body), root, folder)
-        found.append((id_, what, why, states))
-        read += sum(state.size for state in states if state.blob_id)
-        if read > MAX_BYTES:
+        records.append((id_, what, why, states))
+        read_bytes += sum(state.size for state in states if state.blob_id)
+        if read_bytes > MAX_BYTES:
             break
     with database.transaction(durable=False) as c:
-        for id_, what, why, states in found:
+        for id_, what, why, states in records:
+            reworded = "SELECT 1 FROM records WHERE id = ?1 AND (what, why) IS NOT (?2, ?3)"
             # Reworded meanwhile: read again the next time.
-            same = (
-                "NOT EXISTS (SELECT 1 FROM records WHERE id = ?1 AND (what, why) IS NOT (?2, ?3))"
-            )
-            if c.execute(f"SELECT {same}", (id_, what, why)).fetchone()[0]:
+            if c.execute(reworded, (id_, what, why)).fetchone() is None:
                 c.execute("DELETE FROM files_due WHERE record = ?", (id_,))
                 c.execute("DELETE FROM file_states WHERE record = ?", (id_,))
                 c.executemany(
@@ -85,11 +81,11 @@ def update(memory: Memory) -> int:
                     "WHERE EXISTS (SELECT 1 FROM records WHERE id = ?)",
                     [(id_, *state, id_) for state in states],
                 )
-    return len(found)
+    return len(records)
 
 
 def changed(
-    memory: Memory,
+    memory: BaseMemory,
     record_ids: Iterable[str],
     *,
     max_files: int = MAX_FILES_WAITING,
@@ -115,17 +111,17 @@ def changed(
     if not rows:
         return {}
     root, counts = _folders(memory)[0], dict[str, int]()
-    found: dict[str, dict[str, str]] = {}
+    changes: dict[str, dict[str, str]] = {}
     for record, *state in rows:
         counts[record] = counts.get(record, 0) + 1
         if counts[record] <= max_files:
             how = _compare(root, FileState(*state), max_bytes)
             if how != SAME:
-                found.setdefault(record, {})[state[0]] = how
-    return found
+                changes.setdefault(record, {})[state[0]] = how
+    return changes
 
 
-def of_record(memory: Memory, record_id: str) -> dict[str, str]:
+def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
     """Return the files of a record, each with SAME, CHANGED or GONE; nobody waits."""
     database = _database(memory)
     rows = _rows(database, [record_id]) if database is not None else []
@@ -133,7 +129,7 @@ def of_record(memory: Memory, record_id: str) -> dict[str, str]:
     return {state[0]: _compare(root, FileState(*state), MAX_BLOB_BYTES) for _, *state in rows}
 
 
-def all_changed(memory: Memory) -> dict[str, dict[str, str]]:
+def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
     """Return the changed files of all records, each compared by its blob id; nobody waits.
 
     It also names records of domains that are not visible here. Nothing is reported where the
@@ -151,28 +147,28 @@ def all_changed(memory: Memory) -> dict[str, dict[str, str]]:
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
     """Return the states of the files that these texts name; paths count from root or `folder`."""
-    found: dict[str, FileState] = {}
-    for named in _named(texts):
+    states: dict[str, FileState] = {}
+    for path in _paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
-            state = _state(root, os.path.join(base, named))
+            state = _state(root, os.path.join(base, path))
             if state is not None:
-                found.setdefault(state.path, state)
+                states.setdefault(state.path, state)
                 break
-        if len(found) >= MAX_FILES:
+        if len(states) >= MAX_FILES:
             break
-    return list(found.values())
+    return list(states.values())
 
 
-def _database(memory: Memory) -> Database | None:
+def _database(memory: BaseMemory) -> Database | None:
     """Return the project's database if it holds states; one of an older release may not."""
     database = memory.database("project", create=False) if memory.project is not None else None
     if database is None or not database.read_only:
         return database
-    known = database.row("SELECT 1 FROM sqlite_master WHERE name = 'file_states'")
-    return database if known else None
+    has_states = database.row("SELECT 1 FROM sqlite_master WHERE name = 'file_states'")
+    return database if has_states else None
 
 
-def _folders(memory: Memory) -> tuple[str, str]:
+def _folders(memory: BaseMemory) -> tuple[str, str]:
     """Return the top of this session's worktree, and the folder that it was started in."""
     assert memory.project is not None
     folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
@@ -195,16 +191,18 @@ def _texts(what: str, why: str, body: str) -> list[str]:
     return [what, why, str(evidence.get(_WHEN) or ""), *paths]
 
 
-def _named(texts: Iterable[str]) -> list[str]:
+def _paths_in(texts: Iterable[str]) -> list[str]:
     """Return the words that look like paths: with a slash or a dot inside, or in backquotes."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for text in texts:
-        quoted = text.split("`")[1::2]
-        for word in (*quoted, *text.translate(_SEPARATORS).split()):
+        for word in (*text.split("`")[1::2], *text.translate(_SEPARATORS).split()):
             path = _bare(word.strip())
-            if _may_be_path(path):
-                found.setdefault(path)
-    return list(found)[:MAX_CANDIDATES]
+            fits = 2 < len(path) <= MAX_PATH_CHARS and not any(
+                c in path for c in ("\0", "\n", "://")
+            )
+            if fits and ("/" in path or "." in path[1:] or path.endswith("file")):
+                paths.setdefault(path)
+    return list(paths)[:MAX_CANDIDATES]
 
 
 def _bare(word: str) -> str:
@@ -214,41 +212,27 @@ def _bare(word: str) -> str:
     return head if colon and tail[:1].isdigit() else word
 
 
-def _may_be_path(word: str) -> bool:
-    if not 2 < len(word) <= MAX_PATH_CHARS or "\0" in word or "\n" in word or "://" in word:
-        return False
-    return "/" in word or "." in word[1:] or word.endswith("file")
-
-
 def _state(root: str, path: str) -> FileState | None:
     """Return the state of a regular file inside the worktree; None for anything else."""
+    above = os.path.join(root, "")
     try:
         real = os.path.realpath(path)
-        inside = _inside(root, real)
+        inside = real[len(above) :] if real.startswith(above) else ""
         if not inside or inside.split(os.sep, 1)[0] == ".git":
             return None
         with files.open_regular(real) as stream:
-            known = os.fstat(stream.fileno())
-            content = stream.read(MAX_BLOB_BYTES) if known.st_size <= MAX_BLOB_BYTES else None
+            status = os.fstat(stream.fileno())
+            content = stream.read(MAX_BLOB_BYTES) if status.st_size <= MAX_BLOB_BYTES else b""
     except (OSError, ValueError):
         return None
-    whole = content is not None and len(content) == known.st_size
-    blob_id = _git_blob_id(content) if content is not None and whole else ""
-    return FileState(inside, blob_id, known.st_size, known.st_mtime_ns)
+    blob_id = ""
+    if len(content) == status.st_size:
+        import hashlib  # late: it loads OpenSSL, and few hooks need it
 
-
-def _git_blob_id(content: bytes) -> str:
-    """Return the id that git gives a file with this content (`git hash-object --no-filters`)."""
-    import hashlib  # late: it loads OpenSSL, and few hooks need it
-
-    blob = b"blob %d\0%b" % (len(content), content)
-    return hashlib.sha1(blob, usedforsecurity=False).hexdigest()
-
-
-def _inside(root: str, real: str) -> str:
-    """Return a real path relative to the root; '' if it is elsewhere."""
-    above = os.path.join(root, "")
-    return real[len(above) :] if real.startswith(above) else ""
+        # As of `git hash-object --no-filters`.
+        blob = b"blob %d\0%b" % (len(content), content)
+        blob_id = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+    return FileState(inside, blob_id, status.st_size, status.st_mtime_ns)
 
 
 def _compare(root: str, state: FileState, max_bytes: int) -> str:

@@ -172,13 +172,13 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        parts, left = [], max_bytes + 1
+        parts, bytes_left = [], max_bytes + 1
         # The size is checked first, so a file that is too large is not read at all.
         too_large = os.fstat(handle).st_size > max_bytes
-        while not too_large and (part := os.read(handle, min(left, CHUNK_BYTES))):
+        while not too_large and (part := os.read(handle, min(bytes_left, CHUNK_BYTES))):
             parts.append(part)
-            left -= len(part)
-            too_large = not left
+            bytes_left -= len(part)
+            too_large = not bytes_left
     finally:
         os.close(handle)
     if too_large:
@@ -262,14 +262,9 @@ def read_lines(
 
     Raises as `read_bytes`.
     """
-    objects: list[dict[str, Any]] = []
-    bad: list[int] = []
-    for number, value in _objects_in(path, max_bytes):
-        if value is None:
-            bad.append(number)
-        else:
-            objects.append(value)
-    return objects, bad
+    numbered = list(_objects_in(path, max_bytes))
+    objects = [value for _, value in numbered if value is not None]
+    return objects, [number for number, value in numbered if value is None]
 
 
 def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
@@ -325,14 +320,14 @@ def write_atomic(
     lost in a power failure. No temporary
     file is left in any case. Raises NotRegular, OSError.
     """
-    target, kept = _replaceable(path)
+    target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
     beside = f"{target}.{os.getpid()}-{time.monotonic_ns()}.tmp"
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
     try:
         try:
-            if kept is not None:
-                os.chmod(beside, kept)
+            if own_mode is not None:
+                os.chmod(beside, own_mode)
             for part in (data,) if isinstance(data, bytes) else data:
                 write_all(handle, part)
             if durable:
@@ -372,12 +367,12 @@ def sync_folder(folder: str) -> None:
 
 def _replace(beside: str, target: str, tries: int) -> None:
     """Move a file over another; where that is refused, try again for a moment. Raises OSError."""
-    for left in reversed(range(tries)):
+    for tries_left in reversed(range(tries)):
         try:
             os.replace(beside, target)
             return
         except PermissionError:
-            if not left:
+            if not tries_left:
                 raise
             time.sleep(REPLACE_POLL_S)
 
@@ -471,15 +466,15 @@ def _replaceable(path: str) -> tuple[str, int | None]:
     """
     target = os.path.realpath(path)
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except FileNotFoundError:
         return target, None
-    if found.st_mode & FILE_KIND != REGULAR:
+    if status.st_mode & FILE_KIND != REGULAR:
         raise NotRegular(path)
     is_link = os.lstat(path).st_mode & FILE_KIND == LINK
-    if is_link and hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+    if is_link and hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise NotRegular(path, "is a link to a file of another user")
-    return target, found.st_mode & 0o7777
+    return target, status.st_mode & 0o7777
 
 
 def remove(path: str) -> None:

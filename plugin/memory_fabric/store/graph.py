@@ -28,15 +28,15 @@ def read_graph(db: Database) -> Graph:
     entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
     # Two domains may have the same observation of an entity, each in its own row: it is listed
     # once.
-    said: dict[int, dict[str, None]] = {}
+    texts: dict[int, dict[str, None]] = {}
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
-        said.setdefault(entity, {})[text] = None
+        texts.setdefault(entity, {})[text] = None
     relations = db.rows(
         f"SELECT s.name, {_TYPE}, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
         "JOIN entities AS t ON t.id = r.target ORDER BY r.id"
     )
     return Graph(
-        tuple(Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in entities),
+        tuple(Entity(name, kind, tuple(texts.get(id_, ()))) for id_, name, kind in entities),
         tuple(Relation(*row) for row in relations),
     )
 
@@ -81,8 +81,11 @@ def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
     entities: dict[str, Entity] = {}
     for part in parts:
         for entity in part:
-            known = entities.get(entity.name)
-            entities[entity.name] = _combined(known, entity) if known else entity
+            before = entities.get(entity.name)
+            if before:
+                texts = dict.fromkeys((*before.observations, *entity.observations))
+                entity = before._replace(observations=tuple(texts))
+            entities[entity.name] = entity
     return entities
 
 
@@ -100,17 +103,17 @@ def opened(
     The relations, by their row ids, have one of the `ends` among the entities; for each end at most
     the oldest `limit`, -1 for all.
     """
-    found = _by_name(db, names)
-    ids = [id_ for id_, _, _ in found]
-    said: dict[int, dict[str, None]] = {}
+    rows = _by_name(db, names)
+    ids = [id_ for id_, _, _ in rows]
+    texts: dict[int, dict[str, None]] = {}
     for chunk in _chunks(ids):
         for entity, text in db.rows(
             f"SELECT entity, {_TEXT} FROM observations WHERE entity IN ({marks(chunk)}) "
             "ORDER BY id",
             chunk,
         ):
-            said.setdefault(entity, {})[text] = None
-    entities = [Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in found]
+            texts.setdefault(entity, {})[text] = None
+    entities = [Entity(name, kind, tuple(texts.get(id_, ()))) for id_, name, kind in rows]
     return entities, _numbered(db, ids, limit, ends)
 
 
@@ -137,12 +140,7 @@ def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
 
 
 def relations_of(
-    db: Database,
-    names: Sequence[str],
-    limit: int = 200,
-    *,
-    at: str = "",
-    only: Condition = EVERY,
+    db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
     """Return relations with either end of exactly these names, oldest first, at most `limit`.
 
@@ -171,12 +169,7 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
 
 
 def relations_by_key(
-    db: Database,
-    keys: Iterable[str],
-    limit: int = 200,
-    *,
-    at: str = "",
-    only: Condition = EVERY,
+    db: Database, keys: Iterable[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> dict[str, list[Relation]]:
     """Return the names of the known entities of these name keys, each with its relations.
 
@@ -192,6 +185,67 @@ def relations_by_key(
     return around
 
 
+def orphans(db: Database, limit: int = 100) -> list[str]:
+    """Return entities with neither observations nor relations, oldest first."""
+    rows = db.rows(
+        "SELECT e.name FROM entities AS e WHERE "
+        "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
+        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
+        "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = e.id) "
+        "ORDER BY e.id LIMIT ?",
+        (limit,),
+    )
+    return [row[0] for row in rows]
+
+
+def left_alone(db: Database, deletions: int = 100) -> list[str]:
+    """Return entities with observations that lost their last relation in the last deletions."""
+    ends: dict[str, None] = {}
+    for (inverse,) in db.rows(
+        "SELECT inverse FROM operations WHERE kind IN ('delete_entities', 'delete_relations', "
+        "'forget') ORDER BY seq DESC LIMIT ?",
+        (deletions,),
+    ):
+        for step in json.loads(inverse):
+            for row in step["payload"].get("relations", ()):
+                ends |= dict.fromkeys((row["from"], row["to"]))
+    return [
+        name
+        for name in ends
+        if db.row(
+            "SELECT 1 FROM entities AS e WHERE e.name = ?1 "
+            "AND EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
+            "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE e.id IN (r.source, r.target))",
+            (name,),
+        )
+    ]
+
+
+def shown(name: str) -> str:
+    """Return an entity's name for people; the reference server allows the empty one."""
+    return name if name.strip() else f"{name!r} (a blank name)"
+
+
+def variants(db: Database) -> list[list[str]]:
+    """Return groups of names that differ only in case, `-`, `_` or spaces, the oldest first."""
+    groups: dict[str, list[str]] = {}
+    for key, name in db.rows(
+        "SELECT key, name FROM entities WHERE key IN "
+        "(SELECT key FROM entities GROUP BY key HAVING count(*) > 1) ORDER BY id"
+    ):
+        groups.setdefault(key, []).append(name)
+    return list(groups.values())
+
+
+def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
+    """Return aliases that are also another entity's own name, as (alias, its entity, the other)."""
+    rows = db.rows(
+        "SELECT a.alias, e.name, o.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+        "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
+    )
+    return [(alias, name, owner) for alias, name, owner in rows]
+
+
 # Later than any stated time.
 NOW = "9999"
 _VALID_AT = (
@@ -199,11 +253,6 @@ _VALID_AT = (
     "JOIN records AS x ON x.id = c.record WHERE c.kind = 'relations' AND c.row = r.id "
     "AND (x.valid_to = '' OR x.valid_to > ?)))"
 )
-
-
-def _combined(first: Entity, second: Entity) -> Entity:
-    said = dict.fromkeys((*first.observations, *second.observations))
-    return first._replace(observations=tuple(said))
 
 
 def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
@@ -222,18 +271,18 @@ UNION ALL SELECT * FROM (SELECT j.value, e.id, e.name, e.type FROM json_each(?) 
 
 
 def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
-    found: list[tuple[int, str, str]] = []
+    entities: list[Any] = []
     for chunk in _chunks(list(dict.fromkeys(names))):
-        rows = db.rows(f"SELECT id, name, type FROM entities WHERE name IN ({marks(chunk)})", chunk)
-        found += [(id_, name, kind) for id_, name, kind in rows]
-    return sorted(found)
+        of_names = f"SELECT id, name, type FROM entities WHERE name IN ({marks(chunk)})"
+        entities += db.rows(of_names, chunk)
+    return sorted(entities)
 
 
 def _relations(
     db: Database, ids: Sequence[int], limit: int, at: str, only: Condition
 ) -> list[Relation]:
-    found = _numbered(db, ids, limit, at=at, only=only)
-    ordered = [found[id_] for id_ in sorted(found)]
+    relations = _numbered(db, ids, limit, at=at, only=only)
+    ordered = [relations[id_] for id_ in sorted(relations)]
     return ordered if limit < 0 else ordered[:limit]
 
 
@@ -245,7 +294,7 @@ def _numbered(
     at: str = "",
     only: Condition = EVERY,
 ) -> dict[int, Relation]:
-    found: dict[int, Relation] = {}
+    relations: dict[int, Relation] = {}
     standing, times = (_VALID_AT, [at, at]) if at else ("", [])
     for chunk in _chunks(ids):
         # One query for all ends: it is longer to prepare than to run.
@@ -258,9 +307,8 @@ def _numbered(
             f"WHERE r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
             [*(chunk * len(ends)), *times, *only.values, limit],
         ):
-            if id_ not in found:
-                found[id_] = Relation(source, kind, target)
-    return found
+            relations.setdefault(id_, Relation(source, kind, target))
+    return relations
 
 
 def _chunks(values: Sequence[Any]) -> list[list[Any]]:

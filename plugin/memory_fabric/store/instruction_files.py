@@ -9,18 +9,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
 
 KEY = "instructions"
 # The size of a file that does not exist.
 GONE = -1
-EARLIER_FIELDS = 4
 
 
 class Followed(NamedTuple):
@@ -43,12 +40,14 @@ def load(database: Database) -> dict[str, Followed]:
     row = database.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     if row is None:
         return {}
-    return {
-        str(name): Followed(int(size), int(mtime_ns), tuple(ids), tuple(via), domain, tuple(closed))
-        for name, (size, mtime_ns, ids, via, domain, closed) in map(
-            _complete, json.loads(row[0]).items()
+    followed = {}
+    for name, fields in json.loads(row[0]).items():
+        # The last fields are missing in what an earlier release wrote.
+        size, mtime_ns, ids, via, domain, closed = [*fields, "", []][:6]
+        followed[str(name)] = Followed(
+            int(size), int(mtime_ns), tuple(ids), tuple(via), domain, tuple(closed)
         )
-    }
+    return followed
 
 
 def save(database: Database, followed: Mapping[str, Followed]) -> None:
@@ -60,72 +59,63 @@ def save(database: Database, followed: Mapping[str, Followed]) -> None:
             c.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (KEY, value))
 
 
-def _complete(pair: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
-    """Return a row with the fields that an earlier release did not write."""
-    name, row = pair
-    return name, [*row, "", []] if len(row) == EARLIER_FIELDS else row
-
-
 def kind_of(name: str) -> str:
     """Return the kind of database that follows a file of this name."""
     return "user" if name.startswith("~") else "project"
 
 
-def path_of(memory: Memory, name: str) -> str:
+def path_of(memory: BaseMemory, name: str) -> str:
     """Return the path of a file by its name; '' where it has none here."""
     if name.startswith("~"):
-        return (
-            os.path.join(memory.settings.user_home, name[2:]) if memory.settings.user_home else ""
-        )
+        home = memory.settings.user_home
+        return os.path.join(home, name[2:]) if home else ""
     return os.path.join(memory.project.root, name) if memory.project is not None else ""
 
 
 def stamp(path: str) -> tuple[int, int]:
     """Return size and time of a file; GONE if there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return GONE, 0
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
-def changed(memory: Memory) -> dict[str, int]:
+def changed(memory: BaseMemory) -> dict[str, int]:
     """Return the names of files that have changed since, with their bytes; one `stat` each."""
-    found = {}
+    sizes = {}
     for database in _databases(memory):
-        for name, known in load(database).items():
+        for name, file in load(database).items():
             path = path_of(memory, name)
-            now = stamp(path) if path else (known.size, known.mtime_ns)
-            if now != (known.size, known.mtime_ns):
-                found[name] = max(0, now[0])
-    return found
+            size, mtime_ns = stamp(path) if path else (file.size, file.mtime_ns)
+            if (size, mtime_ns) != (file.size, file.mtime_ns):
+                sizes[name] = max(0, size)
+    return sizes
 
 
-def shown(memory: Memory, patterns: Sequence[str]) -> frozenset[str]:
+def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
     """Return the records of files that a client shows its model, which reads these names."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for database in _databases(memory):
-        for name, known in load(database).items():
-            if any(_fits(one, pattern) for one in (name, *known.via) for pattern in patterns):
-                found.update(known.ids)
-    return frozenset(found)
+        for name, file in load(database).items():
+            # A folder below the root has instructions of its own, which are read there only.
+            if any(
+                path.startswith(pattern[:-1]) if pattern.endswith("/*") else path == pattern
+                for path in (name, *file.via)
+                for pattern in patterns
+            ):
+                ids.update(file.ids)
+    return frozenset(ids)
 
 
-def _fits(name: str, pattern: str) -> bool:
-    if pattern.endswith("/*"):
-        return name.startswith(pattern[:-1])
-    # A folder below the root has instructions of its own, which are read there only.
-    return name == pattern
-
-
-def _databases(memory: Memory) -> list[Database]:
-    found = []
+def _databases(memory: BaseMemory) -> list[Database]:
+    databases: list[Database] = []
     for kind in ("project", "user"):
         try:
             database = memory.database(kind, create=False)
         except (StoreUnavailable, DeadlinePassed) as error:
             memory.fail(f"graph ({kind}): {error}")
             continue
-        if database is not None and database not in found:
-            found.append(database)
-    return found
+        if database is not None and database not in databases:
+            databases.append(database)
+    return databases

@@ -43,6 +43,7 @@ BATCH = 500
 MAX_JOURNAL_BYTES = 4 << 30
 # Others have the file of instructions itself.
 _FOLLOWS_NO_FILE = "json_extract(body, '$.evidence.instructions') IS NULL"
+_OPERATIONS = "SELECT seq, id, kind, payload, provenance, inverse FROM operations"
 MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
@@ -69,11 +70,11 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     data = files.json_line(line).encode("utf-8", "replace")
     if len(data) > MAX_LINE_BYTES:
         raise files.TooLarge(f"{operation.kind} for {folder}", MAX_LINE_BYTES)
-    there = waiting_files(folder)
-    if len(data) + sum(map(files.size_of, there)) > MAX_QUEUE_BYTES:
+    waiting = waiting_files(folder)
+    if len(data) + sum(map(files.size_of, waiting)) > MAX_QUEUE_BYTES:
         raise files.TooLarge(f"The queue in {folder}", MAX_QUEUE_BYTES)
     # After all that waits, also if the clock was set back or stands still.
-    last = os.path.basename(there[-1])[len(WAITING) :].partition("-")[0] if there else ""
+    last = os.path.basename(waiting[-1])[len(WAITING) :].partition("-")[0] if waiting else ""
     order = max(time.time_ns(), int(last, 16) + 1 if _ORDER.issuperset(last) and last else 0)
     name = f"{WAITING}{order:016x}-{operation.id[-12:]}{_ENDING}"
     files.write_atomic(os.path.join(folder, name), data)
@@ -81,10 +82,7 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
 
 
 def enqueue_in_first(
-    folders: Iterable[str],
-    operation: Operation,
-    home: str,
-    fail: Callable[[str], None],
+    folders: Iterable[str], operation: Operation, home: str, fail: Callable[[str], None]
 ) -> bool:
     """Add an operation to the queue of the first folder that takes it, signed by this home.
 
@@ -147,17 +145,21 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     Raises what `apply` raises while the graph cannot be written; what is not yet applied then
     stays. Does nothing while another process is draining.
     """
+    applied = 0
     if not is_waiting(folder):
-        return 0
-    done = 0
+        return applied
     try:
         with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
             for path in waiting_files(folder):
-                mine = _claimed(folder) if os.path.basename(path) == QUEUE else path
-                done += _apply_file(mine, key, apply)
+                if os.path.basename(path) == QUEUE:
+                    # A process of an earlier release may still append to it.
+                    path, queue = os.path.join(folder, CLAIMED), path
+                    with files.Locked(queue + ".lock"):
+                        os.replace(queue, path)
+                applied += _apply_file(path, key, apply)
     except TimeoutError:
-        return done
-    return done
+        return applied
+    return applied
 
 
 def has_unexported(db: Database) -> bool:
@@ -176,7 +178,6 @@ def export(
     """Append every operation that is not in the journal yet; return how many.
 
     Without `words`, decisions.jsonl gets no words of the user's behind a note: git shows the file.
-
     The current state of their records is appended to decisions.jsonl in `decisions_folder`, and
     passed to `on_decisions`. A crash between appending and marking writes a line twice; readers
     fold lines by id. A database that cannot be written is skipped, as it would be exported again
@@ -185,8 +186,8 @@ def export(
     if db.newer or db.read_only:
         return 0
     total = 0
-    while done := _export_some(db, operations_path, decisions_folder, on_decisions, words):
-        total += done
+    while exported := _export_some(db, operations_path, decisions_folder, on_decisions, words):
+        total += exported
     return total
 
 
@@ -195,10 +196,7 @@ def rescue(db: Database, operations_path: str) -> int:
 
     Returns how many. They cannot be marked as exported; readers fold lines by id.
     """
-    rows = db.rows(
-        "SELECT seq, id, kind, payload, provenance, inverse FROM operations WHERE journaled = 0 "
-        "ORDER BY seq"
-    )
+    rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
     return len(rows)
 
@@ -230,7 +228,8 @@ def restore(
         lines = [records.as_object(record) for record in missing]
         lines = lines if words else list(map(without_words, lines))
         files.append_lines(os.path.join(decisions_folder, DECISIONS), lines)
-    operations = _journalled(db) if not files.size_of(operations_path) else []
+    is_lost = not files.size_of(operations_path)
+    operations = db.rows(f"{_OPERATIONS} WHERE journaled = 1 ORDER BY seq") if is_lost else []
     files.append_lines(operations_path, [_line(db.kind, row) for row in operations])
     return len(missing) + len(operations)
 
@@ -240,28 +239,21 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
 
     Raises OSError, StoreUnavailable.
     """
-    if db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1"):
+    if has_unexported(db):
         return []  # an export is due, which writes what is new
-    known = db.rows(
+    active = db.rows(
         "SELECT id FROM records WHERE status = 'active' AND scope <> 'local' "
         f"AND type <> 'session' AND source <> ? AND {_FOLLOWS_NO_FILE} ORDER BY created_at",
         (OTHERS,),
     )
-    there = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
-    return [row[0] for row in known if row[0] not in there]
+    journalled = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
+    return [row[0] for row in active if row[0] not in journalled]
 
 
 def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[int]:
     """Return the numbers (from 1) of lines left by an unfinished git merge. Raises OSError."""
-    found = enumerate(files.lines_in(path, max_bytes), start=1)
-    return [number for number, line in found if line[:7] in MARKERS]
-
-
-def _journalled(db: Database) -> list[tuple[Any, ...]]:
-    return db.rows(
-        "SELECT seq, id, kind, payload, provenance, inverse FROM operations WHERE journaled = 1 "
-        "ORDER BY seq"
-    )
+    lines = enumerate(files.lines_in(path, max_bytes), start=1)
+    return [number for number, line in lines if line[:7] in MARKERS]
 
 
 def _export_some(
@@ -274,23 +266,15 @@ def _export_some(
     if not has_unexported(db):
         return 0
     with db.transaction() as c:
-        rows = c.execute(
-            "SELECT seq, id, kind, payload, provenance, inverse FROM operations "
-            "WHERE journaled = 0 ORDER BY seq LIMIT ?",
-            (BATCH,),
-        ).fetchall()
+        unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
+        rows = c.execute(unexported, (BATCH,)).fetchall()
         lines = [_line(db.kind, row) for row in rows]
         files.append_lines(operations_path, lines)
         # Readers fold lines by id: of several changes to a record the last line is enough.
-        decisions = list(
-            {
-                d["id"]: d
-                for row, line in zip(rows, lines, strict=True)
-                for d in _decisions(c, row, line)
-            }.values()
-        )
-        if decisions:
-            decisions = decisions if words else list(map(without_words, decisions))
+        pairs = zip(rows, lines, strict=True)
+        by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
+        if by_id:
+            decisions = [d if words else without_words(d) for d in by_id.values()]
             prepare_folder(decisions_folder)
             files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
             if on_decisions is not None:
@@ -319,24 +303,29 @@ def _decisions(
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
-    found: list[dict[str, Any]] = []
+    put = [op["payload"]["record"] for op in inverse if op.get("kind") == "put_record"]
+    # Their journal is not ours.
+    of_others = {record["id"] for record in put if record.get("source") == OTHERS}
+    lines: list[dict[str, Any]] = []
     for step in steps:
         if step["kind"] == "forget":
-            ids = step["payload"]["ids"]
-            others = _of_others(inverse)
-            found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids if id_ not in others]
+            ids = [id_ for id_ in step["payload"]["ids"] if id_ not in of_others]
+            lines += [{"id": id_, "forgotten": True, "at": at} for id_ in ids]
         elif step["payload"].get("told"):
             continue  # it was read from there
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one, whose id is in the inverse.
-            undone = [op["payload"]["record"]["id"] for op in inverse if _is_put_record(op)]
             own = step["payload"]["record"].get("id", "")
-            for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
-                found += [records.as_object(record) for record in _own_records(c, id_)]
+            before = [record["id"] for record in put] if step is line else []
+            for id_ in dict.fromkeys([*before, own]):
+                lines += map(records.as_object, _own_records(c, id_))
     # Records that were closed or reopened are written in their current state, too.
-    for link in _links(inverse):
-        found += [records.as_object(record) for record in _own_records(c, link["id"])]
-    return found
+    closed = [
+        link for op in inverse if op["kind"] == "supersede" for link in op["payload"]["links"]
+    ]
+    for link in closed:
+        lines += map(records.as_object, _own_records(c, link["id"]))
+    return lines
 
 
 def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
@@ -345,81 +334,53 @@ def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
         "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' "
         f"AND source <> ? AND {_FOLLOWS_NO_FILE}"
     )
-    known = records.find(c, ours, (id_, OTHERS))
-    return [record for record, _ in known]
-
-
-def _of_others(inverse: list[dict[str, Any]]) -> set[str]:
-    """Return the ids of others' records that a change removed; their journal is not ours."""
-    put = [op["payload"]["record"] for op in inverse if _is_put_record(op)]
-    return {record["id"] for record in put if record.get("source") == OTHERS}
-
-
-def _links(inverse: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [x for op in inverse if op["kind"] == "supersede" for x in op["payload"]["links"]]
-
-
-def _is_put_record(operation: Mapping[str, Any]) -> bool:
-    return operation.get("kind") == "put_record"
-
-
-def _claimed(folder: str) -> str:
-    """Take the queue of an earlier release, to which a process of it may still append."""
-    path, claimed = os.path.join(folder, QUEUE), os.path.join(folder, CLAIMED)
-    with files.Locked(path + ".lock"):
-        os.replace(path, claimed)
-    return claimed
+    return [record for record, _ in records.find(c, ours, (id_, OTHERS))]
 
 
 def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    _refuse_foreign(path, key)
+    if files.is_own_file(path) and _is_foreign(path, key):
+        # This home cannot have written it.
+        aside = os.path.join(os.path.dirname(path), REFUSED)
+        if os.path.lexists(aside) and not files.is_own_file(aside):
+            raise files.NotRegular(aside)
+        os.replace(path, aside)
+        why = f"was not written by this home and was set aside as {REFUSED}"
+        files.note_refused(files.Refused(path, why))
     if not files.is_own_file(path):
         return 0
-    seen = applied = 0
-    waiting, rest = files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES), b""
+    done_count = applied = 0
+    waiting, current = files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES), b""
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            rest = raw  # kept until it is applied
+            current = raw  # kept until it is applied
             deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):
                 applied += 1
             elif line:
                 refused.append({"line": line})
-            seen, rest = seen + 1, b""
+            done_count, current = done_count + 1, b""
     finally:
         # In one write: a queue committed by a stranger may have any number of lines.
         files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
-        left = [line for line in (rest, *waiting) if line.strip()]
-        if left and seen:
-            files.write_atomic(path, b"\n".join(left) + b"\n")
-        elif not left and os.path.exists(path):
+        unapplied = [line for line in (current, *waiting) if line.strip()]
+        if unapplied and done_count:
+            files.write_atomic(path, b"\n".join(unapplied) + b"\n")
+        elif not unapplied and os.path.exists(path):
             os.unlink(path)
     return applied
-
-
-def _refuse_foreign(path: str, key: bytes) -> None:
-    """Move a queue aside that this home cannot have written. Raises OSError."""
-    if not files.is_own_file(path) or not _is_foreign(path, key):
-        return
-    aside = os.path.join(os.path.dirname(path), REFUSED)
-    if os.path.lexists(aside) and not files.is_own_file(aside):
-        raise files.NotRegular(aside)
-    os.replace(path, aside)
-    why = f"was not written by this home and was set aside as {REFUSED}"
-    files.note_refused(files.Refused(path, why))
 
 
 def _is_foreign(path: str, key: bytes) -> bool:
     size = files.size_of(path)
     if size <= MAX_UNSIGNED_BYTES or size > MAX_QUEUE_BYTES:
         return size > MAX_QUEUE_BYTES
-    read = 0
+    read_bytes = 0
     for number, line in enumerate(files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES)):
-        if number == MAX_HEAD_LINES or read > MAX_LINE_BYTES:
+        if number == MAX_HEAD_LINES or read_bytes > MAX_LINE_BYTES:
             break
-        read += len(line)
+        read_bytes += len(line)
         if b'"signature"' in line and signing.is_ours(files.parsed(_text_of(line)) or {}, key):
             return False
     return True
@@ -432,9 +393,7 @@ def _text_of(line: bytes) -> str:
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
     """Apply a line that is an operation signed by this home; False if it can never be applied."""
     value = files.parsed(line) or {}
-    if not signing.is_ours(value, key):
-        return False
-    operation = write.from_object(value)
+    operation = write.from_object(value) if signing.is_ours(value, key) else None
     if operation is None:
         return False
     try:

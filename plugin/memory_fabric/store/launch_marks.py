@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from memory_fabric import __version__
 from memory_fabric.models import RULE_TYPES
 from memory_fabric.store import files
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-# Conditions on the records of a kind; each uses a partial index (store.migrations).
+# Conditions on the records of a kind; each uses a partial index (store/schema.sql).
 # `main` because views of isolated domains hide some records.
 KINDS: Mapping[str, str] = {
     RULES: (
@@ -51,13 +51,15 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
     too many costs a start of Python, a missing one is made by the next transaction.
     """
     try:
-        held = connection.execute(_HELD).fetchone()
-        for kind, is_held in zip(KINDS, held, strict=True):
+        states = connection.execute(_HELD).fetchone()
+        for kind, is_held in zip(KINDS, states, strict=True):
             path = mark_path(database_path, kind)
             if bool(is_held) == os.path.exists(path):
                 continue
-            if not (kind == RULES and is_held and _is_noted_unbound(connection, database_path)):
-                _set(path, bool(is_held))
+            if not is_held:
+                _remove(path)
+            elif kind != RULES or not _is_noted_unbound(connection, database_path):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except (sqlite3.Error, OSError):
         return  # the change itself must not fail for it
 
@@ -128,8 +130,8 @@ def note_place(home: str, folder: str, project_id: str) -> None:
 
 def place_path(home: str, folder: str) -> str:
     """Return the file that names the project of a launch folder."""
-    drive, rest = os.path.splitdrive(folder)
-    below = f"/{drive[0]}{rest}" if drive else rest
+    drive, path = os.path.splitdrive(folder)
+    below = f"/{drive[0]}{path}" if drive else path
     return f"{os.path.join(home, LAUNCH, PLACES)}{below.replace(os.sep, '/').rstrip('/')}/{PLACE}"
 
 
@@ -138,10 +140,10 @@ def is_plain(folder: str) -> bool:
 
     On Windows also on a drive, not on another machine.
     """
-    drive, rest = os.path.splitdrive(folder)
-    if len(drive) > 2 or not rest.startswith(os.sep):
+    drive, path = os.path.splitdrive(folder)
+    if len(drive) > 2 or not path.startswith(os.sep):
         return False
-    return os.path.normpath(rest) == (rest.rstrip(os.sep) or os.sep)
+    return os.path.normpath(path) == (path.rstrip(os.sep) or os.sep)
 
 
 def forget_places(home: str) -> None:
@@ -154,26 +156,12 @@ def forget_places(home: str) -> None:
         for name in names:
             _remove(os.path.join(folder, name))
         for name in folders:
-            _remove_folder(os.path.join(folder, name))
+            _remove(os.path.join(folder, name), os.rmdir)
 
 
-def _set(path: str, is_held: bool) -> None:
-    if is_held:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    else:
-        _remove(path)
-
-
-def _remove(path: str) -> None:
+def _remove(path: str, remove: Callable[[str], None] = os.unlink) -> None:
     try:
-        os.unlink(path)
-    except OSError:
-        return
-
-
-def _remove_folder(path: str) -> None:
-    try:
-        os.rmdir(path)
+        remove(path)
     except OSError:
         return
 

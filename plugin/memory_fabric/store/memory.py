@@ -1,67 +1,47 @@
 """The memory of one project and its user: both databases and the tiers beside them.
 
 One `Memory` serves one process. Reading opens only what exists; the first write creates the rest. A
-tier that fails is named in `failures`, and the others go on.
+tier that fails is named in `failures`, and the others go on. In a process that answers many events,
+`KeptMemory` keeps the databases open from one to the next.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Sequence
+from typing import Any
 
-from memory_fabric import deadline, ids
+from memory_fabric import ids
 from memory_fabric.config import Settings
-from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import CANDIDATE_FROM, Operation, Project, Provenance, Record, Trust
-from memory_fabric.store import files, switches
-from memory_fabric.store.database import (
-    Database,
-    expect_file,
-    is_lost,
-    is_suspect,
-    mark_suspect,
-    open_database,
-)
-from memory_fabric.store.projects import identity
-from memory_fabric.store.settings_file import Stamp
+from memory_fabric.errors import DeadlinePassed, EventRevoked, StoreUnavailable
+from memory_fabric.models import CANDIDATE_FROM, Project, Provenance, Record, Trust
+from memory_fabric.store import schema, switches
+from memory_fabric.store.base_memory import KINDS, BaseMemory
+from memory_fabric.store.database import Database, is_suspect
+from memory_fabric.store.projects import registry_file
+from memory_fabric.store.reader import DatabaseReader, Reader
+from memory_fabric.store.switches import Stamp
 
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Mirror, Reader
-
-KINDS = ("project", "user")
+__all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
+# A session has a project and a user; one that moves between projects has few more.
+MAX_KEPT = 4
+# The key in `meta` of the last event that the server of a client has answered, and how long it is
+# of use to anybody.
+ANSWERED, ANSWERED_S = "answered:", 3600.0
+_kept: dict[str, Database] = {}
 
 
-class Memory:
+class Memory(BaseMemory):
     """Databases and tiers of one project and one user; see `open`."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        project: Project | None,
-        *,
-        repair: bool,
-    ) -> None:
-        self.settings, self.project = settings, project
-        self.failures: list[str] = []
-        self.messages: list[str] = []
-        self.unavailable: set[str] = set()
-        self.mirror: Mirror | None = None
-        # Changes made while it is set are undone together.
-        self.batch = ""
-        # Called with the number of steps done and of all steps while a database is rebuilt.
-        self.progress: Callable[[int, int], object] | None = None
-        # Home and project whose switches apply, and what is allowed while they are on.
-        self.switched_by = (settings.home, project.id if project else "")
-        # The only domains that can be read; None for all.
-        self.domains: tuple[str, ...] | None = None
+    def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
+        super().__init__(settings, project, repair=repair)
         self._stated = (settings.reads, settings.writes)
         # Stamp of the config.toml that was read last.
         self._configured: Stamp | None = None
-        self._repair = repair
-        self._open: dict[str, Database] = {}
-        # Views of it that are limited to some domains (store.domains.scoped_memory).
+        # Views of it that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
         self._registered: tuple[int, int] | None = None
 
@@ -98,13 +78,11 @@ class Memory:
 
         The file is read again only if it has changed.
         """
-        from memory_fabric.store import settings_file  # only servers follow changes
-
         home = self.switched_by[0]
-        stamp = settings_file.stamp(home)
+        stamp = switches.stamp(home)
         if stamp != self._configured:
             self._configured = stamp
-            self.settings = settings_file.follow(self.settings, home)
+            self.settings = switches.follow(self.settings, home)
             self._stated = (self.settings.reads, self.settings.writes)
         self.follow_switches()
 
@@ -113,145 +91,23 @@ class Memory:
 
         The registry is read again only if it has changed.
         """
-        stamp = identity.registry_stamp(self.settings.home)
+        stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
             # moved away or deleted, which does not mean that it belongs to another project
             return False
         self._registered = stamp
-        found = _project_of(self.settings)
-        return found is not None and found.id != self.project.id
-
-    def path_of(self, kind: str) -> str:
-        """Return the path of the database of a kind; without a project always the user's."""
-        if kind == "project" and self.project:
-            return os.path.join(identity.folder_of(self.settings.home, self.project.id), "graph.db")
-        return os.path.join(self.settings.home, "user.db")
-
-    def journal_of(self, kind: str) -> str:
-        """Return the path of a database's operations journal."""
-        return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
-
-    def queue_folder(self, kind: str) -> str:
-        """Return the folder in which operations wait while the database of this kind cannot be
-        written.
-        """
-        if kind == "project" and self.project:
-            return self.project.local
-        return os.path.join(self.settings.home, "local")
-
-    def memory_md_lock(self, path: str) -> str:
-        """Return the lock file for a MEMORY.md, in home: nothing may be added to the client's
-        folder.
-        """
-        return files.lock_path(self.settings.home, path)
-
-    def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; None if it does not exist and `create` is not set.
-
-        Raises StoreUnavailable and its subclasses.
-        """
-        kind = kind if self.project else "user"
-        known = self._open.get(kind)
-        if known is not None and known.is_current() and not known.stopgap:
-            return known
-        if known is not None:
-            self._release(kind)
-        path = self.path_of(kind)
-        opened = self._opened(path, kind, create)
-        if opened is not None:
-            self._open[kind] = opened
-        return opened
-
-    def databases(self) -> list[Database]:
-        """Return the readable databases, the project's first; `failures` names the others."""
-        found = []
-        self.unavailable.clear()
-        for kind in KINDS if self.project else ("user",):
-            try:
-                database = self.database(kind, create=False)
-            except (StoreUnavailable, DeadlinePassed) as error:
-                self.fail(f"graph ({kind}): {error}")
-                self.unavailable.add(kind)
-                continue
-            if database is not None:
-                found.append(database)
-        return found
+        project = _project_of(self.settings)
+        return project is not None and project.id != self.project.id
 
     def readers(self) -> list[Reader]:
         """Return what recall reads: one reader for each of the `databases`."""
-        from memory_fabric.store.reader import DatabaseReader  # writers never load it
-
         return [DatabaseReader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
         """Return a view of these domains if this kind of memory has its own; see scoped_memory."""
         return None
-
-    def open_databases(self) -> list[Database]:
-        """Return the databases that are open already."""
-        return list(self._open.values())
-
-    def session_database(self) -> Database:
-        """Return the database of this project's sessions, ledger and tasks. Raises
-        StoreUnavailable.
-        """
-        database = self.database("project", create=True)
-        assert database is not None
-        return database
-
-    def fail(self, what: str) -> None:
-        """Add a failure, unless it is known."""
-        if what not in self.failures:
-            self.failures.append(what)
-
-    def write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
-    ) -> dict[str, Any]:
-        """Apply a change durably and return its result; `{"queued": True}` if it had to be queued.
-
-        `store` names the database ("project", "user"); without it, entities are changed where they
-        are stored. Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
-        """
-        return self._write(kind, payload, self._stamped(provenance), store)
-
-    def write_now(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
-    ) -> dict[str, Any]:
-        """Apply a change to one database that would be wrong later, and return its result.
-
-        Raises NotFound, BadInput, StoreUnavailable, DeadlinePassed; then nothing has changed.
-        """
-        return self.apply_now(self._operation(kind, payload, self._stamped(provenance), store))
-
-    def operation(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = KINDS[0]
-    ) -> Operation:
-        """Return a change for the caller to apply. Raises StoreUnavailable if memory is switched
-        off.
-        """
-        return self._operation(kind, payload, self._stamped(provenance), store)
-
-    def _write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
-    ) -> dict[str, Any]:
-        operation = self._operation(kind, payload, provenance, store or KINDS[0])
-        if store or kind in ("remember", "put_record", "forget", "add_episodes"):
-            return self._apply(operation)
-        return self._apply_where_it_lives(kind, dict(operation.payload), operation.provenance)
-
-    def _operation(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
-    ) -> Operation:
-        """Return the change as it may be stored. Raises StoreUnavailable if memory is off."""
-        if not self.settings.writes:
-            raise switches.off_error(self.settings)
-        from memory_fabric.store import write  # recall alone never loads it
-
-        payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
-        payload |= {"batch": self.batch} if self.batch else {}
-        return Operation(ids.new_id(), kind, payload, provenance, store)
 
     def remember(
         self,
@@ -307,23 +163,13 @@ class Memory:
 
     def forget(self, record_ids: list[str], provenance: Provenance) -> int:
         """Forget these records in either database; return how many there were."""
-        gone, known = 0, "SELECT 1 FROM records WHERE id = ?"
+        count, stored = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
-            here = [id_ for id_ in record_ids if database.row(known, (id_,))]
-            if here:
-                result = self.write("forget", {"ids": here}, provenance, store=database.kind)
-                gone += int(result.get("deleted", 0))
-        return gone
-
-    def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
-        """Return records of both databases that meet an SQL condition on their columns, newest
-        first.
-
-        Columns: id, type, scope, domain, session, status, pinned, confidence, trust, created_at …
-        """
-        from memory_fabric.store import records  # few prompts need whole records
-
-        return records.find_in(self.databases(), where, values, limit)
+            ids_stored = [id_ for id_ in record_ids if database.row(stored, (id_,))]
+            if ids_stored:
+                result = self.write("forget", {"ids": ids_stored}, provenance, store=database.kind)
+                count += int(result.get("deleted", 0))
+        return count
 
     def refresh(self) -> None:
         """Import changes that others made to the mirrored graph file, if there is one.
@@ -356,11 +202,11 @@ class Memory:
             return frozenset()
         if database is None:
             return frozenset()
-        shown = database.rows(
+        promoted = database.rows(
             "SELECT record FROM promoted WHERE root = ? AND since < ?",
             (self.project.root, session_started_at),
         )
-        return frozenset(row[0] for row in shown)
+        return frozenset(row[0] for row in promoted)
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
         """Return the ids of records that the client shows its model by itself: those of MEMORY.md,
@@ -375,117 +221,106 @@ class Memory:
         """Close the databases."""
         for part in self.scoped.values():
             part.close()
-        for database in self._open.values():
-            database.close()
-        self._open.clear()
-
-    def _release(self, kind: str) -> None:
-        """Close a database whose file was removed or replaced, or that is to be opened again.
-
-        Operations that are not in the journal yet are appended first, since the open file can still
-        be read; unless the whole folder was deleted, which is assumed to be intended.
-        """
-        known = self._open.pop(kind)
-        folder = os.path.dirname(known.path)
-        if not known.is_current() and os.path.isdir(folder):
-            from memory_fabric.store import journal  # only for a removed file
-
-            try:
-                journal.rescue(known, self.journal_of(kind))
-            except (StoreUnavailable, DeadlinePassed, OSError) as error:
-                self.fail(f"journal ({kind}): {error}")
-        known.close()
-
-    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
-        if os.path.lexists(path):
-            expect_file(path)  # a pipe or device can be neither opened nor rebuilt
-        if self._repair and is_suspect(path):
-            return self._rebuilt(path, kind)
-        if is_lost(path, self.journal_of(kind)):
-            if self._repair:
-                return self._rebuilt(path, kind)
-            raise StoreUnavailable(
-                path,
-                f"{path} was removed or emptied; its journal and backups are there.",
-                remedy="The next session start builds it again, or memory-fabric repair.",
-            )
-        try:
-            return open_database(path, kind, create=create)
-        except StoreCorrupt:
-            if self._repair:
-                return self._rebuilt(path, kind)
-            mark_suspect(path)
-            raise
-
-    def _rebuilt(self, path: str, kind: str) -> Database:
-        from memory_fabric.store.health import repair  # only for a damaged file
-
-        # without a limit, as half a rebuild would be repeated every time
-        with deadline.running(deadline.Deadline()):
-            database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
-        if sentence:
-            self.messages.append(sentence)
-        return database
-
-    def _stamped(self, provenance: Provenance) -> Provenance:
-        return provenance._replace(
-            at=provenance.at or ids.timestamp(),
-            author=provenance.author or self.settings.author,
-            origin=provenance.origin or self.settings.origin,
-            session=provenance.session or self.settings.session,
-        )
-
-    def _apply(self, operation: Operation) -> dict[str, Any]:
-        try:
-            return self.apply_now(operation, is_new=True)
-        except (StoreUnavailable, DeadlinePassed) as error:
-            if isinstance(error, StoreCorrupt):
-                mark_suspect(self.path_of(operation.store))
-            self._enqueue(operation, error)
-            return {"queued": True, "because": str(error)}
-
-    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-        """Apply an operation to its database; see `write.apply`.
-
-        Raises StoreUnavailable, NotFound.
-        """
-        database = self.database(operation.store, create=True)
-        assert database is not None
-        from memory_fabric.store.write import apply  # recall alone never loads it
-
-        return apply(database, operation, is_new=is_new)
-
-    def _enqueue(self, operation: Operation, error: FabricError) -> None:
-        # only if the graph cannot be written
-        from memory_fabric.store import journal, write
-
-        self.fail(f"graph ({operation.store}): {error}")
-        if write.is_local(operation):  # a file would keep it beyond its session
-            raise error
-        # The project's disk may have space when home's has none, also for changes of the user's
-        # database.
-        folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
-        if journal.enqueue_in_first(folders, operation, self.settings.home, self.fail):
-            return
-        raise StoreUnavailable(
-            error.path if isinstance(error, StoreUnavailable) else "",
-            f"Nothing was stored: {error}",
-            remedy="Neither the memory nor its queue can be written; check disk and permissions.",
-        ) from error
-
-    def _apply_where_it_lives(
-        self, kind: str, payload: dict[str, Any], provenance: Provenance
-    ) -> dict[str, Any]:
-        from memory_fabric.store import routing  # only graph tools, never a prompt
-
-        parts = routing.split(self, kind, payload)
-        results = [
-            self._apply(Operation(ids.new_id(), kind, part, provenance, store))
-            for store, part in parts
-        ]
-        return routing.combine(kind, payload, results)
+        super().close()
 
 
 def _project_of(settings: Settings) -> Project | None:
     trust = Trust(settings.claims == "trust", settings.trusted_roots)
-    return identity.find_project(settings.home, settings.project_dir, settings.user_home, trust)
+    return registry_file.find_project(
+        settings.home, settings.project_dir, settings.user_home, trust
+    )
+
+
+class KeptMemory(Memory):
+    """The memory of one event. Each event has its own, by its own settings; only the connections
+    to databases are handed on, and those that another process has replaced or migrated are not.
+
+    One event at a time may use it.
+    """
+
+    def close(self, *, at_ease: bool = False) -> None:
+        """Keep the databases for the next event; changes that are held are undone.
+
+        `at_ease` nobody waits: the write-ahead logs are moved into their databases, as far as no
+        other process needs them.
+        """
+        for part in self.scoped.values():
+            part.close()
+        for database in self._open.values():
+            if database.connection.in_transaction or database.read_only or database.newer:
+                database.close()
+            else:
+                database.held = False
+                if at_ease:
+                    database.check_point()
+                _kept[database.path] = database
+        self._open.clear()
+        while len(_kept) > MAX_KEPT:
+            _kept.pop(next(iter(_kept))).close()
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        database = _kept.pop(path, None)
+        if database is not None:
+            if database.kind == kind and _is_usable(database):
+                database.waits_for_last = False
+                return database
+            database.close()
+        return super()._opened(path, kind, create)
+
+
+class HeldMemory(KeptMemory):
+    """One whose changes are committed together, so that an event is done wholly or not at all.
+
+    Not where domains are limited: their views have connections of their own, which would not see
+    what is held.
+    """
+
+    def commit(self, client: str, nonce: str) -> None:
+        """Commit all changes, with the event's nonce. Raises StoreUnavailable."""
+        databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
+        databases = [database for database in databases if database.held_parts]
+        for database in databases:  # the last one has the nonce: with it all are committed
+            is_last = database is databases[-1]
+            value = f"{int(time.time())} {nonce}"
+            database.commit_held(f"{ANSWERED}{client}" if is_last else "", value)
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        database = super()._opened(path, kind, create)
+        if database is not None:
+            settings = self.settings
+            database.held = not (settings.domain or settings.domains.configured)
+        return database
+
+
+def release(folder: str) -> None:
+    """Close the databases in a folder."""
+    for path in [path for path in _kept if path.startswith(folder + os.sep)]:
+        _kept.pop(path).close()
+
+
+def begun_by(nonce: str) -> type[Memory]:
+    """Return the class of the memory of an event that a server had begun with this nonce.
+
+    Opening it raises EventRevoked if the server had committed the event's changes.
+    """
+    answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
+
+    class BegunMemory(Memory):
+        @classmethod
+        def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
+            memory = Memory.open(settings, repair=repair)
+            if any(database.row(answered, (nonce,)) for database in memory.databases()):
+                memory.close()
+                raise EventRevoked
+            return memory
+
+    return BegunMemory
+
+
+def _is_usable(database: Database) -> bool:
+    if database.stopgap or not database.is_current() or is_suspect(database.path):
+        return False
+    try:
+        return database.row("PRAGMA user_version") == (schema.LATEST,)
+    except (StoreUnavailable, DeadlinePassed):
+        return False

@@ -1,27 +1,33 @@
 """Reads of one database for recall, so that its stages need not know where memories are stored.
 
-`protocols.Reader` is what recall asks of a store; the shared server has another implementation.
+`Reader` is what recall asks of a store; the shared server has another implementation.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.store import conditions, graph, search
+from memory_fabric.store.conditions import marks, match_expression, ranked_after, selective_query
 from memory_fabric.store.database import Database
-from memory_fabric.store.fts_query import match_expression, ranked_after, selective_query
 from memory_fabric.store.search import Candidate
 
 Groups = Sequence[Sequence[str]]
+Candidates = list[Candidate]
+# Turns, as (row, bm25), of each session.
+TurnsBySession = dict[str, list[tuple[int, float]]]
 
 # Names that are compared with a word.
 MAX_COMPARED = 1000
 # Rows that are counted of a word in an index: which words are rare is known by then.
 MAX_COUNTED = 256
+# Of whole sessions, the best turns that are looked at, then the turns that are read.
+SCANNED_TURNS, READ_TURNS = 1000, 2000
+TURN_CHARS, SESSION_CHARS = 2500, 16_000
 _INDEXES = {
     "records": "records_fts",
     "graph": "observations_fts",
@@ -43,33 +49,83 @@ _NAMES = " UNION ALL ".join(
 _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
+class Reader(Protocol):
+    """Reads of one store for recall: candidates of each source, the graph, and names.
+
+    `groups` hold the spellings of each word of a question. Times are ISO 8601. All methods raise
+    StoreUnavailable and DeadlinePassed; `DatabaseReader` says what each returns.
+    """
+
+    kind: str
+
+    def observations(
+        self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
+    ) -> Candidates: ...
+    def observations_with(
+        self, names: Sequence[str], limit: int, filters: Filters
+    ) -> Candidates: ...
+    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates: ...
+    def records(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        session: str,
+        phrases: Sequence[str] = (),
+    ) -> Candidates: ...
+    def records_with(self, words: Iterable[str], limit: int, session: str) -> Candidates: ...
+    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> Candidates: ...
+    def recent(self, limit: int, filters: Filters, session: str) -> Candidates: ...
+    def episodes(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str] = (),
+        *,
+        neighbours: bool = False,
+    ) -> Candidates: ...
+    def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession: ...
+    def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]: ...
+    def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> Candidates: ...
+    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> Candidates: ...
+    def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]: ...
+    def relations_by_key(
+        self, keys: Iterable[str], at: str, filters: Filters
+    ) -> dict[str, list[Relation]]: ...
+    def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]: ...
+    def stated_at(self, relation: Relation) -> str: ...
+    def aliases(self, terms: Sequence[str]) -> Mapping[str, str]: ...
+    def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]: ...
+    def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]: ...
+    def has_domain(self, domain: str) -> bool: ...
+
+
 class DatabaseReader:
-    """Reads of one SQLite database; see `protocols.Reader`."""
+    """Reads of one SQLite database; see `Reader`."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._db = database
         self.kind = database.kind
 
     def observations(
         self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
-    ) -> list[Candidate]:
+    ) -> Candidates:
         """Return matching observations of the graph, best first."""
-        match = selective_query(self._database, "observations_fts", groups, limit, phrases)
-        return search.observations(self._database, match, limit, filters)
+        match = selective_query(self._db, "observations_fts", groups, limit, phrases)
+        return search.observations(self._db, match, limit, filters)
 
-    def observations_with(
-        self, names: Sequence[str], limit: int, filters: Filters
-    ) -> list[Candidate]:
+    def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
         """Return observations that hold one of these names, best first; where very many hold one,
         only the newest.
         """
-        after = ranked_after(self._database, "observations_fts", names)
-        return search.observations(self._database, match_expression(names), limit, filters, after)
+        after = ranked_after(self._db, "observations_fts", names)
+        return search.observations(self._db, match_expression(names), limit, filters, after)
 
-    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
+    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
         """Return the newest observations without a record of the entities that the keys mean."""
-        meant = {id_ for id_, _, _ in graph.meant_by(self._database, keys).values()}
-        return search.observations_of(self._database, sorted(meant), limit, filters)
+        entities = {id_ for id_, _, _ in graph.meant_by(self._db, keys).values()}
+        return search.observations_of(self._db, sorted(entities), limit, filters)
 
     def records(
         self,
@@ -78,23 +134,22 @@ class DatabaseReader:
         filters: Filters,
         session: str,
         phrases: Sequence[str] = (),
-    ) -> list[Candidate]:
+    ) -> Candidates:
         """Return matching active records, best first."""
-        match = selective_query(self._database, "records_fts", groups, limit, phrases)
-        return search.records(self._database, match, limit, filters, session)
+        match = selective_query(self._db, "records_fts", groups, limit, phrases)
+        return search.records(self._db, match, limit, filters, session)
 
-    def records_with(self, words: Iterable[str], limit: int, session: str) -> list[Candidate]:
+    def records_with(self, words: Iterable[str], limit: int, session: str) -> Candidates:
         """Return active records with any of these words, best first."""
-        match = match_expression(words)
-        return search.records(self._database, match, limit, search.EVERYTHING, session)
+        return search.records(self._db, match_expression(words), limit, session=session)
 
-    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
+    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> Candidates:
         """Return the active records with these ids that the filters allow."""
-        return search.records_by_id(self._database, ids, filters, session)
+        return search.records_by_id(self._db, ids, filters, session)
 
-    def recent(self, limit: int, filters: Filters, session: str) -> list[Candidate]:
+    def recent(self, limit: int, filters: Filters, session: str) -> Candidates:
         """Return the newest records, then the newest observations without a record."""
-        return search.recent(self._database, limit, filters, session)
+        return search.recent(self._db, limit, filters, session)
 
     def episodes(
         self,
@@ -104,56 +159,75 @@ class DatabaseReader:
         phrases: Sequence[str] = (),
         *,
         neighbours: bool = False,
-    ) -> list[Candidate]:
+    ) -> Candidates:
         """Return matching turns of past sessions, best first; see `search.episodes`."""
-        match = selective_query(self._database, "episodes_fts", groups, limit, phrases)
-        return search.episodes(self._database, match, limit, filters, neighbours=neighbours)
+        match = selective_query(self._db, "episodes_fts", groups, limit, phrases)
+        return search.episodes(self._db, match, limit, filters, neighbours=neighbours)
 
-    def turns_by_session(
-        self, groups: Groups, filters: Filters
-    ) -> dict[str, list[tuple[int, float]]]:
-        """Return matching turns as (row, bm25) by session; see `session_ranking`."""
-        # late: few queries rank whole sessions
-        from memory_fabric.store.conversations import session_ranking
-
-        most = session_ranking.SCANNED_TURNS
-        match = selective_query(self._database, "episodes_fts", groups, most)
-        return session_ranking.turns_by_session(self._database, match, filters)
+    def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession:
+        """Return the best SCANNED_TURNS matching turns by session, best first."""
+        match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
+        if not match:
+            return {}
+        scored = self._db.rows(
+            "SELECT t.rowid, bm25(episodes_fts, 1.0, 0.5) AS score FROM episodes_fts AS t "
+            "WHERE episodes_fts MATCH ? ORDER BY score LIMIT ?",
+            (match, SCANNED_TURNS),
+        )
+        wanted = conditions.of_episodes(self._db, filters)
+        rows = self._db.rows(
+            "SELECT o.session, j.key FROM json_each(?) AS j CROSS JOIN episodes AS o "
+            f"ON o.id = j.value WHERE 1 {wanted.sql} ORDER BY j.key",
+            (json.dumps([row for row, _ in scored]), *wanted.values),
+        )
+        turns: TurnsBySession = {}
+        for session, place in rows:
+            row, score = scored[place]
+            turns.setdefault(session, []).append((row, -score))
+        return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Return the texts of sessions, the oldest first; see `session_ranking`."""
-        # late: few queries rank whole sessions
-        from memory_fabric.store.conversations import session_ranking
+        """Return the beginnings of the turns of each session as one text of at most SESSION_CHARS
+        characters, the oldest session first.
+        """
+        wanted = conditions.of_episodes(self._db, filters)
+        rows = self._db.rows(
+            f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
+            f"WHERE o.session IN ({marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?",
+            (*sessions, *wanted.values, READ_TURNS),
+        )
+        parts: dict[str, list[str]] = {}
+        for session, text in rows:
+            parts.setdefault(session, []).append(text)
+        return {session: "\n".join(texts)[:SESSION_CHARS] for session, texts in parts.items()}
 
-        return session_ranking.session_texts(self._database, sessions, filters)
+    def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> Candidates:
+        """Return the turns in these rows, each with its neighbours."""
+        return search.turns_at(self._db, scored, filters)
 
-    def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> list[Candidate]:
-        """Return the turns in these rows; see `search.turns_at`."""
-        return search.turns_at(self._database, scored, filters)
-
-    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
+    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> Candidates:
         """Return entities with one of these words in their name or type, best first."""
-        return search.entities_named(self._database, match_expression(names), limit, filters)
+        return search.entities_named(self._db, match_expression(names), limit, filters)
 
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
-        """Return the known entities of these name keys; see `graph.entities_by_key`."""
-        return graph.entities_by_key(self._database, keys)
+        """Return the known entities of these name keys, aliases resolved."""
+        return graph.entities_by_key(self._db, keys)
 
     def relations_by_key(
         self, keys: Iterable[str], at: str, filters: Filters
     ) -> dict[str, list[Relation]]:
         """Return the known entities of these name keys, each with its relations at a time."""
-        only = conditions.of_relations(self._database, filters)
-        return graph.relations_by_key(self._database, keys, at=at, only=only)
+        only = conditions.of_relations(self._db, filters)
+        return graph.relations_by_key(self._db, keys, at=at, only=only)
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
         """Return the relations with either end of exactly these names at a time, oldest first."""
-        only = conditions.of_relations(self._database, filters)
-        return graph.relations_of(self._database, names, at=at, only=only)
+        only = conditions.of_relations(self._db, filters)
+        return graph.relations_of(self._db, names, at=at, only=only)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return when a relation was stated (ISO 8601); empty if it was not."""
-        return graph.stated_at(self._database, relation)
+        """Return when a relation was stated; empty if it was not."""
+        return graph.stated_at(self._db, relation)
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
         """Return the names that these words mean by an alias."""
@@ -174,25 +248,27 @@ class DatabaseReader:
         return {terms[key]: count for key, count in rows if count}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names that begin like a word, or with two letters swapped."""
+        """Return (key, name) of names that begin like a word, or with two letters swapped, and may
+        be as near to it as these edits.
+        """
         sizes = (len(word) - most_edits, len(word) + most_edits)
-        found = []
+        pairs = []
         for start in dict.fromkeys((word[:2], word[0] + word[2])):
             span = (start, start[0] + chr(ord(start[1]) + 1), *sizes)
-            found += self._pairs(_NAMES, span * 2)
-        return found
+            pairs += self._pairs(_NAMES, span * 2)
+        return pairs
 
     def has_domain(self, domain: str) -> bool:
         """Return True if a row has this domain."""
         return any(
-            self._database.row(f"SELECT 1 FROM {table} WHERE domain = ? LIMIT 1", (domain,))
+            self._db.row(f"SELECT 1 FROM {table} WHERE domain = ? LIMIT 1", (domain,))
             for table in _DOMAINS_IN
         )
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """Return the rows; none if the database fails, which the search itself reports."""
         try:
-            return self._database.rows(sql, values)
+            return self._db.rows(sql, values)
         except DeadlinePassed:
             raise
         except FabricError:

@@ -10,8 +10,9 @@ from typing import Any
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import CONTRADICTS, HAS_OTHERS, OTHERS, Entity, Record, Relation
+from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database, translated
-from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 # Fields with a column of their own, because queries use them; the others are in `body`.
@@ -48,22 +49,22 @@ def from_object(value: Mapping[str, Any]) -> Record:
     Raises KeyError without `type` or `what`.
     """
     plain = Record(type=str(value["type"]), what=str(value["what"]))
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name in (*COLUMNS, *_BODY):
         part, default = value.get(name), getattr(plain, name)
         if name in _LISTS:
-            found[name] = tuple(str(p) for p in part) if isinstance(part, list | tuple) else ()
-        elif name == "pinned" or name == "generalizable":
-            found[name] = bool(part)
+            fields[name] = tuple(map(str, part)) if isinstance(part, list | tuple) else ()
+        elif name in ("pinned", "generalizable"):
+            fields[name] = bool(part)
         elif name == "confidence":
             is_share = isinstance(part, int | float) and 0 <= part <= 1
-            found[name] = float(part or 0) if is_share else default
+            fields[name] = float(part or 0) if is_share else default
         elif name == "evidence":
-            found[name] = dict(part) if isinstance(part, dict) else {}
+            fields[name] = dict(part) if isinstance(part, dict) else {}
         else:
-            found[name] = part if isinstance(part, str) else default
+            fields[name] = part if isinstance(part, str) else default
     return plain._replace(
-        **found,
+        **fields,
         entities=tuple(Entity(str(e[0]), str(e[1])) for e in _tuples(value.get("entities"), 2)),
         relations=tuple(
             Relation(str(r[0]), str(r[1]), str(r[2])) for r in _tuples(value.get("relations"), 3)
@@ -101,19 +102,13 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     found_by = [str(record.evidence.get(key) or "") for key in FOUND_BY]
     about = " ".join([*(e.name for e in record.entities), *record.alternatives, *found_by]).strip()
     extra = index_extra(f"{record.what} {record.why} {about}")
-    values = [whole[name] for name in COLUMNS]
+    encoded, sightings = json.dumps(body, ensure_ascii=False), max(1, len(sessions))
     columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
     connection.execute(
-        f"INSERT INTO records ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
-        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{n} = excluded.{n}' for n in columns[1:])}",
-        [
-            *values,
-            key_of(record),
-            about,
-            extra,
-            json.dumps(body, ensure_ascii=False),
-            max(1, len(sessions)),
-        ],
+        f"INSERT INTO records ({', '.join(columns)}) VALUES ({marks(columns)}) "
+        f"ON CONFLICT (id) DO UPDATE SET {changes}",
+        [*(whole[name] for name in COLUMNS), key_of(record), about, extra, encoded, sightings],
     )
 
 
@@ -135,14 +130,14 @@ def find_in(
 
     Raises StoreUnavailable.
     """
-    found = []
+    pairs = []
     for database in databases:
         try:
-            found += find(database.connection, where, values, limit)
+            pairs += find(database.connection, where, values, limit)
         except sqlite3.Error as error:
             raise translated(database.path, error) from error
-    found.sort(key=lambda pair: pair[0].created_at, reverse=True)
-    return [record for record, _ in found[:limit]]
+    pairs.sort(key=lambda pair: pair[0].created_at, reverse=True)
+    return [record for record, _ in pairs[:limit]]
 
 
 def about(
@@ -153,13 +148,12 @@ def about(
     At most `limit` from this user, then at most `limit` that others shared. With `candidates`, also
     those that wait for a second occurrence.
     """
-    marks = ", ".join("?" * len(types))
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
     for sign in ("<>", "="):
         rows += db.rows(
             f"SELECT {_SELECT_R} FROM records_fts AS t JOIN records AS r ON r.seq = t.rowid "
-            f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status IN {active} "
+            f"WHERE records_fts MATCH ? AND r.type IN ({marks(types)}) AND r.status IN {active} "
             f"AND {CURRENT} AND r.source {sign} ? "
             "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
             (match, *types, OTHERS, limit),
@@ -171,11 +165,10 @@ def about(
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the condition of current records that contradict one of these, and its values."""
-    marks = ", ".join("?" * len(ids))
     return (
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND instr(body, '\"{CONTRADICTS}\"') > 0 "
-        f"AND id NOT IN ({marks}) AND EXISTS (SELECT 1 FROM "
-        f"json_each(body, '$.evidence.{CONTRADICTS}') WHERE value IN ({marks}))",
+        f"AND id NOT IN ({marks(ids)}) AND EXISTS (SELECT 1 FROM "
+        f"json_each(body, '$.evidence.{CONTRADICTS}') WHERE value IN ({marks(ids)}))",
         (*ids, *ids),
     )
 

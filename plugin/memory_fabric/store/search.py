@@ -2,7 +2,7 @@
 
 FTS5 first returns row ids; texts are fetched after the LIMIT, which is cheapest. `bm25` is negated
 so that bigger is better. Filters apply to every source (`conditions`). Domains are no filter: a
-memory limited to some domains shows no others (store.domains.views).
+memory limited to some domains shows no others (store.scoped_memory).
 """
 
 from __future__ import annotations
@@ -55,8 +55,11 @@ def observations(
     if not match:
         return []
     wanted = conditions.of_observations(db, filters)
-    rows = _ranked_in_shares(db, _OBSERVATIONS, match, wanted, limit, "o", after)
-    return [_observation_candidate(db, row) for row in rows]
+    return [
+        _observation_candidate(db, row)
+        for part, most in conditions.shares(db, wanted, limit, "o")
+        for row in _ranked(db, _OBSERVATIONS, match, part, most, after)
+    ]
 
 
 def observations_of(
@@ -66,8 +69,8 @@ def observations_of(
     if not entities:
         return []
     wanted = conditions.of_observations(db, filters)
-    rows = [
-        row
+    return [
+        _observation_candidate(db, row)
         for part, most in conditions.shares(db, wanted, limit, "o")
         for row in db.rows(
             f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
@@ -76,7 +79,6 @@ def observations_of(
             [*entities, *part.values, most],
         )
     ]
-    return [_observation_candidate(db, row) for row in rows]
 
 
 def records(
@@ -86,8 +88,11 @@ def records(
     if not match:
         return []
     wanted = conditions.of_records(db, filters, session)
-    rows = _ranked_in_shares(db, _RECORDS, match, wanted, limit, "r")
-    return [_record_candidate(db, row[:-1], -row[-1]) for row in rows]
+    return [
+        _record_candidate(db, row)
+        for part, most in conditions.shares(db, wanted, limit, "r")
+        for row in _ranked(db, _RECORDS, match, part, most)
+    ]
 
 
 def records_by_id(
@@ -99,16 +104,11 @@ def records_by_id(
         f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE r.id IN ({marks(ids)}) {wanted.sql}",
         [*ids, *wanted.values],
     )
-    return [_record_candidate(db, row, 0.0) for row in rows]
+    return [_record_candidate(db, (*row, 0.0)) for row in rows]
 
 
 def episodes(
-    db: Database,
-    match: str,
-    limit: int,
-    filters: Filters = EVERYTHING,
-    *,
-    neighbours: bool = False,
+    db: Database, match: str, limit: int, filters: Filters = EVERYTHING, *, neighbours: bool = False
 ) -> list[Candidate]:
     """Return matching turns of past sessions, best first, each with the texts of its neighbours.
 
@@ -118,14 +118,13 @@ def episodes(
     if not match:
         return []
     wanted = conditions.of_episodes(db, filters)
-    source = _Source(*_EPISODES[:3], _episode_fields(wanted), 2 * wanted.values)
+    source = _with_neighbours(wanted)
     rows = _ranked(db, source, match, wanted, limit)
-    found = {row[0]: row for row in rows}
     if neighbours:
-        ids = dict.fromkeys(id_ for row in rows for id_ in row[1:3] if id_ and id_ not in found)
+        matches = {row[0] for row in rows}
+        ids = dict.fromkeys(id_ for row in rows for id_ in row[1:3] if id_ and id_ not in matches)
         rows += _fetched(db, [(id_, 0.0) for id_ in ids], source, wanted, len(ids))
-    beside = _turns(db, {id_ for row in rows for id_ in row[1:3] if id_})
-    return [_episode_candidate(db, row, beside) for row in rows]
+    return _episode_candidates(db, rows)
 
 
 def at_rows(
@@ -143,15 +142,14 @@ def at_rows(
     scored = [(row, 0.0) for row in rows]
     if table == "records":
         wanted = conditions.of_records(db, filters, session)
-        found = _fetched(db, scored, _RECORDS, wanted, limit)
-        return [_record_candidate(db, row[:-1], 0.0) for row in found]
+        return [_record_candidate(db, r) for r in _fetched(db, scored, _RECORDS, wanted, limit)]
     if table == "observations":
-        found = _fetched(db, scored, _OBSERVATIONS, conditions.of_observations(db, filters), limit)
-        return [_observation_candidate(db, row) for row in found]
-    fields = f"o.id, 0, 0, {_EPISODES[3]}"
-    source = _Source(*_EPISODES[:3], fields)
-    found = _fetched(db, scored, source, conditions.of_episodes(db, filters), limit)
-    return [_episode_candidate(db, row, {}) for row in found]
+        wanted = conditions.of_observations(db, filters)
+        fetched = _fetched(db, scored, _OBSERVATIONS, wanted, limit)
+        return [_observation_candidate(db, row) for row in fetched]
+    alone = _EPISODES._replace(fields=f"o.id, 0, 0, {_EPISODES.fields}")
+    fetched = _fetched(db, scored, alone, conditions.of_episodes(db, filters), limit)
+    return _episode_candidates(db, fetched)
 
 
 def turns_at(
@@ -159,30 +157,33 @@ def turns_at(
 ) -> list[Candidate]:
     """Return the turns in these rows, given with their bm25, each with its neighbours' texts."""
     wanted = conditions.of_episodes(db, filters)
-    source = _Source(*_EPISODES[:3], _episode_fields(wanted), 2 * wanted.values)
-    rows = _fetched(db, [(row, -score) for row, score in scored], source, wanted, len(scored))
-    beside = _turns(db, {id_ for row in rows for id_ in row[1:3] if id_})
-    return [_episode_candidate(db, row, beside) for row in rows]
+    negated = [(row, -score) for row, score in scored]
+    rows = _fetched(db, negated, _with_neighbours(wanted), wanted, len(scored))
+    return _episode_candidates(db, rows)
 
 
-def _episode_fields(wanted: conditions.Condition) -> str:
+def _with_neighbours(wanted: conditions.Condition) -> _Source:
+    """Return the source of turns with the rows of the nearest wanted turns around them."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
     after = f"(SELECT min(q.id) {of_session} > o.id {beside})"
-    return f"o.id, {before}, {after}, {_EPISODES[3]}"
+    fields = f"o.id, {before}, {after}, {_EPISODES.fields}"
+    return _EPISODES._replace(fields=fields, values=2 * wanted.values)
 
 
-def _turns(db: Database, ids: set[int]) -> dict[int, tuple[str, str]]:
-    """Return ids and texts of turns by their row numbers."""
-    if not ids:
-        return {}
-    rows = db.rows(
-        "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q "
-        "ON q.id = j.value",
-        (json.dumps(list(ids)),),
-    )
-    return {id_: (uuid, text) for id_, uuid, text in rows}
+def _episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Candidate]:
+    """Return turns; a row begins with its number and those of the turns before and after."""
+    numbers = [id_ for row in rows for id_ in row[1:3] if id_]
+    turns: dict[int, tuple[str, str]] = {}
+    if numbers:
+        beside = db.rows(
+            "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q "
+            "ON q.id = j.value",
+            (json.dumps(list(set(numbers))),),
+        )
+        turns = {id_: (uuid, text) for id_, uuid, text in beside}
+    return [_episode_candidate(db, row, turns) for row in rows]
 
 
 def _episode_candidate(
@@ -209,18 +210,11 @@ def _episode_candidate(
             "agent": agent,
             "domain": domain,
             "project": project,
-            "trust": _trust(role, place),
+            "trust": "tool" if place == INGEST else "user" if role == "user" else "assistant",
             "scope": conditions.TURNS_SCOPE,
         },
         store=db.kind,
     )
-
-
-def _trust(role: str, place: str) -> str:
-    """Return whose statement a turn is: "user", "assistant", or "tool" for an ingested text."""
-    if place == INGEST:
-        return "tool"
-    return "user" if role == "user" else "assistant"
 
 
 def entities_named(
@@ -230,13 +224,13 @@ def entities_named(
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
-    said = _first_observations(db, [row[0] for row in rows], filters)
+    texts = _first_observations(db, [row[0] for row in rows], filters)
     return [
         Candidate(
             id=f"graph:{name}",
             source="graph",
             entity=name,
-            text=said.get(id_) or f"{name} ({kind})",
+            text=texts.get(id_) or f"{name} ({kind})",
             timestamp=at,
             bm25=-score,
             metadata={
@@ -266,10 +260,17 @@ def recent(
         "ORDER BY r.created_at DESC, r.seq DESC LIMIT ?",
         [*wanted.values, limit],
     )
-    found = [_record_candidate(db, row, 0.0) for row in rows]
-    if len(found) < limit:
-        found += _recent_observations(db, limit - len(found), filters)
-    return found
+    candidates = [_record_candidate(db, (*row, 0.0)) for row in rows]
+    if len(rows) < limit:
+        condition = conditions.of_observations(db, filters)
+        own = "" if filters.types else "AND o.record = ''"
+        observed = db.rows(
+            f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
+            f"ON e.id = o.entity WHERE 1 {own} {condition.sql} ORDER BY o.id DESC LIMIT ?",
+            [*condition.values, limit - len(rows)],
+        )
+        candidates += [_observation_candidate(db, row) for row in observed]
+    return candidates
 
 
 _RECORD_FIELDS = (
@@ -307,12 +308,9 @@ _OBSERVATIONS = _Source(
     "WHERE x.id = o.record)",
 )
 _RECORDS = _Source(
-    "records_fts",
-    "1.0, 0.6, 0.7, 0.4",
-    "JOIN records AS r ON r.seq = {id}",
-    _RECORD_FIELDS,
+    "records_fts", "1.0, 0.6, 0.7, 0.4", "JOIN records AS r ON r.seq = {id}", _RECORD_FIELDS
 )
-_EPISODES = (
+_EPISODES = _Source(
     "episodes_fts",
     "1.0, 0.5",
     "JOIN episodes AS o ON o.id = {id}",
@@ -342,62 +340,48 @@ def _ranked(
     if these do not suffice: reading the row of every match costs more than the search itself.
     """
     table, weights, join = source.table, source.weights, source.join
-    scored = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
+    ranking = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
     chosen = f"WHERE {table} MATCH ? AND t.rowid > ? "
     best = "ORDER BY score LIMIT ?"
     enough = 4 * limit + 100 if wanted.sql or db.is_scoped else limit
-    found = db.rows(scored + chosen + best, (match, after, enough))
-    rows = _fetched(db, found, source, wanted, limit)
-    if len(rows) < limit and len(found) == enough:
-        whole = scored + join.format(id="t.rowid") + " " + chosen + wanted.sql + " " + best
-        found = db.rows(whole, (match, after, *wanted.values, limit))
-        rows = _fetched(db, found, source, conditions.Condition(), limit)
+    scored = db.rows(ranking + chosen + best, (match, after, enough))
+    rows = _fetched(db, scored, source, wanted, limit)
+    if len(rows) < limit and len(scored) == enough:
+        whole = ranking + join.format(id="t.rowid") + " " + chosen + wanted.sql + " " + best
+        scored = db.rows(whole, (match, after, *wanted.values, limit))
+        rows = _fetched(db, scored, source, conditions.Condition(), limit)
     return rows
-
-
-def _ranked_in_shares(
-    db: Database,
-    source: _Source,
-    match: str,
-    wanted: conditions.Condition,
-    limit: int,
-    alias: str,
-    after: int = 0,
-) -> list[tuple[Any, ...]]:
-    """Return rows as `_ranked`, this user's first; `alias` is that of the table."""
-    parts = conditions.shares(db, wanted, limit, alias)
-    return [row for part, most in parts for row in _ranked(db, source, match, part, most, after)]
 
 
 def _fetched(
     db: Database,
-    found: Sequence[tuple[Any, ...]],
+    scored: Sequence[tuple[Any, ...]],
     source: _Source,
     wanted: conditions.Condition,
     limit: int,
 ) -> list[tuple[Any, ...]]:
-    if not found:
+    if not scored:
         return []
     rows = db.rows(
         f"SELECT {source.fields}, j.key FROM json_each(?) AS j "
         f"CROSS {source.join.format(id='j.value')} WHERE 1 {wanted.sql} ORDER BY j.key LIMIT ?",
-        (*source.values, json.dumps([row[0] for row in found]), *wanted.values, limit),
+        (*source.values, json.dumps([row[0] for row in scored]), *wanted.values, limit),
     )
-    return [(*row[:-1], found[row[-1]][1]) for row in rows]
+    return [(*row[:-1], scored[row[-1]][1]) for row in rows]
 
 
-def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candidate:
+def _record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
+    *_, encoded, score = row
     value = dict(zip(_RECORD_NAMES, row, strict=False))
-    body = json.loads(row[-1])
+    body = json.loads(encoded)
     evidence = body.get("evidence") or {}
     shown = (CONFIRMED, CONTRADICTS, IMPORTED, QUOTATION)
-    kept = {key: evidence[key] for key in shown if evidence.get(key)}
     return Candidate(
         id=f"record:{value['id']}",
         source="records",
         text=value.pop("what"),
         timestamp=value.pop("created_at"),
-        bm25=bm25,
+        bm25=-score,
         metadata=value
         | {
             "record": value["id"],
@@ -412,20 +396,9 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "project": body["project"],
             "stated_at": body.get("valid_from", ""),
         }
-        | kept,
+        | {key: evidence[key] for key in shown if evidence.get(key)},
         store=db.kind,
     )
-
-
-def _recent_observations(db: Database, limit: int, filters: Filters) -> list[Candidate]:
-    wanted = conditions.of_observations(db, filters)
-    own = "" if filters.types else "AND o.record = ''"
-    rows = db.rows(
-        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
-        f"ON e.id = o.entity WHERE 1 {own} {wanted.sql} ORDER BY o.id DESC LIMIT ?",
-        [*wanted.values, limit],
-    )
-    return [_observation_candidate(db, row) for row in rows]
 
 
 def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
@@ -459,15 +432,14 @@ def _first_observations(
     """Return the newest observations of entities, as of the filters' time, joined to one text each,
     without those that had been replaced, that the filters exclude, or that others state.
     """
-    said: dict[int, list[str]] = {}
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
-    for id_ in ids:
-        rows = db.rows(
-            f"SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.source <> '{OTHERS}' "
-            "AND o.created_at <= ? AND NOT EXISTS (SELECT 1 FROM records x WHERE x.id = o.record "
-            f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT ?",
-            (id_, then, then, *wanted.values, each),
-        )
-        said[id_] = [row[0] for row in rows]
-    return {id_: "; ".join(texts) for id_, texts in said.items()}
+    newest = (
+        f"SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.source <> '{OTHERS}' "
+        "AND o.created_at <= ? AND NOT EXISTS (SELECT 1 FROM records x WHERE x.id = o.record "
+        f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT ?"
+    )
+    return {
+        id_: "; ".join(row[0] for row in db.rows(newest, (id_, then, then, *wanted.values, each)))
+        for id_ in ids
+    }

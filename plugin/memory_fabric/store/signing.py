@@ -17,16 +17,16 @@ KEY_BYTES, MAX_BYTES = 32, 4096
 def key_of(home: str) -> bytes:
     """Return the key of this home, created at its first use. Raises OSError, TimeoutError."""
     path = os.path.join(home, KEY)
-    found = _read(path)
-    if found:
-        return found
+    key = _read(path)
+    if key:
+        return key
     # Made once, and nothing can be queued without it: it is worth more than an event's time.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
-        found = _read(path)
-        if not found:
-            found = os.urandom(KEY_BYTES)
-            files.write_atomic(path, found)
-    return found
+        key = _read(path)
+        if not key:
+            key = os.urandom(KEY_BYTES)
+            files.write_atomic(path, key)
+    return key
 
 
 def known_key(home: str) -> bytes:
@@ -76,5 +76,5 @@ def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
 
 
 def _read(path: str) -> bytes:
-    found = files.read_bytes(path, MAX_BYTES)
-    return found if found and len(found) == KEY_BYTES else b""
+    key = files.read_bytes(path, MAX_BYTES)
+    return key if key and len(key) == KEY_BYTES else b""

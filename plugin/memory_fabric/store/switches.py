@@ -1,21 +1,102 @@
-"""Switches that turn reading and writing of memory off and on, everywhere or for one project."""
+"""What is switched on and how: the home's config.toml and switches.json, read again once changed.
+
+Of an invalid config.toml only the switches that turn something off apply. If it may isolate
+domains, everything is off, since it is not known for whom. switches.json turns reading and writing
+of memory off and on, everywhere or for one project.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.config import PARTS, Settings
+from memory_fabric.config import (
+    PARTS,
+    Settings,
+    home_path,
+    may_isolate,
+    read_settings,
+    switches_in,
+    with_changes,
+)
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import files, launch_marks
 
+NAME = "config.toml"
+Stamp = tuple[int, int, int]
+MISSING: Stamp = (0, 0, 0)
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
 # The switch of the notes that the assistant is asked for, and the key of the times [from, until]
 # in which it was off: what was written then is not kept later either.
 NOTES, OFF_TIMES, MAX_OFF_TIMES = "notes", "notes_off_times", 50
 FOR_EVER = "9999"
+
+
+class ConfigFile(NamedTuple):
+    """The tables that apply, and `error` if the file is invalid.
+
+    `closed`: the file may isolate domains, so memory is off until it is corrected.
+    """
+
+    table: Mapping[str, Any] = {}
+    error: str = ""
+    closed: bool = False
+
+    @property
+    def complaint(self) -> str:
+        """The error and its consequence, for the user; '' for a valid file."""
+        if not self.error:
+            return ""
+        consequence = "; only its switches that turn something off apply"
+        if self.closed:
+            consequence = " and may isolate domains, so memory is off until it is corrected"
+        return f"{NAME} cannot be read{consequence}: {self.error}"
+
+
+def settings_of(environ: Mapping[str, str]) -> Settings:
+    """Return the settings from variables and config.toml; errors of either are in `complaints`."""
+    file = read_file(home_path(environ))
+    settings = read_settings(environ, file.table)
+    if not file.error:
+        return settings
+    return settings._replace(
+        complaints=(*settings.complaints, file.complaint),
+        closed=file.complaint if file.closed else "",
+    )
+
+
+def follow(settings: Settings, home: str) -> Settings:
+    """Return the settings with the switches and domains that config.toml has now."""
+    file = read_file(home)
+    return with_changes(settings, file.table, file.complaint if file.closed else "")
+
+
+def stamp(home: str) -> Stamp:
+    """Return a value that changes with every change of the file."""
+    try:
+        status = os.stat(os.path.join(home, NAME))
+    except OSError:
+        return MISSING
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def read_file(home: str) -> ConfigFile:
+    """Read the config.toml of a home; empty if there is none."""
+    path = os.path.join(home, NAME)
+    try:
+        return ConfigFile(files.read_toml(path))
+    except (OSError, ValueError, RecursionError) as error:
+        why = str(error).replace(path, NAME).rstrip(".")  # may be shown to other clients
+    try:
+        text = files.read_text(path) or ""
+    except (OSError, ValueError):
+        text = None  # it may isolate anything
+    if text is None or may_isolate(text):
+        return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
+    return ConfigFile(switches_in(text), why)
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
@@ -48,8 +129,8 @@ def off_error(settings: Settings) -> StoreUnavailable:
 
 def own(home: str, place: str) -> dict[str, bool]:
     """Return the switches of a project id or of EVERYWHERE itself, regardless of the others."""
-    said = files.read_json(os.path.join(home, SWITCHES)).get(place)
-    switched = said if isinstance(said, dict) else {}
+    stated = files.read_json(os.path.join(home, SWITCHES)).get(place)
+    switched = stated if isinstance(stated, dict) else {}
     return {part: switched.get(part) is not False for part in PARTS}
 
 
@@ -74,6 +155,6 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
                 spans.append([now, FOR_EVER])
             own |= {OFF_TIMES: spans[-MAX_OFF_TIMES:]} if spans else {}
         switches[place] = own
-        kept = {name: value for name, value in switches.items() if value}
-        files.write_atomic(path, files.pretty_json(kept))
+        changed = {name: value for name, value in switches.items() if value}
+        files.write_atomic(path, files.pretty_json(changed))
     launch_marks.forget_places(home)

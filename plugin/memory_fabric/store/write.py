@@ -1,26 +1,50 @@
-"""The path of every change: redacted, made harmless, applied and logged in one transaction."""
+"""The path of every change: redacted, made harmless, applied and logged in one transaction.
+
+A change of the graph that names no database goes to the one with its entities, else the project's.
+Many entities and relations are loaded by few large operations, each one transaction that is logged,
+journalled and undone like any other; its size is bounded, so that other processes wait shortly for
+the lock and an undo step stays small.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from memory_fabric.errors import BadInput
-from memory_fabric.models import Operation, Provenance
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.models import Entity, Operation, Provenance, Relation
 from memory_fabric.redaction.prefilter import object_without_secrets, without_secrets
-from memory_fabric.store import invariants
 from memory_fabric.store.database import Database
-from memory_fabric.store.operations import kinds
+from memory_fabric.store.operations import kinds, rows
 from memory_fabric.store.operations.kinds import KINDS
-from memory_fabric.text import encodable, unfenced
+from memory_fabric.text import encodable, name_key, unfenced
+
+Item = Entity | Relation
+Report = Callable[[int], object]
+# The limits of one operation of many that load a graph.
+BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
+# For each kind: the list in its payload, and the fields of an item that name entities.
+_ITEMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "create_entities": ("entities", ("name",)),
+    "create_relations": ("relations", ("from", "to")),
+    "add_observations": ("observations", ("entityName",)),
+    "delete_entities": ("entityNames", ()),
+    "delete_observations": ("deletions", ("entityName",)),
+    "delete_relations": ("relations", ("from", "to")),
+}
+# For each kind with a list in its result: the list, and the fields that identify an item.
+_ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "create_entities": ("entities", ("name",)),
+    "create_relations": ("relations", ("from", "relationType", "to")),
+    "add_observations": ("results", ("entityName",)),
+}
 
 
 def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload as it may be stored: no secrets, no block markers, valid UTF-8."""
-    found = _harmless(object_without_secrets(payload))
-    return dict(found)
+    return dict(_harmless(object_without_secrets(payload)))
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
@@ -58,14 +82,17 @@ def apply_within(
     connection: sqlite3.Connection, operation: Operation, *, is_new: bool = False
 ) -> dict[str, Any]:
     """Apply a valid operation within the caller's transaction and return its result."""
-    done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
-    if done.fetchone():
+    applied = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
+    if applied.fetchone():
         return {"applied_before": True}
     apply_kind = KINDS[operation.kind].apply
     result, inverse = apply_kind(connection, operation.payload, operation.provenance)
-    result |= invariants.verify(connection, operation.kind, operation.payload, result)
-    idle = _changed_nothing(result, inverse) or (is_new and _deleted_nothing(result, inverse))
-    if is_logged(operation) and not idle:
+    result |= _verified(connection, operation.kind, operation.payload, result)
+    # A known record was only read again, or a deletion found nothing to delete.
+    is_repeated = bool(result.get("repeated")) and not inverse
+    removed = (part for step in inverse for part in step["payload"].values())
+    is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
+    if is_logged(operation) and not is_idle:
         connection.execute(
             "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
             "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -82,23 +109,55 @@ def apply_within(
     return result
 
 
+def _verified(
+    c: sqlite3.Connection, kind: str, payload: Mapping[str, Any], result: dict[str, Any]
+) -> dict[str, Any]:
+    """Check a mutation that just ran (BR-9); return `variants` of new names, `orphans` it left.
+
+    Removes `touched` from the result. Raises StoreUnavailable if something written cannot be read
+    back; the whole mutation is then rolled back.
+    """
+    touched = result.pop("touched", ())
+    if kind == "create_entities":
+        names = [item["name"] for item in payload["entities"]]
+        _must_exist(c, names, result)
+        variants = _variants(c, [item["name"] for item in result["entities"]])
+        return {"variants": variants} if variants else {}
+    if kind == "create_relations":
+        away = set(result.get("forgotten", ()))
+        both = [(item["from"], item["to"]) for item in payload["relations"]]
+        _must_exist(c, [end for ends in both if away.isdisjoint(ends) for end in ends], result)
+        return {}
+    if kind == "merge":
+        _must_exist(c, [payload["into"]], result)
+    orphans = [row["name"] for row in rows.orphans(c, touched)]
+    return {"orphans": orphans} if orphans else {}
+
+
+def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
+    """Raise StoreUnavailable if one of the names has no entity, unless it was forgotten."""
+    ids, forgotten = rows.entity_ids(c, names), set(result.get("forgotten", ()))
+    for name in names:
+        if name not in ids and name not in forgotten:
+            raise StoreUnavailable("", f"The entity {name[:100]!r} could not be read back.")
+
+
+def _variants(c: sqlite3.Connection, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return, for each name, the other names that differ only in case, `-`, `_` or spaces."""
+    variants: dict[str, list[str]] = {}
+    by_key = rows.names_by_key(c, map(name_key, names))
+    for name in dict.fromkeys(names):
+        variants_of = [other for other in by_key[name_key(name)] if other != name]
+        if variants_of:
+            variants[name] = variants_of
+    return variants
+
+
 def is_logged(operation: Operation) -> bool:
     """True if the operation is logged and journalled: not turns, others' records, or local ones."""
     # Turns are in the client's transcript and expire; others' records are in their journal. No
     # operation keeps a second copy of their text.
     return KINDS[operation.kind].is_logged and not is_local(operation)
-
-
-def _changed_nothing(result: Mapping[str, Any], inverse: Sequence[Any]) -> bool:
-    """True if a known record was only read again: nothing to report, undo or replay."""
-    return bool(result.get("repeated")) and not inverse
-
-
-def _deleted_nothing(result: Mapping[str, Any], inverse: Sequence[Mapping[str, Any]]) -> bool:
-    """True if a deletion found nothing to delete."""
-    return result.get("deleted") == 0 and not any(
-        part for step in inverse for part in step["payload"].values()
-    )
 
 
 def is_local(operation: Operation) -> bool:
@@ -109,13 +168,9 @@ def is_local(operation: Operation) -> bool:
 
 def as_object(operation: Operation) -> dict[str, Any]:
     """Return the operation as a JSON object: a line of the queue or the journal."""
-    return {
-        "id": operation.id,
-        "kind": operation.kind,
-        "store": operation.store,
-        "payload": operation.payload,
-        "provenance": operation.provenance._asdict(),
-    }
+    fields = ("id", "kind", "store", "payload")
+    line = {name: getattr(operation, name) for name in fields}
+    return line | {"provenance": operation.provenance._asdict()}
 
 
 def from_object(value: Mapping[str, Any]) -> Operation | None:
@@ -149,3 +204,182 @@ def _harmless(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_harmless(v) for v in value]
     return value
+
+
+def names_in(kind: str, payload: Mapping[str, Any]) -> list[str]:
+    """Return the names of entities in a change of the graph."""
+    field, name_fields = _ITEMS[kind]
+    return [item[name] for item in payload[field] for name in name_fields]
+
+
+def split(
+    kind: str,
+    payload: Mapping[str, Any],
+    living: Mapping[str, set[str]],
+    unavailable: Collection[str],
+) -> list[tuple[str, dict[str, Any]]]:
+    """Split a change by database; return pairs of database and part.
+
+    `living` has the `names_in` it that each readable database holds; the `unavailable` ones cannot
+    be opened now. Deletions apply to every database, also to those, where they are queued. An
+    observation of an unknown entity is meant for a database that cannot be opened; if all can be
+    opened, NotFound is raised and nothing changes.
+    """
+    if kind.startswith("delete_"):
+        stores = [s for s in ("project", "user") if s in living or s in unavailable]
+        return [(store, dict(payload)) for store in stores]
+    field, name_fields = _ITEMS[kind]
+    parts: dict[str, list[Any]] = {}
+    for item in payload[field]:
+        names = {item[name] for name in name_fields}
+        parts.setdefault(_store_of(kind, names, living, unavailable), []).append(item)
+    return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
+
+
+def combine(
+    kind: str, payload: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Combine the results of the parts: lists in the requested order, counts added.
+
+    `queued` and `because` are set if any part was queued.
+    """
+    whole: dict[str, Any] = {}
+    for result in results:
+        for name, value in result.items():
+            if isinstance(value, bool | str) or name not in whole:
+                whole[name] = whole.get(name) or value
+            elif isinstance(value, list | int):
+                whole[name] = whole[name] + value
+            elif isinstance(value, dict):
+                whole[name] = {**whole[name], **value}
+    if kind.startswith("delete_"):
+        return {"deleted": 0} | whole
+    return _in_order(kind, payload, whole) if len(results) > 1 else whole
+
+
+def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    field, fields = _ANSWERS[kind]
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, item in enumerate(payload[_ITEMS[kind][0]]):
+        places.setdefault(tuple(item[f] for f in fields), []).append(place)
+    for waiting in places.values():
+        waiting.reverse()
+    found = whole.get(field, [])
+    placed = [(places[tuple(item[f] for f in fields)].pop(), item) for item in found]
+    whole[field] = [item for _, item in sorted(placed, key=lambda pair: pair[0])]
+    return whole
+
+
+def _store_of(
+    kind: str, names: set[str], living: Mapping[str, set[str]], unavailable: Collection[str]
+) -> str:
+    in_project, in_user = living.get("project", set()), living.get("user", set())
+    if names <= in_user and not names & in_project:
+        return "user"
+    if kind == "add_observations" and not names & (in_project | in_user):
+        name = next(iter(names))
+        if not unavailable:
+            raise NotFound(name, f"Entity with name {name} not found")
+        return "user" if "project" not in unavailable else "project"
+    return "project"
+
+
+class Writer(Protocol):
+    """A memory that can be written to; see `BaseMemory.write`."""
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]: ...
+
+
+class Loaded(NamedTuple):
+    """The numbers of new rows; `ends` counts entities created as the end of a relation.
+
+    `variants` are new names next to existing ones that differ only in case, `-`, `_` or spaces;
+    `forgotten` are names that were skipped because the user once forgot them. `queued` is true if
+    an operation had to be queued.
+    """
+
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+    ends: int = 0
+    queued: bool = False
+    variants: Mapping[str, Sequence[str]] = {}
+    forgotten: tuple[str, ...] = ()
+
+    def after(self, result: Mapping[str, Any]) -> Loaded:
+        """Return the numbers with those of one more operation."""
+        new = result.get("entities", ())
+        stated = [*new, *result.get("merged", ())]
+        return Loaded(
+            entities=self.entities + len(new),
+            observations=self.observations + sum(len(e["observations"]) for e in stated),
+            relations=self.relations + len(result.get("relations", ())),
+            ends=self.ends + len(result.get("created_ends", ())),
+            queued=self.queued or bool(result.get("queued")),
+            variants={**self.variants, **result.get("variants", {})},
+            forgotten=tuple(dict.fromkeys((*self.forgotten, *result.get("forgotten", ())))),
+        )
+
+
+def load(
+    memory: Writer,
+    entities: Iterable[Entity],
+    relations: Iterable[Relation],
+    by: Provenance,
+    report: Report | None = None,
+) -> Loaded:
+    """Store the entities with their observations, then the relations; known ones are merged.
+
+    Both may be generators: one operation at a time is held. `report` receives the number of items
+    done after each operation. Raises StoreUnavailable if one can be neither stored nor queued; what
+    was stored before stays, and loading the same again stores the rest.
+    """
+    loaded, items_done = Loaded(), 0
+    for items in (entities, relations):
+        for kind, payload in create_operations(items):
+            loaded = loaded.after(memory.write(kind, payload, by))
+            items_done += sum(map(len, payload.values()))
+            if report:
+                report(items_done)
+    return loaded
+
+
+def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield operations (kind, payload) that create these items in order, each of bounded size."""
+    for kind, batch in _batches(items):
+        if kind is Entity:
+            yield "create_entities", {"entities": [entity_object(e) for e in batch]}
+        else:
+            yield "create_relations", {"relations": [relation_object(r) for r in batch]}
+
+
+def entity_object(entity: Entity) -> dict[str, Any]:
+    """Return the entity as an item of `create_entities`."""
+    return {
+        "name": entity.name,
+        "entityType": entity.type,
+        "observations": list(entity.observations),
+    }
+
+
+def relation_object(relation: Relation) -> dict[str, Any]:
+    """Return the relation as an item of `create_relations`."""
+    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
+
+
+def _batches(items: Iterable[Item]) -> Iterator[tuple[type[Item], list[Any]]]:
+    """Yield runs of items of one kind, each of bounded size."""
+    batch: list[Item] = []
+    chars = 0
+    for item in items:
+        full = len(batch) >= BATCH_ITEMS or chars >= BATCH_CHARS
+        if batch and (full or type(item) is not type(batch[0])):
+            yield type(batch[0]), batch
+            batch, chars = [], 0
+        batch.append(item)
+        texts = (item.name, *item.observations) if isinstance(item, Entity) else item
+        chars += sum(map(len, texts))
+    if batch:
+        yield type(batch[0]), batch

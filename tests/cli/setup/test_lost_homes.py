@@ -11,7 +11,7 @@ import pytest
 
 from memory_fabric.cli.main import main
 from memory_fabric.sharing.git import switch
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import registry_file
 from simulated_client import SimulatedClient
 
 SAID = "Use cursor-based pagination for all list endpoints"
@@ -149,15 +149,15 @@ def test_check_and_doctor_compare_the_registry_with_the_cards(desk: Desk) -> Non
     desk.run("remember", SAID)
     home, other = str(desk.fabric_home), desk.project.parent / "other"
     other.mkdir()
-    identity.find_project(home, str(other))
+    registry_file.find_project(home, str(other))
     sound = desk.run("check")[1]
-    known, key = identity.read_registry(home), f"folder:{other}"
+    known, key = registry_file.read_registry(home), f"folder:{other}"
     without = {name: id_ for name, id_ in known.keys.items() if name != key}
 
-    identity.write_registry(home, known._replace(keys=without), {})
+    registry_file.write_registry(home, known._replace(keys=without), {})
     status, hidden = desk.run("check")
     doctor = desk.run("doctor")[1]
-    identity.write_registry(home, known._replace(keys={**known.keys, "git:/o": "gone-1"}), {})
+    registry_file.write_registry(home, known._replace(keys={**known.keys, "git:/o": "gone-1"}), {})
     lost = desk.run("check")[1]
 
     assert "registry" not in sound

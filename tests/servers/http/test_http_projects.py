@@ -12,7 +12,7 @@ from cli.shell import Shell
 from command_line import run_here
 from servers.http.http_server import Serving, serving
 
-OLDEST = Path(__file__).parents[2] / "store/databases/v1.db.gz"
+OLDEST = Path(__file__).parents[2] / "store/databases/v8.db.gz"
 ISOLATED = "[domains.legal]\nisolate = true\n"
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import backup, graph, journal, log, notices, signing
+from memory_fabric.store import backup, graph, journal, log, signing
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
-from memory_fabric.store.graph_file.served_memory import home_of, open_mirrored
+from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
 from memory_fabric.store.health import repair
 from memory_fabric.store.history import changes, merge, undo
 from memory_fabric.store.memory import Memory
@@ -97,7 +97,7 @@ def filled(world: World) -> str:
     sessions.save_task(db, "t1", "s1", "writer", f"Say that {SECRET}", now)
     memory.flush()
     backup.create(db.path)
-    notices.add(memory.settings.home, f"Remembered: {SECRET}")
+    log.add(memory.settings.home, f"Remembered: {SECRET}")
     log.note(memory.settings.home, "", f"could not read {SECRET}")
     log.note(memory.settings.home, "", "another line")
     for ending in ("", "-wal"):

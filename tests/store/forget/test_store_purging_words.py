@@ -13,7 +13,7 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import backup, graph, journal, log, notices
+from memory_fabric.store import backup, graph, journal, log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
@@ -100,7 +100,7 @@ def filled(world: World, words: str) -> None:
     memory.flush()
     backup.create(db.path)
     plan.forget(memory, plan.find(memory, "two wings"), BY)
-    notices.add(memory.settings.home, f"Remembered: {words}")
+    log.add(memory.settings.home, f"Remembered: {words}")
     log.note(memory.settings.home, "", f"could not read {words}")
     item = {"idempotency_key": "k1", "session_summary": f"We use {words}"}
     spool.add(memory.settings.home, "https://r.example", "p", item, 0.0)

@@ -13,7 +13,7 @@ import pytest
 from drawn import chance, token
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Relation
-from memory_fabric.store import bulk_load, graph
+from memory_fabric.store import graph, write
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, create, entity, names
@@ -218,7 +218,7 @@ def test_a_legacy_name_with_lines_in_it_is_read_as_lines(world: World) -> None:
 
 
 def test_progress_rises_to_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_load, "BATCH_ITEMS", 10)
+    monkeypatch.setattr(write, "BATCH_ITEMS", 10)
     path = world.root / "memory.jsonl"
     path.write_bytes(b"\n".join(person(f"p{i}", "x") for i in range(50)))
     seen: list[tuple[int, int]] = []

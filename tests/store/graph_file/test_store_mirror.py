@@ -15,7 +15,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import backup, files, graph
 from memory_fabric.store.database import open_database
-from memory_fabric.store.graph_file.served_memory import file_path
+from memory_fabric.store.graph_file.mirror import file_path
 from store.serving import Served, edge, line, say, whole
 from store.support import TOOL, database, entity, names, relation
 
@@ -23,7 +23,7 @@ READ_ONLY = """
 import os, sys
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.store.graph_file.served_memory import open_mirrored
+from memory_fabric.store.graph_file.mirror import open_mirrored
 told = []
 memory = open_mirrored(read_settings(os.environ, {}), told.append)
 path, by = os.environ["MEMORY_FILE_PATH"], Provenance("mcp")

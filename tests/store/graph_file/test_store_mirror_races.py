@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Entity, Relation
 from memory_fabric.store import files
-from memory_fabric.store.graph_file import mirror, own_writes
+from memory_fabric.store.graph_file import merge_external, mirror
 from store.serving import Served, edge, line, say, whole
 from store.support import TOOL, entity, names, relation
 from thorough import examples
 
-LATER_S = own_writes.WINDOW_S + 1
+LATER_S = merge_external.WINDOW_S + 1
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_file_that_was_written_is_looked_at_again_after_the_window(served: Ser
     assert memory.mirror is not None
     say(memory, entity("ours"))
     memory.flush()
-    assert memory.mirror.look_in_s == own_writes.WINDOW_S
+    assert memory.mirror.look_in_s == merge_external.WINDOW_S
     served.overwrite(line("theirs"))
 
     memory.flush()
@@ -246,8 +246,8 @@ def test_within_the_window_no_stale_copy_takes_or_brings_back_anything(
     steps: list[tuple[str, str]],
 ) -> None:
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as moved:
-        moved.setattr(own_writes, "WINDOW_S", 3600.0)
-        moved.setattr(own_writes, "LONGEST_S", 3600.0)
+        moved.setattr(merge_external, "WINDOW_S", 3600.0)
+        moved.setattr(merge_external, "LONGEST_S", 3600.0)
         served = Served(Path(root))
         served.put(line("base"), line("a", "old"))
         told = Told(served)

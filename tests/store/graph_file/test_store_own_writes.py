@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 from memory_fabric.models import Entity, Relation
-from memory_fabric.store.graph_file import exchange, own_writes
-from memory_fabric.store.graph_file.own_writes import LONGEST_S, WINDOW_S, Recent
+from memory_fabric.store.graph_file import exchange, merge_external
+from memory_fabric.store.graph_file.merge_external import LONGEST_S, WINDOW_S, Recent
 from store.support import World
 
 NOW_S = 1_800_000_000.0
-API, SAID = own_writes.of_entity("api", "t"), own_writes.of_observation("api", "is fast")
+API, SAID = merge_external.of_entity("api", "t"), merge_external.of_observation("api", "is fast")
 EDGE = Relation("api", "uses", "api")
 BARE = exchange.line_of(Entity("api", "t"))
 FULL = exchange.line_of(Entity("api", "t", ("is fast",)))
@@ -21,7 +21,7 @@ def test_what_a_writing_brought_and_took_is_known_by_its_parts() -> None:
     brought = Recent().after([BARE], [FULL, exchange.line_of(EDGE)], NOW_S).unknown_at(NOW_S)
     taken = Recent().after([FULL], [BARE], NOW_S).unknown_at(NOW_S)
 
-    assert brought.added == {SAID, own_writes.of_relation(EDGE)}
+    assert brought.added == {SAID, merge_external.of_relation(EDGE)}
     assert brought.removed == taken.added == frozenset()
     assert taken.removed == {SAID}
 
@@ -31,7 +31,7 @@ def test_a_type_is_part_of_an_entity() -> None:
 
     ours = Recent().after([BARE], [other], NOW_S).unknown_at(NOW_S)
 
-    assert ours.added == {own_writes.of_entity("api", "service")}
+    assert ours.added == {merge_external.of_entity("api", "service")}
     assert ours.removed == {API}
 
 
@@ -71,7 +71,7 @@ def test_what_is_added_again_is_no_longer_removed() -> None:
 def test_what_is_too_old_is_no_longer_kept() -> None:
     known = Recent().after([], [BARE], NOW_S).after([], [exchange.line_of(EDGE)], NOW_S + WINDOW_S)
 
-    assert list(known.added) == [own_writes.of_relation(EDGE)]
+    assert list(known.added) == [merge_external.of_relation(EDGE)]
 
 
 def test_the_note_of_it_holds_no_text_and_is_read_as_it_was(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_the_note_of_it_holds_no_text_and_is_read_as_it_was(tmp_path: Path) -> N
     assert db is not None
     known = Recent().after([], [FULL], NOW_S)
 
-    own_writes.save(db, known)
+    merge_external.save(db, known)
 
-    assert own_writes.load(db) == known
+    assert merge_external.load(db) == known
     assert "fast" not in json.dumps(known)
     memory.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Entity, Graph, Provenance, Relation
-from memory_fabric.store import bulk_load, graph
+from memory_fabric.store import graph, write
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, World, create, entity, observations_of, relation
@@ -32,9 +32,9 @@ def test_a_large_graph_is_loaded_in_order_found_and_taken_back(memory: Memory) -
     relations += [Relation("entity 0", "knows", "somebody else"), relations[0]]
     done: list[int] = []
 
-    loaded = bulk_load.load(memory, iter(entities), iter(relations), THERE, done.append)
+    loaded = write.load(memory, iter(entities), iter(relations), THERE, done.append)
 
-    assert loaded == bulk_load.Loaded(entities=2100, observations=6300, relations=2100, ends=1)
+    assert loaded == write.Loaded(entities=2100, observations=6300, relations=2100, ends=1)
     assert whole(memory) == Graph(
         (*entities, Entity("somebody else", "unknown")), tuple(relations[:-1])
     )
@@ -56,12 +56,12 @@ def test_a_large_graph_is_loaded_in_order_found_and_taken_back(memory: Memory) -
 def test_loading_the_same_again_brings_nothing_new(memory: Memory) -> None:
     entities = [Entity("a", "t", ("x", "y")), Entity("b", "t")]
     relations = [Relation("a", "uses", "b")]
-    bulk_load.load(memory, entities, relations, THERE)
+    write.load(memory, entities, relations, THERE)
     before = whole(memory)
 
-    again = bulk_load.load(memory, entities, relations, THERE)
+    again = write.load(memory, entities, relations, THERE)
 
-    assert again == bulk_load.Loaded()
+    assert again == write.Loaded()
     assert whole(memory) == before
 
 
@@ -93,6 +93,6 @@ def test_a_relation_that_is_stated_twice_in_one_operation_is_one(memory: Memory)
 def test_every_character_of_a_text_and_a_name_is_kept(memory: Memory) -> None:
     odd = Entity("null\0name 日本", "t\0", ("null\0text", "quote ' \" \\ \n 🍵", ""))
 
-    bulk_load.load(memory, [odd], [Relation(odd.name, "a\0b", odd.name)], THERE)
+    write.load(memory, [odd], [Relation(odd.name, "a\0b", odd.name)], THERE)
 
     assert whole(memory) == Graph((odd,), (Relation(odd.name, "a\0b", odd.name),))

@@ -10,7 +10,7 @@ import pytest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import new_id
 from memory_fabric.models import AGAIN, PROMPT, Entity, Graph, Provenance, Record, Relation
-from memory_fabric.store import fts_query, graph, journal, records, search
+from memory_fabric.store import conditions, graph, journal, records, search
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
@@ -295,7 +295,7 @@ def test_br18_what_is_local_never_leaves_its_session(world: World, memory: Memor
     assert not world.native().exists() and not world.local.exists()
     assert whole(memory).entities == ()
     db = database(memory)
-    match = fts_query.match_expression([word], [])
+    match = conditions.match_expression([word], [])
     assert [c.id for c in search.records(db, match, 5, session="s1")] == [f"record:{stored.id}"]
     assert search.records(db, match, 5, session="s2") == []
     assert search.records(db, match, 5) == search.recent(db, 5) == []

@@ -15,7 +15,7 @@ from memory_fabric.sharing.git import adoption
 from memory_fabric.store import files
 from memory_fabric.store.forget import purge
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import identity, own_lines
+from memory_fabric.store.projects import own_lines, registry_file
 from store.support import USER, World, decision, git_folder
 
 REMOTE = "git@example.com:acme/billing.git"
@@ -85,23 +85,23 @@ def test_a_renamed_folder_is_still_its_project(world: World, git: bool) -> None:
     memory.flush()
     assert memory.project is not None and adoption.missing(memory) is None
     assert own_lines.is_stated_for(memory.project.local, adoption.current_header(memory))
-    keys = identity.read_registry(str(world.home)).keys
+    keys = registry_file.read_registry(str(world.home)).keys
     assert not any(str(world.root / "billing") in key for key in keys)
     # And back, as often as it is renamed.
     assert project_id(moved(world, "blog3")) == id_
 
 
 def test_what_was_settled_moves_along(world: World) -> None:
-    registry = identity.read_registry(str(world.home))
+    registry = registry_file.read_registry(str(world.home))
     key, id_ = f"git:{world.project}/.git", project_id(world)
     note = {"old": "other-1", "keys": {key: "other-1"}, "settled": [key]}
     changed = registry._replace(settled=(key,), undo={key: note})
-    identity.write_registry(str(world.home), changed, {id_: ""})
+    registry_file.write_registry(str(world.home), changed, {id_: ""})
 
     assert project_id(moved(world, "blog2")) == id_
 
     new = f"git:{world.project}/.git"
-    found = identity.read_registry(str(world.home))
+    found = registry_file.read_registry(str(world.home))
     assert found.settled == (new,)
     assert found.undo == {new: {"old": "other-1", "keys": {new: "other-1"}, "settled": [new]}}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Project
-from memory_fabric.store import notices
-from memory_fabric.store.projects import identity
-from memory_fabric.store.projects.identity import find_project
+from memory_fabric.store import log
+from memory_fabric.store.projects import registry_file
+from memory_fabric.store.projects.registry_file import find_project
 
 REMOTE = "git@example.com:acme/billing.git"
 
@@ -52,8 +52,8 @@ class Desk:
     def told(self) -> str:
         """Return the notices that wait to be told."""
         said = []
-        for name in sorted(identity.project_ids(self.home)):
-            said += notices.take(self.home, name)
+        for name in sorted(registry_file.project_ids(self.home)):
+            said += log.take(self.home, name)
         return "\n".join(said)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store.projects.commits import commit_at
+from memory_fabric.store.projects.identity import commit_at
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.errors import NotFound
-from memory_fabric.store import migrations
+from memory_fabric.store import schema
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
 from store.support import USER, World, decision
 
-OLDEST = Path(__file__).parents[1] / "databases/v1.db.gz"
+OLDEST = Path(__file__).parents[1] / "databases/v8.db.gz"
 
 
 def settled(memory: Memory) -> str:
@@ -99,7 +99,7 @@ def test_a_memory_of_the_first_release_is_read_from_a_copy_until_it_is_changed(
     shown.remember(decision("Use spaces in Python"), USER)
     assert said(shown) == {"Changed elsewhere", "Use spaces in Python"}
     with sqlite3.connect(path) as found:
-        assert found.execute("PRAGMA user_version").fetchone() == (migrations.LATEST,)
+        assert found.execute("PRAGMA user_version").fetchone() == (schema.LATEST,)
     shown.close()
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import DAMAGED, SOUND, Project, Trust
-from memory_fabric.store import notices
-from memory_fabric.store.projects import claims, identity
-from memory_fabric.store.projects.identity import find_project, normalised_remote
+from memory_fabric.store import log
+from memory_fabric.store.projects import identity, registry_file
+from memory_fabric.store.projects.identity import normalised_remote
+from memory_fabric.store.projects.registry_file import find_project
 from store.support import World, git_folder
 
 REMOTE = "git@github.com:Acme/Billing.git"
@@ -112,7 +113,7 @@ def test_places_known_to_an_earlier_release_stay_what_they_were(home: str, tmp_p
         f"git:{tmp_path}/c/.git": "c-2",
     }
     os.makedirs(home)
-    (Path(home) / identity.REGISTRY).write_text(json.dumps({"keys": keys}))
+    (Path(home) / registry_file.REGISTRY).write_text(json.dumps({"keys": keys}))
     for name in "abcd":
         git_folder(tmp_path / name, REMOTE)
     found = [project(home, tmp_path / name).id for name in ("d", "a", "b", "c", "c")]
@@ -291,7 +292,7 @@ def test_where_nothing_may_be_put_the_local_tier_lies_in_home(
 
 READ_ONLY = """
 import sys
-from memory_fabric.store.projects.identity import find_project
+from memory_fabric.store.projects.registry_file import find_project
 print(find_project(sys.argv[1], sys.argv[2]).local)
 """
 
@@ -320,7 +321,7 @@ def test_a_lost_registry_is_made_again_from_the_projects_cards(
     git_folder(main, REMOTE)
     project(home, main)
     other = project(home, git_folder(tmp_path / "other"))
-    path = Path(home) / identity.REGISTRY
+    path = Path(home) / registry_file.REGISTRY
     whole = path.read_text()
     path.unlink()
     if registry is not None:
@@ -336,22 +337,22 @@ def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Pat
     """Each is noticed, and what the cards say counts."""
     folders = [git_folder(tmp_path / "a", REMOTE), git_folder(tmp_path / "b")]
     known = [project(home, folder).id for folder in folders]
-    path = Path(home) / identity.REGISTRY
+    path = Path(home) / registry_file.REGISTRY
     whole = path.read_bytes()
     for bit in range(len(whole) * 8):
         flipped = bytearray(whole)
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
-        found = identity.read_registry(home)
+        found = registry_file.read_registry(home)
         identities = [identity.identify(str(folder)) for folder in folders]
-        assert [identity.place_owner(found, one) for one in identities] == known, bit
+        assert [registry_file.place_owner(found, one) for one in identities] == known, bit
         assert found.state == DAMAGED, bit
 
 
 def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     found = project(home, main)
-    path = Path(home) / identity.REGISTRY
+    path = Path(home) / registry_file.REGISTRY
     damaged = path.read_text().replace("main", "mail")
     path.write_text(damaged)
 
@@ -359,9 +360,9 @@ def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path
 
     [aside] = Path(home).glob("registry.json.damaged-*")
     assert aside.read_text() == damaged
-    [told] = notices.take(home)
+    [told] = log.take(home)
     assert str(aside) in told and "cards" in told
-    assert identity.read_registry(home).state == SOUND
+    assert registry_file.read_registry(home).state == SOUND
 
 
 @pytest.mark.parametrize("damage", ["key", "owner"])
@@ -372,7 +373,7 @@ def test_a_registry_without_a_checksum_is_read_beside_the_cards(
     found = project(home, main)
     key, owner = found.keys[0], found.id
     page = {key.replace("main", "maim"): owner} if damage == "key" else {key: owner + "x"}
-    (Path(home) / identity.REGISTRY).write_text(json.dumps({"keys": page}))
+    (Path(home) / registry_file.REGISTRY).write_text(json.dumps({"keys": page}))
     assert project(home, main).id == found.id
 
 
@@ -381,14 +382,14 @@ def test_a_registry_leads_to_no_folder_but_the_projects_own(home: str, tmp_path:
     os.makedirs(home)
     key = f"git:{main}/.git"
     for bad in ("../../etc", "", 3, None, "a/b"):
-        (Path(home) / identity.REGISTRY).write_text(json.dumps({"keys": {key: bad}}))
+        (Path(home) / registry_file.REGISTRY).write_text(json.dumps({"keys": {key: bad}}))
         assert project(home, main).id.startswith("main-")
 
 
 @pytest.mark.parametrize("card", ["{", "[]", '{"keys": 3}', '{"keys": "git:x"}', ""])
 def test_a_broken_card_is_passed_over(home: str, tmp_path: Path, card: str) -> None:
     found = project(home, git_folder(tmp_path / "main"))
-    (Path(home) / identity.REGISTRY).unlink()
+    (Path(home) / registry_file.REGISTRY).unlink()
     (Path(identity.folder_of(home, found.id)) / "project.json").write_text(card)
     assert project(home, tmp_path / "main").id == found.id
 
@@ -401,15 +402,15 @@ def test_a_home_that_cannot_be_written_gives_the_same_id(tmp_path: Path) -> None
 
 
 def test_ids_are_readable_and_never_two_of_one(home: str) -> None:
-    one = claims.new_id("git:/a", "Ünï Cödé!", ())
+    one = registry_file.new_id("git:/a", "Ünï Cödé!", ())
     assert one.startswith("n-c-d-")
-    assert claims.new_id("git:/a", "Ünï Cödé!", {one}) != one
-    assert claims.new_id("k", "", ()).startswith("project-")
+    assert registry_file.new_id("git:/a", "Ünï Cödé!", {one}) != one
+    assert registry_file.new_id("k", "", ()).startswith("project-")
 
 
 REGISTER = """
 import sys
-from memory_fabric.store.projects.identity import find_project
+from memory_fabric.store.projects.registry_file import find_project
 sys.stdin.readline()
 for folder in sys.argv[2:]:
     print(find_project(sys.argv[1], folder).id)
@@ -430,4 +431,4 @@ def test_processes_that_see_projects_at_once_agree(home: str, tmp_path: Path) ->
         assert process.returncode == 0, errors
         said.append(sorted(output.split()))
     assert said[0] == said[1] == said[2] and len(set(said[0])) == 6
-    assert len(json.loads((Path(home) / identity.REGISTRY).read_text())["keys"]) == 6
+    assert len(json.loads((Path(home) / registry_file.REGISTRY).read_text())["keys"]) == 6

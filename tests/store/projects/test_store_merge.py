@@ -8,7 +8,7 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Filters, Provenance, Relation
-from memory_fabric.store import fts_query, graph, search
+from memory_fabric.store import conditions, graph, search
 from memory_fabric.store.health import repair
 from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo
@@ -42,7 +42,7 @@ def merge(memory: Memory, into: str, *names: str) -> None:
 
 
 def by_name(memory: Memory, word: str) -> list[str]:
-    match = fts_query.match_expression([word])
+    match = conditions.match_expression([word])
     return [c.entity for c in search.entities_named(database(memory), match, 9, Filters())]
 
 

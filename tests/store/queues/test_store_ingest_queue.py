@@ -17,7 +17,7 @@ from memory_fabric.store import backup, write
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import copy_project
+from memory_fabric.store.projects import link
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, IdempotencyConflict
 from memory_fabric.store.tiers import sync
@@ -481,7 +481,7 @@ def test_what_is_not_worked_off_comes_along_to_another_project(world: World) -> 
     memory.close()
     other = World(world.root, "shop").memory()
     for _ in range(2):
-        copy_project.copy_into(other, path, "project old", USER)
+        link.copy_into(other, path, "project old", USER)
     assert [p.id for p in ingest_queue.listed(other, ingest_queue.STATES)] == [waiting]
     assert ingest_queue.find(other, done) is None
     came = changes.of_batch(other, "project old")

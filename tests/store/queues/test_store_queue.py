@@ -12,7 +12,7 @@ import pytest
 from drawn import token
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation
-from memory_fabric.store import files, graph, journal, migrations, signing, write
+from memory_fabric.store import files, graph, journal, schema, signing, write
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.tiers import sync
 from store.queues.operations import entities, hurried, locked, operation, queue, signed
@@ -157,7 +157,7 @@ def test_a_line_of_an_older_release_is_redacted_and_made_harmless(world: World) 
 def test_a_newer_schema_is_read_while_changes_wait(world: World) -> None:
     memory = world.memory()
     create(memory, entity("old"))
-    newer = migrations.LATEST + 1
+    newer = schema.LATEST + 1
     database(memory).connection.execute(f"PRAGMA user_version = {newer}")
     memory.close()
     memory = world.memory()

@@ -11,7 +11,7 @@ from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import AGAIN, CONTRADICTS, PASTED, Record, contradicted, shown
 from memory_fabric.store.conversations.sessions import CLOSED, closed_elsewhere
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 # The most candidates of one session, and how often each is shown: once more for each further
 # session in which it is said.

@@ -27,10 +27,10 @@ from memory_fabric.models import (
 )
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.effects import binds
-from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import USER_SCOPES, Memory
-from memory_fabric.store.record_state import CURRENT
 from memory_fabric.store.records import about, key_of
+from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import STOPWORDS, cjk_pairs, same_form, stem, terms, words
 
 # The types that a note may name in words; a session record is never meant.

@@ -9,9 +9,8 @@ from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig, domain_name
 from memory_fabric.errors import BadInput
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
-from memory_fabric.store.domains import counts as store
-from memory_fabric.store.domains.contents import Contents, contents
-from memory_fabric.store.domains.counts import CrossDomainRelation, DomainCounts
+from memory_fabric.store import domain_counts as store
+from memory_fabric.store.domain_counts import Contents, CrossDomainRelation, DomainCounts, contents
 from memory_fabric.store.memory import Memory
 
 MAX_SHOWN = 10
@@ -78,7 +77,7 @@ def domains(
 def _list(memory: Memory, typed: str, limit: int, offset: int, as_json: bool) -> int:
     """Print what a domain holds. Raises BadInput for a name without a letter or digit."""
     # late: only for one domain
-    from memory_fabric.store.domains.scoped_memory import within
+    from memory_fabric.store.scoped_memory import within
 
     name = domain_name(typed)
     if not name:

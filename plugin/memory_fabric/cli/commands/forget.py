@@ -10,7 +10,7 @@ from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, shown_type
-from memory_fabric.store import invariants
+from memory_fabric.store import graph
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.plan import Found
@@ -114,14 +114,14 @@ def forget(
                 remedy="Use the id of one, --all, or --confirm with the code of the preview.",
             )
         gone, purged = _forget(memory, found, purge) if yes or confirm else (0, None)
-        left = [n for db in memory.databases() if gone for n in invariants.left_alone(db, 1)]
+        left = [n for db in memory.databases() if gone for n in graph.left_alone(db, 1)]
     if as_json:
         show.json_out(_as_json(found, gone, preview, purged))
     else:
         _show(found)
         _say(found, gone if yes or confirm else None, preview, purged)
         if left and found.entities:
-            names = ", ".join(map(invariants.shown, left))
+            names = ", ".join(map(graph.shown, left))
             show.warn(
                 f"left without relations: {names}; memory-fabric repair --orphans lists them."
             )

@@ -16,7 +16,7 @@ from memory_fabric.rules import bound, effects, matching
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.bound import BoundRule
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
 COLUMNS = ("id", "does", "told", "bound to", "rule")

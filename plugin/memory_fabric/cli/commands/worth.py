@@ -12,7 +12,7 @@ from memory_fabric.models import Record
 from memory_fabric.store.conversations.worth import OFTEN_SESSIONS
 from memory_fabric.store.health import told_summary
 from memory_fabric.store.health.told_summary import Share, Summary
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, one_line
 
 MAX_SHOWN, MAX_TEXT_CHARS = 20, 100

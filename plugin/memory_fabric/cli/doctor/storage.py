@@ -9,8 +9,7 @@ from memory_fabric.store import backup, journal
 from memory_fabric.store.files import size_of
 from memory_fabric.store.health import filesystem, repair, status
 from memory_fabric.store.history.resolve import memory_md_file
-from memory_fabric.store.projects import cards, link
-from memory_fabric.store.projects import identity as projects
+from memory_fabric.store.projects import link, registry_file
 from memory_fabric.store.queues import ingest_queue as intake_store
 from memory_fabric.text import first_of, many
 
@@ -170,7 +169,9 @@ def _old_from_s(path: str) -> float:
 def identity(sight: Sight) -> Check:
     """Check the project of this folder, and the registry against the projects' cards."""
     home = sight.settings.home
-    hidden = cards.missing_keys(projects.read_cards(home), projects.read_registry(home))
+    hidden = registry_file.missing_keys(
+        registry_file.read_cards(home), registry_file.read_registry(home)
+    )
     if hidden:
         told = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
         return Check("project", WARNING, told, "memory-fabric check shows details.")

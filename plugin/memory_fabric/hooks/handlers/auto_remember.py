@@ -12,7 +12,7 @@ from memory_fabric.hooks.session import notice_texts
 from memory_fabric.hooks.session.follow_transcript import TRANSCRIPT, follow
 from memory_fabric.hooks.session.turn_notes import end_turn, last_said
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import notices
+from memory_fabric.store import log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.health import alerts
 
@@ -62,7 +62,7 @@ def _embed(context: RequestContext) -> None:
 def _waiting(context: RequestContext) -> list[str]:
     memory = context.memory
     try:
-        return [*memory.messages, *notices.take(memory.settings.home)]
+        return [*memory.messages, *log.take(memory.settings.home)]
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         return list(memory.messages)

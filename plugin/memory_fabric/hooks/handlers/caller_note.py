@@ -21,7 +21,7 @@ def handle(event: Event, context: RequestContext) -> None:
     config = settings.domains
     if not (event.agent_type or config.isolated or config.isolated_agents):
         return
-    from memory_fabric.store.domains import callers  # late: most calls are the session's own
+    from memory_fabric.store import callers  # late: most calls are the session's own
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.save(settings.home, call, caller)

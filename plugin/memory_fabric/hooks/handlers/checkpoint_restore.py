@@ -16,7 +16,7 @@ from memory_fabric.recall.marks import mark_records
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
 Parts = tuple[list[Record], list[Record], list[Record]]

@@ -18,12 +18,12 @@ from memory_fabric.recall import session_block as blocks
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.setup import packages
 from memory_fabric.sharing.git import switch
-from memory_fabric.store import notices
+from memory_fabric.store import log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import RECORD
 from memory_fabric.store.history import candidates
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import registry_file
 
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
@@ -58,7 +58,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         memory.fail(f"order: {error}")
     block = session_block(event, context)
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
-    if notices.is_first_time(memory.settings.home, "welcome"):
+    if log.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         # late: once in a home
         from memory_fabric.clients.transcripts import earlier
@@ -183,7 +183,7 @@ def _report_missing(memory: Memory) -> None:
     from memory_fabric.store.projects import own_lines
 
     try:
-        is_gone = identity.has_lost_card(memory.settings.home, memory.switched_by[1])
+        is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
@@ -204,7 +204,7 @@ def _notices(memory: Memory) -> list[str]:
     try:
         place = memory.project.id if memory.project else memory.settings.home
         # Without a person no one reads the notice.
-        waiting = notices.take(memory.settings.home, place) if memory.settings.attended else []
+        waiting = log.take(memory.settings.home, place) if memory.settings.attended else []
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []

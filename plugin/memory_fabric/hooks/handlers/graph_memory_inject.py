@@ -54,7 +54,7 @@ def _in_domain(fabric: Fabric) -> Fabric:
     if not domain.stated:
         return fabric
     # late: most memories are never scoped
-    from memory_fabric.store.domains.scoped_memory import within
+    from memory_fabric.store.scoped_memory import within
 
     scoped = within(fabric.memory, (domain.name,))
     return type(fabric)(scoped, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

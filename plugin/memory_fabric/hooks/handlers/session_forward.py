@@ -16,7 +16,7 @@ from memory_fabric.hooks.session import notice_texts
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.store import notices
+from memory_fabric.store import log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import SpoolFull
@@ -112,7 +112,7 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
             news = f"{full.message} {SENT_BY}"
             if may_speak:
                 return news
-            notices.add(settings.home, news)
+            log.add(settings.home, news)
     except (OSError, TimeoutError) as error:
         memory.fail(f"forward: this turn is not forwarded, it could not be kept: {error}")
     return ""

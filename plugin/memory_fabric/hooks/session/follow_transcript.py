@@ -37,7 +37,7 @@ from memory_fabric.hooks.session.turn_notes import (
 )
 from memory_fabric.models import CLIENT, Provenance
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import notices, switches
+from memory_fabric.store import log, switches
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import STAGED
 from memory_fabric.store.memory import Memory
@@ -382,6 +382,6 @@ def _complain(
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:
-            notices.add(memory.settings.home, COMPLAINTS[kind])
+            log.add(memory.settings.home, COMPLAINTS[kind])
         except (OSError, TimeoutError) as error:
             memory.fail(f"notices: {error}")

@@ -13,7 +13,7 @@ from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import often_told_never_used
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from memory_fabric import events
 from memory_fabric.errors import BadInput
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
-from memory_fabric.store import settings_file, switches
+from memory_fabric.store import switches
 from memory_fabric.store.health import quick_counts
 from memory_fabric.store.health.quick_counts import Counts
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import identity, registry_file
 
 # The longest that it may take, by the clock.
 MAX_S = 1.5
@@ -49,9 +49,9 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
     folder = _folder(raw)
     if not folder:
         return ""
-    settings = settings_file.settings_of(environ)
+    settings = switches.settings_of(environ)
     project = identity.identify(os.path.realpath(folder))
-    id_ = identity.place_owner(identity.read_registry(settings.home), project)
+    id_ = registry_file.place_owner(registry_file.read_registry(settings.home), project)
     is_on = switches.state(settings.home, id_)
     if not (settings.reads and is_on["read"]):
         return f"{NAME} off"

@@ -16,7 +16,7 @@ from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, failed_calls
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import records
-from memory_fabric.store.projects import commits
+from memory_fabric.store.projects import identity
 from memory_fabric.text import terms, without_injected
 
 SHELL = "Bash"
@@ -204,7 +204,7 @@ def _add_evidence(
 def _with_commit(context: RequestContext, evidence: Mapping[str, Any]) -> dict[str, Any]:
     if context.is_past:
         return dict(evidence)
-    commit = commits.commit_at(context.memory.settings.project_dir)
+    commit = identity.commit_at(context.memory.settings.project_dir)
     return dict(evidence) | ({"commit": commit} if commit else {})
 
 

@@ -27,7 +27,7 @@ from memory_fabric.models import (
 )
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.store import notices, records
+from memory_fabric.store import log, records
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
 from memory_fabric.store.database import Database
@@ -250,7 +250,7 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
     """Return prompts of other sessions that share words with a sentence, one of each session."""
-    from memory_fabric.store.fts_query import match_expression
+    from memory_fabric.store.conditions import match_expression
     from memory_fabric.text import terms
 
     query = match_expression(terms(sentence)[:8])
@@ -270,7 +270,7 @@ def leave_notice(memory: Memory, text: str) -> None:
     if not text:
         return
     try:
-        notices.add(memory.settings.home, text)
+        log.add(memory.settings.home, text)
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
 

@@ -10,7 +10,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.models import INGEST, OTHERS
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.schema import CURRENT
 
 DAY_S = 24 * 3600
 WEEK_S = 7 * DAY_S

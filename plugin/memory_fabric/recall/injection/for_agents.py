@@ -28,9 +28,9 @@ from memory_fabric.recall.dedupe import is_of_others, within_share
 from memory_fabric.recall.injection import inject
 from memory_fabric.recall.injection.floor import SPECIFIC
 from memory_fabric.recall.parse import parse
-from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
 Ask = Callable[[str], list[Hit]]

@@ -10,10 +10,9 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import domain_for, isolates, visible_from
-from memory_fabric.store import switches
-from memory_fabric.store.domains import callers
+from memory_fabric.store import callers, switches
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import identity, registry_file
 
 # The key under which the client sends the id of the tool call (measured: decision 0031).
 CALL_ID = "claudecode/toolUseId"
@@ -109,7 +108,7 @@ class WorkingFolder:
         """True if the folder counts though the client does not state it; costs two stats."""
         if not self._folder:
             return False
-        stamp = identity.registry_stamp(self._settings.home)
+        stamp = registry_file.registry_stamp(self._settings.home)
         if stamp != self._stamp:
             self._stamp, self._graph = stamp, self._path()
         return bool(self._graph) and os.path.exists(self._graph)
@@ -117,7 +116,7 @@ class WorkingFolder:
     def _path(self) -> str:
         """Return the path of the project's graph; '' for a folder without a known project."""
         keys = identity.identify(os.path.realpath(self._folder)).keys
-        id_ = identity.owner_of(identity.read_registry(self._settings.home), keys)
+        id_ = registry_file.owner_of(registry_file.read_registry(self._settings.home), keys)
         folder = identity.folder_of(self._settings.home, id_)
         return os.path.join(folder, "graph.db") if id_ else ""
 

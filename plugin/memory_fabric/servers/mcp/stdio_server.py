@@ -29,7 +29,7 @@ from memory_fabric.servers.mcp.caller_scope import WorkingFolder
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.mcp.stdio import Output, claimed_output, lines
 from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store.settings_file import settings_of
+from memory_fabric.store.switches import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,9 +130,8 @@ def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        from memory_fabric.store.graph_file.served_memory import (
-            open_mirrored,  # only where a file is served
-        )
+        # only where a file is served
+        from memory_fabric.store.graph_file.mirror import open_mirrored
 
         return open_mirrored(
             settings,

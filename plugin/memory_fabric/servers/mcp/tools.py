@@ -103,7 +103,7 @@ def call(
         return failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
         # late: few calls name a domain
-        from memory_fabric.store.domains.scoped_memory import within
+        from memory_fabric.store.scoped_memory import within
 
         memory = within(memory, (stated_domain(arguments),))
     try:

@@ -15,7 +15,7 @@ from memory_fabric.servers.team.vocabulary import Vocabulary
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.protocols import Reader
+from memory_fabric.store.reader import Reader
 
 
 class TeamMemory(Memory):

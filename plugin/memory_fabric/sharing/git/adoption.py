@@ -24,9 +24,9 @@ from memory_fabric.models import (
 )
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, records
-from memory_fabric.store.projects import identity, own_lines
+from memory_fabric.store.base_memory import BaseMemory as Memory
+from memory_fabric.store.projects import identity, own_lines, registry_file
 from memory_fabric.store.projects.own_lines import Header
-from memory_fabric.store.protocols import Memory
 from memory_fabric.store.tiers import memory_md
 
 # Bytes that are read from the end of a journal: a repository may bring one of any size, and the
@@ -262,8 +262,9 @@ def restore_card(memory: Memory) -> str:
     """
     assert memory.project is not None
     home, id_ = memory.settings.home, memory.project.id
-    with identity.registry_lock(home):
-        identity.write_registry(home, identity.read_registry(home), {id_: memory.project.name})
+    with registry_file.registry_lock(home):
+        registry = registry_file.read_registry(home)
+        registry_file.write_registry(home, registry, {id_: memory.project.name})
     return (
         f"{identity.folder_of(home, id_)}, where the memory of {memory.project.name} was kept, is "
         "gone: only what its journal or a backup of yours has can be restored."
@@ -306,7 +307,7 @@ def _is_here(memory: Memory, head: Header) -> bool:
 
 
 def _projects(home: str) -> set[str]:
-    return {*identity.read_registry(home).keys.values()}
+    return {*registry_file.read_registry(home).keys.values()}
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ import os
 from memory_fabric.models import Project
 from memory_fabric.sharing.git import claims_read, switch
 from memory_fabric.store import files, journal
+from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.projects import identity
-from memory_fabric.store.protocols import Memory
 
 IGNORE, ATTRIBUTES = ".gitignore", ".gitattributes"
 HIDDEN = "*\n"

@@ -14,9 +14,9 @@ from memory_fabric.errors import FabricError
 from memory_fabric.models import HAS_OTHERS, OTHERS, Operation, Provenance
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, journal
+from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import others
-from memory_fabric.store.protocols import Memory
 
 Lines = list[dict[str, Any]]
 

@@ -14,8 +14,8 @@ from memory_fabric.models import Provenance
 from memory_fabric.sharing.replica import heads, others, outbox, own, space, statements, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
-from memory_fabric.store.protocols import Memory
 
 Verified = Callable[[TeamOperation], TeamOperation | None]
 Fields = Callable[[str, str, statements.Fields], statements.Fields | None]

@@ -12,8 +12,8 @@ from memory_fabric.sharing.replica import heads, others, space, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.own import Outgoing
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
+from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
-from memory_fabric.store.protocols import Memory
 
 # The value of a head that no row has.
 _OUTDATED = "{}"

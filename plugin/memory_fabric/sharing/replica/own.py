@@ -30,8 +30,8 @@ from memory_fabric.models import (
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store import records, write
+from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.operations import rows
-from memory_fabric.store.protocols import Memory
 
 Value = dict[str, Any]
 

@@ -12,7 +12,7 @@ from memory_fabric.sharing.replica import heads, others, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import Position
 from memory_fabric.store.database import Database
-from memory_fabric.store.migrations import TEAM_SPACE
+from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"

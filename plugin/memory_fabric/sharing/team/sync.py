@@ -23,9 +23,9 @@ from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import driver, keys, ties
 from memory_fabric.sharing.team.errors import NoAnswer, Passing
 from memory_fabric.sharing.team.ties import Outcome, Tie
-from memory_fabric.store import files, log, notices, switches
+from memory_fabric.store import files, log, switches
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.settings_file import settings_of
+from memory_fabric.store.switches import settings_of
 from memory_fabric.text import many
 from memory_fabric.timeout import time_limit
 
@@ -224,6 +224,6 @@ def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
 
 def _leave_notice(home: str, text: str) -> None:
     try:
-        notices.add(home, text)
+        log.add(home, text)
     except (OSError, TimeoutError) as error:
         log.note(home, "", f"team: a notice could not be kept: {error}")

@@ -19,9 +19,7 @@ STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 
 
 class Prompt(NamedTuple):
-    """One prompt: its number, its time (ISO 8601), its text without secrets and pastes, and its
-    origin.
-    """
+    """One prompt: its number, time (ISO 8601), text without secrets and pastes, and origin."""
 
     seq: int
     at: str

@@ -12,6 +12,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memory_fabric.store import files
+from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database
 
 # An injected memory may be injected again after this many prompts: it may be far up in the context.
@@ -56,11 +58,12 @@ def adopt(
     from memory_fabric.store.operations import learn  # late: never in a hook
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
+    values = (session, started_at, seen_at, transcript, text, seen_at)
     with db.transaction(durable=False) as c:
         is_new = c.execute(
             "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript, block, ended_at) "
             "VALUES (?, ?, ?, ?, ?, ?)",
-            (session, started_at, seen_at, transcript, text, seen_at),
+            values,
         ).rowcount
         (offset,) = c.execute("SELECT offset FROM sessions WHERE id = ?", (session,)).fetchone()
         before = learn.UNKNOWN if is_new else offset
@@ -77,14 +80,11 @@ def finish(db: Database, session: str) -> None:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Return how far each session's transcript was read; -1 for one that a run has begun and not
-    finished.
-    """
-    rows = db.rows(
-        "SELECT id, CASE WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'learning ' || s.id) "
-        "THEN -1 ELSE offset END FROM sessions AS s"
+    """Return how far each session's transcript was read; -1 for one that a run has only begun."""
+    run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
+    return dict(
+        db.rows(f"SELECT id, CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END FROM sessions AS s")
     )
-    return {row[0]: row[1] for row in rows}
 
 
 def unfinished(
@@ -105,13 +105,11 @@ def unfinished(
 
 def worked_since(db: Database, since: str, session: str, most: int) -> int:
     """Return the number of other sessions, up to `most`, that changed files after that time."""
-    return len(
-        db.rows(
-            "SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND json_valid(block) "
-            "AND json_extract(block, '$.files[0]') IS NOT NULL LIMIT ?",
-            (since, session, most),
-        )
+    worked = (
+        "SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND json_valid(block) "
+        "AND json_extract(block, '$.files[0]') IS NOT NULL LIMIT ?"
     )
+    return len(db.rows(worked, (since, session, most)))
 
 
 def field(db: Database, session: str, name: str) -> Any:
@@ -179,11 +177,7 @@ def record_injections(
 
 
 def record_told(
-    db: Database,
-    session: str,
-    channel: str,
-    now: str,
-    told: Iterable[tuple[str, str, int]],
+    db: Database, session: str, channel: str, now: str, told: Iterable[tuple[str, str, int]]
 ) -> None:
     """Add items that a session was told without an entry in the ledger (`worth`)."""
     with db.transaction(durable=False) as c:
@@ -218,8 +212,8 @@ def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> 
     """
     with db.transaction(durable=False) as c:
         before = load_notes(db, session).get(FEEDBACK, [])
-        known = {part[0] for part in before}
-        new = {part[0]: [*part, 0] for part in parts if part[0] not in known}
+        keys = {part[0] for part in before}
+        new = {part[0]: [*part, 0] for part in parts if part[0] not in keys}
         if new:
             _save_feedback(c, session, [*before, *new.values()])
     return set(new)
@@ -232,8 +226,8 @@ def feedback(db: Database, session: str) -> list[list[Any]]:
         f"(SELECT json_group_array(json(value)) FROM json_each(block, '$.{FEEDBACK}') "
         "WHERE json_extract(value, '$[3]') = 0) END"
     )
-    found: list[list[Any]] = json.loads(field(db, session, untold) or "[]")
-    return found
+    parts: list[list[Any]] = json.loads(field(db, session, untold) or "[]")
+    return parts
 
 
 def mark_told(db: Database, session: str, told: Iterable[Sequence[Any]]) -> None:
@@ -262,21 +256,38 @@ def known_turns(
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    asked = list(turns)
-    for start in range(0, len(asked), TURNS_PER_QUERY):
-        some = asked[start : start + TURNS_PER_QUERY]
-        marks = ", ".join("?" * len(some))
+    every = list(turns)
+    for start in range(0, len(every), TURNS_PER_QUERY):
+        some = every[start : start + TURNS_PER_QUERY]
         uuids, times = [uuid for uuid, _, _ in some], sorted({at for _, _, at in some})
-        by_uuid |= dict(
-            db.rows(f"SELECT uuid, session FROM episodes WHERE uuid IN ({marks})", uuids)
-        )
+        of_uuids = f"SELECT uuid, session FROM episodes WHERE uuid IN ({marks(uuids)})"
+        by_uuid |= dict(db.rows(of_uuids, uuids))
         for at, role, session, text in db.rows(
             "SELECT created_at, role, session, text FROM episodes "
-            f"WHERE created_at <> '' AND created_at IN ({', '.join('?' * len(times))})",
+            f"WHERE created_at <> '' AND created_at IN ({marks(times)})",
             times,
         ):
             by_time.setdefault((role, at), []).append((session, text))
     return by_uuid, by_time
+
+
+def count_sessions(db: Database, most: int) -> int:
+    """Return the number of sessions with turns, at most `most`."""
+    row = db.row(f"SELECT count(*) FROM (SELECT DISTINCT session FROM episodes LIMIT {most})")
+    return int(row[0]) if row else 0
+
+
+def answer_to(db: Database, turn: str) -> str:
+    """Return the last thing that was said to a request (its id) before the next one, or ''."""
+    row = db.row(
+        "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
+        "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
+        "WHERE t.uuid = ? AND a.id < coalesce((SELECT min(u.id) FROM episodes AS u "
+        "WHERE u.session = t.session AND u.role = 'user' AND u.id > t.id), a.id + 1) "
+        "ORDER BY a.id DESC LIMIT 1",
+        (turn,),
+    )
+    return str(row[0]) if row else ""
 
 
 def copy_ledger(db: Database, parent: str, child: str) -> None:
@@ -299,15 +310,13 @@ def expire(db: Database, before: str) -> None:
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
-    gone = [(row[0],) for row in rows if not (row[1] and os.path.exists(row[1]))]
+    old_ids = [id_ for id_, transcript in rows if not (transcript and os.path.exists(transcript))]
     with db.transaction() as c:
         c.execute("DELETE FROM told WHERE created_at < ?", (before,))
-        c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
-        c.execute(f"DELETE FROM tasks WHERE session IN ({old})", (before,))
-        c.execute(f"DELETE FROM prompts WHERE session IN ({old})", (before,))
-        c.executemany(
-            "DELETE FROM sessions WHERE id = ? AND seen_at < ?", [(*one, before) for one in gone]
-        )
+        for table in ("injections", "tasks", "prompts"):
+            c.execute(f"DELETE FROM {table} WHERE session IN ({old})", (before,))
+        gone = [(id_, before) for id_ in old_ids]
+        c.executemany("DELETE FROM sessions WHERE id = ? AND seen_at < ?", gone)
         c.execute("UPDATE sessions SET block = '', checkpoint = '' WHERE seen_at < ?", (before,))
 
 
@@ -383,19 +392,13 @@ def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -
 
 def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
     """Return the session's checkpoint; empty if there is none."""
-    text = field(db, session, "checkpoint")
-    value = json.loads(text) if text else {}
+    value = json.loads(field(db, session, "checkpoint") or "{}")
     return value if isinstance(value, dict) else {}
 
 
 def load_notes(db: Database, session: str) -> dict[str, Any]:
     """Return the notes of earlier readings of the session's transcript; empty if there are none."""
-    text = field(db, session, "block")
-    try:
-        value = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    return files.parsed(field(db, session, "block") or "") or {}
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
@@ -410,16 +413,16 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
 
 def note_scheduled(db: Database, session: str, prompts: list[str]) -> None:
     """Keep the prompts that the assistant scheduled in a session: the user types none of them."""
-    known = load_notes(db, session)
-    if known.get(SCHEDULED, []) != prompts:
-        save_notes(db, session, {**known, SCHEDULED: prompts})
+    notes = load_notes(db, session)
+    if notes.get(SCHEDULED, []) != prompts:
+        save_notes(db, session, {**notes, SCHEDULED: prompts})
 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
-    known = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
+    row = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
     # The client moves a transcript with its folder; an event that names another one beside it is
     # none of the client's.
-    if known and known[0] != transcript and os.path.exists(known[0]):
+    if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
     cursor = c.execute(
         "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript) VALUES (?, ?, ?, ?)",

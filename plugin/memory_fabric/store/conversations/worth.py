@@ -46,15 +46,15 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
     counted without line breaks.
     """
     lines = text.split("\n")
-    found = []
+    items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
         name = _reference(memory)
         place = next((place for place, line in enumerate(lines) if name and name in line), -1)
         if place >= 0:
-            found.append(Item(memory, memory.partition(":")[0], len(lines[place])))
+            items.append(Item(memory, memory.partition(":")[0], len(lines[place])))
             lines[place] = ""
-    rest = sum(map(len, lines))
-    return [*found, Item("", FRAME, rest)] if rest else found
+    other_chars = sum(map(len, lines))
+    return [*items, Item("", FRAME, other_chars)] if other_chars else items
 
 
 def often_told_never_used(memory: Memory) -> set[str]:

@@ -4,9 +4,9 @@ headings.
 
 from memory_fabric import models
 from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.store import schema
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget.spellings import Sought
-from memory_fabric.store.migrations import MIGRATIONS
 from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.tiers import memory_md
@@ -23,7 +23,7 @@ _VALUES = (
 )
 OWN_TEXT = "\n".join(
     (
-        *(statement for version in MIGRATIONS for statement in version),
+        schema.whole(),
         *KINDS,
         *(field for kind in KINDS.values() for field in kind.shape),
         *(name for value in _FIELDS for name in value._fields),

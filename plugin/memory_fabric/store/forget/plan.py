@@ -13,9 +13,9 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import checksum
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import search
+from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
-from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory

@@ -7,8 +7,7 @@ from typing import Any
 
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
-from memory_fabric.store import files, journal, signing
-from memory_fabric.store.domains import callers
+from memory_fabric.store import callers, files, journal, signing
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought

@@ -12,14 +12,22 @@ from typing import NamedTuple
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
-from memory_fabric.store import backup, files, journal, launch_marks, records, signing, write
+from memory_fabric.store import (
+    backup,
+    callers,
+    files,
+    journal,
+    launch_marks,
+    records,
+    signing,
+    write,
+)
 from memory_fabric.store.database import Database, open_database, translated
-from memory_fabric.store.domains import callers
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, saved_pages
 from memory_fabric.store.forget.plan import PurgePlan, target_in, target_of
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought
-from memory_fabric.store.graph_file import exchange, sync_state
+from memory_fabric.store.graph_file import agreed, exchange
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool
 from memory_fabric.store.tiers import file_locations
@@ -284,7 +292,7 @@ def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeT
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)
     for path in own_files(memory, where):
-        is_state = os.path.basename(path).startswith(sync_state.PREFIX)
+        is_state = os.path.basename(path).startswith(agreed.PREFIX)
         if mirror and (path == mirror.path or is_state):
             continue
         if purge_files.is_log(path):

@@ -12,7 +12,7 @@ import json
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
@@ -20,12 +20,10 @@ from memory_fabric.models import Entity, Graph, Progress, Provenance, Relation
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.redaction.redact import redact
 from memory_fabric.redaction.secret_signs import is_command_line
-from memory_fabric.store import bulk_load, files, graph, write
-from memory_fabric.store.bulk_load import Loaded, entity_object, relation_object
+from memory_fabric.store import files, graph, write
+from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
+from memory_fabric.store.write import Loaded, entity_object, relation_object
 
 Item = Entity | Relation
 
@@ -81,15 +79,16 @@ def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
             yield number, bare
 
 
-def lines_of(content: bytes) -> Iterator[bytes]:
-    """Yield the lines of a content as `lines` does, without their numbers."""
-    for _, line in lines(io.BytesIO(content)):
-        yield line
+def lines_in(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a content as `lines` does those of a stream."""
+    return lines(io.BytesIO(content))
 
 
-def is_one_object(content: bytes) -> bool:
-    """True if a content is a single object with both lists."""
-    return _whole(io.BytesIO(content)) is not None
+def is_of_lines(content: bytes) -> bool:
+    """True if single lines of the content can be edited: it is not one object with both lists, and
+    no byte order mark is part of its first line.
+    """
+    return not content.startswith(BOM) and _whole(io.BytesIO(content)) is None
 
 
 def read(line: bytes) -> Item | None:
@@ -110,9 +109,7 @@ def read(line: bytes) -> Item | None:
 
 
 def line_of(item: Item) -> bytes:
-    """Return the line for an entity or relation, byte for byte as the reference server
-    writes it.
-    """
+    """Return the line for an entity or relation, byte for byte as the reference server's."""
     if isinstance(item, Entity):
         return _dumped({"type": "entity"} | entity_object(item))
     return _dumped({"type": "relation"} | relation_object(item))
@@ -137,11 +134,11 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
         progress(done, 2 * len(databases))
     whole = graph.merged(parts)
     items: list[Item] = [*whole.entities, *whole.relations]
-    found: list[bytes] = []
+    lines: list[bytes] = []
     for at in range(0, len(items), BATCH_LINES):
-        found += map(line_of, items[at : at + BATCH_LINES])
-        progress(len(items) + len(found), 2 * len(items))
-    return found
+        lines += map(line_of, items[at : at + BATCH_LINES])
+        progress(len(items) + len(lines), 2 * len(items))
+    return lines
 
 
 def content_of(lines: Iterable[bytes]) -> bytes:
@@ -154,20 +151,17 @@ def content_of(lines: Iterable[bytes]) -> bytes:
 def cleaned(item: Item) -> Item:
     """Return the item as it would be stored: redacted."""
     if isinstance(item, Entity):
-        texts = item.observations
-        if not is_command_line(texts) and not any(map(_is_suspect, (*item[:2], *texts))):
+        # Storing may change a text that was read: by redaction, or a tag of ours in it.
+        texts = (*item[:2], *item.observations)
+        may_change = any("<" in text or may_hold_secret(text) for text in texts)
+        if not may_change and not is_command_line(item.observations):
             return item
         return _entity(write.cleaned(entity_object(item)))
     return _relation(write.cleaned(relation_object(item)))
 
 
-def _is_suspect(text: str) -> bool:
-    """True if storing may change a text that was read: by redaction, or a tag of ours in it."""
-    return "<" in text or may_hold_secret(text)
-
-
 def import_file(
-    memory: Memory,
+    memory: BaseMemory,
     path: str,
     provenance: Provenance,
     progress: Progress | None = None,
@@ -183,41 +177,39 @@ def import_file(
     Raises OSError for a file that cannot be read, StoreUnavailable.
     """
     of = 2 * os.path.getsize(path)
-    rest = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
+    items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
     with files.open_regular(path) as first, files.open_regular(path) as second:
-        loaded = bulk_load.load(
+        loaded = write.load(
             memory,
-            rest.entities(first),
-            rest.relations(second),
+            items.entities(first),
+            items.relations(second),
             provenance,
             lambda _: progress and progress(first.tell() + second.tell(), of),
         )
     if progress:
         progress(of, of)
-    rest.close()
+    items.close()
     return Imported(
         loaded,
-        read=rest.read,
-        others=rest.others,
-        bad=tuple(rest.bad),
-        set_aside=rest.path if rest.bad and (rest.read or rest.others) else "",
+        read=items.read,
+        others=items.others,
+        bad=tuple(items.bad),
+        set_aside=items.path if items.bad and (items.read or items.others) else "",
     )
 
 
-def set_aside(path: str, source: str, found: Iterable[tuple[BadLine, bytes]]) -> None:
+def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
     """Append bad lines to a file of memory, with their origin; secrets are redacted.
 
     They are redacted as one text, since a key may span several lines. Raises OSError.
     """
-    kept = list(found)
-    now = ids.timestamp()
-    texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in kept])
+    numbered, now = list(bad_lines), ids.timestamp()
+    texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in numbered])
     files.append_lines(
         path,
         (
-            {"file": source, "number": bad.number, "at": now, "because": bad.because}
-            | {"line": text}
-            for (bad, _), text in zip(kept, texts, strict=True)
+            {"file": source, "number": bad.number, "at": now, "because": bad.because, "line": text}
+            for (bad, _), text in zip(numbered, texts, strict=True)
         ),
     )
 
@@ -228,22 +220,22 @@ def _redacted(lines: Sequence[str]) -> list[str]:
     A line that redaction left unchanged keeps its position; a replacement of several lines is put
     into the first of them.
     """
-    left = redact("\n".join(lines)).split("\n")
+    redacted_lines = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}
-    for place, text in enumerate(left):
+    for place, text in enumerate(redacted_lines):
         places.setdefault(text, []).append(place)
-    found, done, lost = [""] * len(lines), 0, 0
+    redacted, done, lost = [""] * len(lines), 0, 0
     for number, line in enumerate(lines):
-        known = places.get(line, [])
-        next_ = bisect_left(known, done)
-        if next_ == len(known):
+        same = places.get(line, [])
+        next_ = bisect_left(same, done)
+        if next_ == len(same):
             continue
         if lost < number:
-            found[lost] = "\n".join(left[done : known[next_]])
-        found[number], done, lost = line, known[next_] + 1, number + 1
+            redacted[lost] = "\n".join(redacted_lines[done : same[next_]])
+        redacted[number], done, lost = line, same[next_] + 1, number + 1
     if lost < len(lines):
-        found[lost] = "\n".join(left[done:])
-    return found
+        redacted[lost] = "\n".join(redacted_lines[done:])
+    return redacted
 
 
 class _FileItems:
@@ -262,11 +254,11 @@ class _FileItems:
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
         """Yield the file's entities; count everything else."""
         for number, line in lines(stream, self._max_line_bytes):
-            if len(line) >= self._max_line_bytes:
-                size = f"it is longer than {self._max_line_bytes:,} bytes: divide its observations"
-                self._set_aside(BadLine(number, size), line[:KEPT_BYTES])
-                continue
             try:
+                if len(line) >= self._max_line_bytes:
+                    size = f"{self._max_line_bytes:,} bytes: divide its observations"
+                    line = line[:KEPT_BYTES]
+                    raise BadInput("line", f"it is longer than {size}")
                 item = read(line)
             except BadInput as error:
                 self._set_aside(BadLine(number, error.message), line)
@@ -288,9 +280,7 @@ class _FileItems:
                 yield item
 
     def close(self) -> None:
-        """Write the bad lines, unless the file had no readable line: then it is of another
-        format.
-        """
+        """Write the bad lines, unless no line was readable: then it is of another format."""
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
@@ -306,37 +296,23 @@ class _FileItems:
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
-    """Return the records of a file that is one object with lists; None, and rewind it, if it is
-    not.
-    """
+    """Return the records of a file that is one object with lists; else None, and rewind it."""
     some = iter(lambda: stream.readline(max_bytes), b"")
     first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None
-    if first.lstrip().startswith(b"{") and not _is_record(first):
+    if first.lstrip().startswith(b"{") and ((value := _parsed(first)) is None or _is_graph(value)):
         stream.seek(0)
         text = stream.read(WHOLE_BYTES)
-        if not stream.read(1):
-            records = _records(text)
+        value = None if stream.read(1) else _parsed(text.removeprefix(BOM))
+        if value is not None and _is_graph(value):
+            records = [
+                {"type": kind} | item if isinstance(item, dict) else item
+                for kind, name in (("entity", "entities"), ("relation", "relations"))
+                for item in value.get(name) or ()
+            ]
     if records is None:
         stream.seek(0)
     return records
-
-
-def _is_record(line: bytes) -> bool:
-    """True if the line is an object but not a whole graph."""
-    value = _parsed(line)
-    return value is not None and not _is_graph(value)
-
-
-def _records(text: bytes) -> list[Any] | None:
-    value = _parsed(text.removeprefix(BOM))
-    if value is None or not _is_graph(value):
-        return None
-    return [
-        {"type": kind} | item if isinstance(item, dict) else item
-        for kind, name in (("entity", "entities"), ("relation", "relations"))
-        for item in value.get(name) or ()
-    ]
 
 
 def _is_graph(value: Mapping[str, Any]) -> bool:

@@ -8,18 +8,15 @@ that is there twice, an operation of another kind) is left to the writer of the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.models import Entity, Relation
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.graph_file.sync_state import mark_of
+from memory_fabric.store.graph_file.agreed import State, mark_of
 from memory_fabric.store.operations import kinds
-
-if TYPE_CHECKING:
-    from memory_fabric.store.graph_file.sync_state import State
 
 _ENTITY = b'{"type":"entity"'
 _RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')
@@ -30,15 +27,21 @@ _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
+# What operations have changed, names before relations; true if the operation created it, so that
+# the file cannot have a line of it.
+Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
     """Lines that the file lacks, and lines that it has and that are to be removed or replaced.
 
     All are canonical. `replaced` has the new line for each old one, an empty one to remove it, and
-    `marks` the digest that the old one has in the file.
+    `marks` the digest that the old one has in the file. `seq` and `operation` are the number and id
+    of the last operation in the edits.
     """
 
+    seq: int
+    operation: str
     added: tuple[bytes, ...] = ()
     replaced: Mapping[bytes, bytes] = {}
     marks: Mapping[bytes, bytes] = {}
@@ -49,69 +52,10 @@ class Edits(NamedTuple):
         return [*self.added, *filter(None, self.replaced.values())]
 
 
-class Found(NamedTuple):
-    """Edits, and the number and id of the last operation in them."""
-
-    edits: Edits
-    seq: int
-    operation: str
-
-
-class _Touched:
-    """Names and relations that operations have changed.
-
-    Each is true if the operation created it, so that the file cannot have a line of it.
-    """
-
-    def __init__(self) -> None:
-        self.names: dict[str, bool] = {}
-        self.relations: dict[Relation, bool] = {}
-        self.is_plain = True
-
-    def all(self) -> Iterator[tuple[str | Relation, bool]]:
-        """Yield names and relations in the order of lines."""
-        yield from self.names.items()
-        yield from self.relations.items()
-
-    def __len__(self) -> int:
-        return len(self.names) + len(self.relations)
-
-    def add(self, kind: str, payload: Mapping[str, Any], inverse: list[dict[str, Any]]) -> None:
-        """Add what an operation changed."""
-        undone = [(step["kind"], step["payload"]) for step in inverse]
-        new = {n for k, p in undone if k == "remove_orphans" for n in p["entityNames"]}
-        if kind == "create_entities":
-            self._name((e["name"] for e in payload["entities"]), new)
-        elif kind == "create_relations":
-            for k, p in undone:
-                if k == "delete_relations":
-                    self._relate(p["relations"], is_new=True)
-            self._name(new, new)
-        elif kind == "add_observations":
-            self._name((o["entityName"] for o in payload["observations"]), set())
-        elif kind in ("delete_entities", "delete_observations", "delete_relations"):
-            for _, p in undone:
-                self._name((row["name"] for row in p.get("entities", ())), set())
-                self._name((row["entity"] for row in p.get("observations", ())), set())
-                gone = p.get("relations", ())
-                self._relate(gone, is_new=False)
-                # The line of a relation may have been all that stated an end of it.
-                self._name((r[end] for r in gone for end in ("from", "to")), set())
-        else:
-            self.is_plain = False
-
-    def _name(self, names: Any, new: set[str]) -> None:
-        for name in names:
-            self.names.setdefault(name, name in new)
-
-    def _relate(self, relations: Any, *, is_new: bool) -> None:
-        for r in relations:
-            self.relations.setdefault(Relation(r["from"], r["relationType"], r["to"]), is_new)
-
-
-def edits_since(db: Database, state: State, agreed: Agreed) -> Found | None:
+def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) -> Edits | None:
     """Return the edits since the agreed state; None if they are not plain.
 
+    `read_agreed` returns the agreed lines as they are saved; it is called if a line is looked for.
     Raises StoreUnavailable.
     """
     # One transaction: the lines must be those after the last of these operations.
@@ -128,72 +72,84 @@ def edits_since(db: Database, state: State, agreed: Agreed) -> Found | None:
     added: list[bytes] = []
     replaced: dict[bytes, bytes] = {}
     marks: dict[bytes, bytes] = {}
-    for part, is_new in touched.all():
-        found = [] if is_new else agreed.lines_of(part)
-        if len(found) > 1:
+    agreed = b""
+    for part, is_new in touched.items():
+        if not is_new:
+            agreed = agreed or read_agreed()
+        before = [] if is_new else list(_saved_forms(agreed, part))
+        if len(before) > 1:
             return None
         line = now.get(part, b"")
-        if not found and line:
+        if not before and line:
             added.append(line)
-        for old, mark in found:
+        for old, mark in before:
             if old != line:
                 replaced[old], marks[old] = line, mark
-    return Found(Edits(tuple(added), replaced, marks), seq, operation)
+    return Edits(seq, operation, tuple(added), replaced, marks)
 
 
-def _touched_by(operations: list[tuple[Any, ...]]) -> _Touched | None:
+def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
     """Return what these operations changed; None if they are not plain, or too many."""
     if len(operations) > MAX_OPERATIONS:
         return None
-    touched = _Touched()
+    names: dict[str, bool] = {}
+    relations: dict[Relation, bool] = {}
     for _, _, kind, payload, inverse in operations:
         stated = json.loads(payload)
-        touched.add(kind, stated, kinds.read_inverse(kind, stated, inverse))
-        if not touched.is_plain or len(touched) > MAX_TOUCHED:
+        undone = [(s["kind"], s["payload"]) for s in kinds.read_inverse(kind, stated, inverse)]
+        new = {n for k, p in undone if k == "remove_orphans" for n in p["entityNames"]}
+        steps: list[tuple[Iterable[str], Iterable[Mapping[str, str]]]] = []
+        if kind == "create_entities":
+            steps = [([e["name"] for e in stated["entities"]], ())]
+        elif kind == "create_relations":
+            steps = [((), p["relations"]) for k, p in undone if k == "delete_relations"]
+            steps.append((new, ()))
+        elif kind == "add_observations":
+            steps, new = [([o["entityName"] for o in stated["observations"]], ())], set()
+        elif kind in ("delete_entities", "delete_observations", "delete_relations"):
+            steps, new = [(_names_in(p), p.get("relations", ())) for _, p in undone], set()
+        else:
             return None
-    return touched
+        for touched, changed in steps:
+            for name in touched:
+                names.setdefault(name, name in new)
+            for r in changed:
+                relation = Relation(r["from"], r["relationType"], r["to"])
+                relations.setdefault(relation, kind == "create_relations")
+        if len(names) + len(relations) > MAX_TOUCHED:
+            return None
+    return dict([*names.items(), *relations.items()])
 
 
-def _lines_now(db: Database, touched: _Touched) -> dict[str | Relation, bytes]:
+def _names_in(removed: Mapping[str, Any]) -> list[str]:
+    """Return the names in removed rows; a relation's line may have been all that stated an end."""
+    names = [row["name"] for row in removed.get("entities", ())]
+    names += [row["entity"] for row in removed.get("observations", ())]
+    return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
+
+
+def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
     """Return the lines of the touched entities and relations that exist."""
-    entities, _ = graph.opened(db, list(touched.names), 0)
-    found: dict[str | Relation, bytes] = {e.name: exchange.line_of(e) for e in entities}
-    for relation in touched.relations:
-        if graph.stated_at(db, relation):
-            found[relation] = exchange.line_of(relation)
-    return found
+    names = [part for part in touched if not isinstance(part, Relation)]
+    entities, _ = graph.opened(db, names, 0)
+    lines: dict[str | Relation, bytes] = {e.name: exchange.line_of(e) for e in entities}
+    for part in touched:
+        if isinstance(part, Relation) and graph.stated_at(db, part):
+            lines[part] = exchange.line_of(part)
+    return lines
 
 
-class Agreed:
-    """The agreed lines as they are saved, read when a line is looked for."""
+def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the saved lines of an entity's name or a relation, without those removed later.
 
-    def __init__(self, read: Callable[[], bytes]) -> None:
-        self._read = read
-        self._saved: bytes | None = None
-
-    def lines_of(self, part: str | Relation) -> list[tuple[bytes, bytes]]:
-        """Return the lines of an entity's name or a relation that the file has.
-
-        Each is in its canonical form, with the digest of the form that it has in the file: one that
-        is there in two forms is returned twice.
-        """
-        if self._saved is None:
-            self._saved = self._read()
-        return list(_found(self._saved, _beginning(part)))
-
-
-def _beginning(part: str | Relation) -> bytes:
-    if isinstance(part, Relation):
-        return b" " + exchange.line_of(part) + b"\n"
-    # The name is followed by another key.
-    whole = exchange.line_of(Entity(part, "", ()))
-    return b" " + whole[: whole.rindex(b'"entityType":') + len(b'"entityType":')]
-
-
-def _found(saved: bytes, beginning: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the saved lines that begin so, each with its digest in the file, without those that
-    were removed later.
+    Each is in its canonical form, with the digest of the form that it has in the file: one that
+    is there in two forms is yielded twice.
     """
+    if isinstance(part, Relation):
+        beginning = b" " + exchange.line_of(part) + b"\n"
+    else:  # the name is followed by another key
+        whole = exchange.line_of(Entity(part, "", ()))
+        beginning = b" " + whole[: whole.rindex(b'"entityType":') + len(b'"entityType":')]
     at = saved.find(beginning)
     while at >= 0:
         start, end = saved.rfind(b"\n", 0, at) + 1, saved.find(b"\n", at)
@@ -208,23 +164,16 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
     if content and not content.endswith(b"\n"):
         content += b"\n"
     for old, new in edits.replaced.items():
-        place = _place_of(content, old, edits.marks[old])
-        if place is None:
+        places = _places_of(content, old, edits.marks[old])
+        if len(places) != 1:
             return None
-        start, end = place
+        [(start, end)] = places
         content = content[:start] + (new + b"\n" if new else b"") + content[end:]
     entities = [line for line in edits.added if line.startswith(_ENTITY)]
     relations = [line for line in edits.added if not line.startswith(_ENTITY)]
     at = _first_relation(content) if entities else len(content)
     content = content[:at] + exchange.content_of(entities) + content[at:]
     return content + exchange.content_of(relations)
-
-
-def is_of_lines(content: bytes) -> bool:
-    """True if single lines of the content can be edited: it is not one object with both lists, and
-    no byte order mark is part of its first line.
-    """
-    return not content.startswith(exchange.BOM) and not exchange.is_one_object(content)
 
 
 def can_be_appended(content: bytes, edits: Edits) -> bool:
@@ -245,38 +194,25 @@ def _first_relation(content: bytes) -> int:
     return min(filter(None, places), default=len(content))
 
 
-def _place_of(content: bytes, line: bytes, mark: bytes) -> tuple[int, int] | None:
-    """Return the span of a line with its end; `mark` is its digest if it is not canonical."""
+def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]:
+    """Return the spans of a line with its end, two at most; `mark` is its digest in the file."""
+    places: set[tuple[int, int]] = set()
     if mark == mark_of(line):
         whole = line + b"\n"
-        starts = [0] if content.startswith(whole) else []
-        at = content.find(b"\n" + whole)
-        while at >= 0 and len(starts) < 2:
-            starts.append(at + 1)
-            at = content.find(b"\n" + whole, at + 1)
-        return (starts[0], starts[0] + len(whole)) if len(starts) == 1 else None
-    places = {
-        place for place in _lines_with(content, _spellings(line)) if _is_line(content, place, mark)
-    }
-    return places.pop() if len(places) == 1 else None
-
-
-def _spellings(line: bytes) -> set[bytes]:
-    """Return the forms in which JSON writes the name in a canonical line, or its first end."""
+        places = {(0, len(whole))} if content.startswith(whole) else set()
+        at = content.find(b"\n" + whole) + 1
+        while at and len(places) < 2:
+            places.add((at, at + len(whole)))
+            at = content.find(b"\n" + whole, at) + 1
+        return places
     item = exchange.read(line)
-    name = item[0] if item else ""
-    return {json.dumps(name, ensure_ascii=is_ascii).encode() for is_ascii in (True, False)}
-
-
-def _lines_with(content: bytes, parts: set[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of lines, with their ends, that hold one of the parts."""
-    for part in parts:
-        at = content.find(part)
+    # The forms in which JSON writes the name, or the relation's first end.
+    forms = {json.dumps(item[0] if item else "", ensure_ascii=a).encode() for a in (True, False)}
+    for form in forms:
+        at = content.find(form)
         while at >= 0:
-            end = content.index(b"\n", at) + 1
-            yield content.rfind(b"\n", 0, at) + 1, end
-            at = content.find(part, end)
-
-
-def _is_line(content: bytes, place: tuple[int, int], mark: bytes) -> bool:
-    return mark_of(content[place[0] : place[1] - 1]) == mark
+            start, end = content.rfind(b"\n", 0, at) + 1, content.index(b"\n", at) + 1
+            if mark_of(content[start : end - 1]) == mark:
+                places.add((start, end))
+            at = content.find(form, end)
+    return places

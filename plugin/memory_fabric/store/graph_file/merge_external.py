@@ -2,28 +2,113 @@
 
 A graph is a mapping from digests of a file's lines to redacted lines; a line that is not of the
 graph is empty. `before` is the last agreed state: what is in neither `before` nor the change is the
-database's own and is kept, as are own changes so recent that the writer may not have seen them.
-This module reads no files.
+database's own and is kept. So are own changes that are so recent that the writer may not have seen
+them: what it lacks was not deleted on purpose, and what it restores was not added on purpose. Parts
+of lines (an entity with its type, an observation, a relation) are stored for that as digests, so no
+text of a memory is kept. Times are seconds since 1970; this module reads neither files nor the
+clock.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.models import Entity, Relation
 from memory_fabric.store import graph
-from memory_fabric.store.bulk_load import create_operations, relation_object
 from memory_fabric.store.database import Database
-from memory_fabric.store.graph_file import exchange, own_writes
-from memory_fabric.store.graph_file.own_writes import Ours
+from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.operations import rows
+from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
 Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
+# Times of the first and the last own write of it.
+Times = tuple[float, float]
 
+KEY = "mirror-recent"
+# The time that another program may take from reading to writing the whole file: the reference
+# server needs milliseconds, on a loaded machine or with a large file seconds.
+WINDOW_S = 5.0
+# A part that another program removes after every own write is finally removed after this time.
+LONGEST_S = 60.0
 CHUNK = 500
-NOTHING = Ours()
+
+
+class Ours(NamedTuple):
+    """Digests of own additions and removals that a writer may not have seen."""
+
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+
+
+class Recent(NamedTuple):
+    """Digests of own additions and removals, with their times."""
+
+    added: Mapping[str, Times] = {}
+    removed: Mapping[str, Times] = {}
+
+    def unknown_at(self, written_s: float) -> Ours:
+        """Return the changes that a program which wrote the file at this time may not have seen."""
+        return Ours(_young(self.added, written_s), _young(self.removed, written_s))
+
+    def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> Recent:
+        """Return the state after replacing `before` by `lines`, without too old entries."""
+        old, new = set(before), set(lines)
+        was = parts_of(map(exchange.read, old - new))
+        is_ = parts_of(map(exchange.read, new - old))
+        return Recent(
+            _renewed(self.added, is_ - was, was - is_, now_s),
+            _renewed(self.removed, was - is_, is_ - was, now_s),
+        )
+
+
+def load(db: Database) -> Recent:
+    """Return the recent changes that are saved in the database."""
+    row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
+    if row is None:
+        return Recent()
+    noted = json.loads(row[0])
+    return Recent(*({part: (a, b) for part, (a, b) in some.items()} for some in noted))
+
+
+def save(db: Database, recent: Recent) -> None:
+    """Save them in the database, for all processes that serve the file. Raises StoreUnavailable."""
+    noted = (KEY, json.dumps(recent))
+    with db.transaction() as c:
+        c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", noted)
+
+
+def of_entity(name: str, kind: str) -> str:
+    """Return the digest of an entity without its observations."""
+    return _digest(name, kind)
+
+
+def of_observation(name: str, text: str) -> str:
+    """Return the digest of an observation."""
+    return _digest("said", name, text)
+
+
+def of_relation(relation: Relation) -> str:
+    """Return the digest of a relation."""
+    return _digest("relation", relation.source, relation.type, relation.target)
+
+
+def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
+    """Return the digests of all parts of these items."""
+    parts = set()
+    for item in items:
+        if isinstance(item, Entity):
+            parts.add(of_entity(item.name, item.type))
+            parts |= {of_observation(item.name, text) for text in item.observations}
+        elif item is not None:
+            parts.add(of_relation(item))
+    return parts
+
+
+NO_CHANGES = Ours()
 
 
 def merge_changes(
@@ -32,7 +117,7 @@ def merge_changes(
     before: Lines,
     now: Lines,
     about_to_replace: Callable[[], object],
-    ours: Ours = NOTHING,
+    ours: Ours = NO_CHANGES,
 ) -> bool:
     """Apply the difference of two graphs to the database, except for what is `ours`.
 
@@ -48,20 +133,30 @@ def merge_changes(
     if removed:
         removed.exclude(filter(None, now.values()))
         differs = removed.exclude_own(ours)
-        _remove(apply, removed)
-    relations = [r for r in stated if isinstance(r, Relation) and not _is_gone(r, ours)]
-    ends = {name for r in relations for name in (r.source, r.target)}
+        for relations in _chunks(list(removed.relations)):
+            apply("delete_relations", {"relations": [relation_object(r) for r in relations]})
+        texts = [(name, list(texts)) for name, texts in removed.texts.items() if texts]
+        for some in _chunks(texts):
+            deletions = [{"entityName": name, "observations": gone} for name, gone in some]
+            apply("delete_observations", {"deletions": deletions})
+        for names in _chunks(list(removed.names)):
+            apply("remove_orphans", {"entityNames": names})
+    new = [r for r in stated if isinstance(r, Relation) and not _is_gone(r, ours)]
+    ends = {name for r in new for name in (r.source, r.target)}
     remaining = [_without_removed(e, ends, ours) for e in stated if isinstance(e, Entity)]
     entities = [entity for entity in remaining if entity is not None]
     fresh = not db.row("SELECT 1 FROM entities LIMIT 1")
     for some in _chunks(entities):
-        known = {} if fresh else _by_name(db, some)
+        stored = {} if fresh else _by_name(db, some)
         _create(apply, some)
-        for name, entity in _first_of_each(some).items():
-            if name in known:
+        # The first of several lines that describe one entity, as the reference server does.
+        for name, entity in {entity.name: entity for entity in reversed(some)}.items():
+            if name in stored:
                 differs |= not _agree(db, apply, entity, about_to_replace, ours)
-    _create(apply, relations)
-    return differs or [*entities, *relations] != _in_kinds(stated)
+    _create(apply, new)
+    # Entities are created before relations.
+    in_kinds = sorted(stated, key=lambda item: isinstance(item, Relation))
+    return differs or [*entities, *new] != in_kinds
 
 
 def _removed_since(
@@ -71,26 +166,18 @@ def _removed_since(
 
     If both sides have changed a type since, the file wins.
     """
-    removed = own_writes.parts_of(were)
-    both = removed & own_writes.parts_of(stated) if removed else set()
-    if not both:
+    removed = parts_of(were)
+    on_both_sides = removed & parts_of(stated) if removed else set()
+    if not on_both_sides:
         return frozenset()
     held: set[str] = set()
     for some in _chunks([item for item in stated if isinstance(item, Entity)]):
         known = _by_name(db, some)
-        held |= own_writes.parts_of(known.values())
-        held |= {own_writes.of_entity(e.name, e.type) for e in some if e.name in known}
-    held |= own_writes.parts_of(r for r in stated if isinstance(r, Relation) and _holds(db, r))
-    return frozenset(both - held)
-
-
-def _holds(db: Database, relation: Relation) -> bool:
-    row = db.row(
-        "SELECT 1 FROM relations AS r JOIN entities AS s ON s.id = r.source "
-        "JOIN entities AS t ON t.id = r.target WHERE s.name = ? AND r.type = ? AND t.name = ?",
-        relation,
-    )
-    return row is not None
+        held |= parts_of(known.values())
+        held |= {of_entity(e.name, e.type) for e in some if e.name in known}
+    relations = (r for r in stated if isinstance(r, Relation))
+    held |= parts_of(r for r in relations if graph.stated_at(db, r))
+    return frozenset(on_both_sides - held)
 
 
 def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
@@ -100,7 +187,7 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
     texts = tuple(
         text
         for text in entity.observations
-        if own_writes.of_observation(entity.name, text) not in ours.removed
+        if of_observation(entity.name, text) not in ours.removed
     )
     if not texts and entity.name not in ends and _is_gone(entity, ours):
         return None
@@ -109,13 +196,8 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
 
 def _is_gone(item: Entity | Relation, ours: Ours) -> bool:
     if isinstance(item, Entity):
-        return own_writes.of_entity(item.name, item.type) in ours.removed
-    return own_writes.of_relation(item) in ours.removed
-
-
-def _in_kinds(items: Sequence[Entity | Relation]) -> list[Entity | Relation]:
-    """Sort entities before relations, as they are created."""
-    return sorted(items, key=lambda item: isinstance(item, Relation))
+        return of_entity(item.name, item.type) in ours.removed
+    return of_relation(item) in ours.removed
 
 
 class _Parts:
@@ -148,35 +230,21 @@ class _Parts:
 
     def exclude_own(self, ours: Ours) -> bool:
         """Remove own additions; return True if there were any."""
-        if not ours.added:
-            return False
-        spared = 0
-        for name, kind in list(self.names.items()):
-            if own_writes.of_entity(name, kind) in ours.added:
-                del self.names[name]
-                spared += 1
-        for name, texts in self.texts.items():
-            for text in list(texts):
-                if own_writes.of_observation(name, text) in ours.added:
-                    del texts[text]
-                    spared += 1
-        for relation in list(self.relations):
-            if own_writes.of_relation(relation) in ours.added:
-                del self.relations[relation]
-                spared += 1
-        return spared > 0
-
-
-def _remove(apply: Apply, removed: _Parts) -> None:
-    for relations in _chunks(list(removed.relations)):
-        apply("delete_relations", {"relations": [relation_object(r) for r in relations]})
-    for entities in _chunks(
-        [(name, list(texts)) for name, texts in removed.texts.items() if texts]
-    ):
-        deletions = [{"entityName": name, "observations": texts} for name, texts in entities]
-        apply("delete_observations", {"deletions": deletions})
-    for names in _chunks(list(removed.names)):
-        apply("remove_orphans", {"entityNames": names})
+        names = [name for name, kind in self.names.items() if of_entity(name, kind) in ours.added]
+        texts = [
+            (name, text)
+            for name, texts in self.texts.items()
+            for text in texts
+            if of_observation(name, text) in ours.added
+        ]
+        relations = [relation for relation in self.relations if of_relation(relation) in ours.added]
+        for name in names:
+            del self.names[name]
+        for name, text in texts:
+            del self.texts[name][text]
+        for relation in relations:
+            del self.relations[relation]
+        return bool(names or texts or relations)
 
 
 def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
@@ -185,22 +253,19 @@ def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
 
 
 def _agree(
-    db: Database,
-    apply: Apply,
-    stated: Entity,
-    about_to_replace: Callable[[], object],
-    ours: Ours,
+    db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
 ) -> bool:
     """Give an entity the type and the order of observations that the file states.
 
     Both are part of its rows: it is deleted and restored under its number. Returns False if it kept
     another type than stated, which was changed here.
     """
-    found = _by_name(db, [stated]).get(stated.name)
-    if found is None:
+    stored = _by_name(db, [stated]).get(stated.name)
+    if stored is None:
         return True
-    type_ = found.type if _is_gone(stated, ours) else stated.type
-    if found.type == type_ and _in_order(found, stated):
+    type_ = stored.type if _is_gone(stated, ours) else stated.type
+    stated_texts = [text for text in stored.observations if text in set(stated.observations)]
+    if stored.type == type_ and stated_texts == list(stated.observations):
         return type_ == stated.type
     about_to_replace()
     with db.transaction() as c:
@@ -221,21 +286,8 @@ def _agree(
     return type_ == stated.type
 
 
-def _in_order(found: Entity, stated: Entity) -> bool:
-    theirs = set(stated.observations)
-    return [text for text in found.observations if text in theirs] == list(stated.observations)
-
-
-def _first_of_each(entities: Sequence[Entity]) -> dict[str, Entity]:
-    """Keep the first of several lines that describe one entity, as the reference server does."""
-    found: dict[str, Entity] = {}
-    for entity in entities:
-        found.setdefault(entity.name, entity)
-    return found
-
-
 def _by_name(db: Database, entities: Sequence[Entity]) -> dict[str, Entity]:
-    opened: Graph = graph.open_nodes(db, [entity.name for entity in entities])
+    opened = graph.open_nodes(db, [entity.name for entity in entities])
     return {entity.name: entity for entity in opened.entities}
 
 
@@ -248,3 +300,32 @@ def _item(line: bytes) -> Entity | Relation:
 def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
     for start in range(0, len(values), CHUNK):
         yield list(values[start : start + CHUNK])
+
+
+def _digest(*words: str) -> str:
+    return hashlib.blake2b(repr(words).encode(), digest_size=8).hexdigest()
+
+
+def _young(some: Mapping[str, Times], written_s: float) -> frozenset[str]:
+    return frozenset(part for part, times in some.items() if _is_young(times, written_s))
+
+
+def _is_young(times: Times, written_s: float) -> bool:
+    """True if content written at this time may come from a program that had not seen the change.
+
+    Content that was written before the change cannot include it; but an old copy that someone
+    restores counts as it is.
+    """
+    first_s, last_s = times
+    return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S
+
+
+def _renewed(
+    some: Mapping[str, Times], added: set[str], removed: set[str], now_s: float
+) -> dict[str, Times]:
+    young = {
+        part: times
+        for part, times in some.items()
+        if part not in removed and _is_young(times, now_s)
+    }
+    return young | {part: (young.get(part, (now_s, now_s))[0], now_s) for part in added}

@@ -1,7 +1,8 @@
-"""A served file and its database: each is updated with the changes of the other.
+"""A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
 
-The file is updated after each change, and changes by other programs are merged before the next
-answer. Lines whose content did not change are kept byte for byte.
+It is in a database of its own in home, with everything that makes a database safe. A `Mirror` keeps
+it and the file equal: the file is updated after each change, and changes by other programs are
+merged before the next answer. Lines whose content did not change are kept byte for byte.
 """
 
 from __future__ import annotations
@@ -11,36 +12,28 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Operation, Provenance, Relation
-from memory_fabric.store import backup, files
+from memory_fabric.models import Graph, Operation, Provenance, Relation
+from memory_fabric.store import backup, files, graph
+from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database, translated
-from memory_fabric.store.graph_file import (
-    exchange,
-    file_content,
-    own_writes,
-    sync_state,
-    whole_file,
+from memory_fabric.store.graph_file import agreed, exchange, merge_external
+from memory_fabric.store.graph_file.agreed import (
+    NOTHING,
+    UNSEEN,
+    Marked,
+    Signature,
+    State,
+    mark_of,
+    signature_of,
 )
-from memory_fabric.store.graph_file.file_content import UNSEEN, reason_of
-from memory_fabric.store.graph_file.file_content import signature as _signature
-from memory_fabric.store.graph_file.line_edits import (
-    Agreed,
-    can_be_appended,
-    edited,
-    edits_since,
-    is_of_lines,
-)
-from memory_fabric.store.graph_file.merge_external import merge_changes
-from memory_fabric.store.graph_file.sync_state import NOTHING, Digest, State, digest_of, mark_of
-
-if TYPE_CHECKING:
-    from memory_fabric.store.graph_file.sync_state import Marked, Signature
-    from memory_fabric.store.protocols import Memory as AnyMemory
+from memory_fabric.store.graph_file.line_edits import can_be_appended, edited, edits_since
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import file_locations, sync
 
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]
@@ -50,6 +43,54 @@ Test = Callable[[bytes], bool]
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Attempts to read while others keep writing.
 ATTEMPTS = 20
+# Characters replaced in a folder's name.
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def open_mirrored(settings: Settings, report: Report) -> Memory:
+    """Open the memory that serves exactly the file of `settings.memory_file_path`.
+
+    `report` receives sentences for the operator of the server. Raises StoreUnavailable.
+    """
+    path = file_path(settings)
+    home = home_of(settings.home, path)
+    memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
+    memory.switched_by = (settings.home, "")
+    memory.follow_switches()
+    mirror = memory.mirror = Mirror(path, home, report)
+    try:
+        mirror.tidy()
+        memory.refresh()
+        memory.flush()
+        # Register the file, so that a purge elsewhere can name it.
+        try:
+            file_locations.save_served(home, path)
+        except OSError as error:
+            report(f"{home} cannot be written: {_reason_of(error)}")
+        # No client session ends here, which would make one.
+        try:
+            sync.backup_when_due(memory)
+        except (OSError, sqlite3.Error) as error:
+            report(f"no backup of {memory.path_of('user')} was made: {error}")
+    except BaseException:
+        memory.close()
+        raise
+    return memory
+
+
+def file_path(settings: Settings) -> str:
+    """Return the file's absolute path; a relative one is in the project's or current folder."""
+    path = settings.memory_file_path
+    if path.startswith("~/"):
+        path = settings.user_home + path[1:]
+    return os.path.abspath(os.path.join(settings.project_dir or os.getcwd(), path))
+
+
+def home_of(home: str, path: str) -> str:
+    """Return the folder for the database and everything else of a mirrored file."""
+    real = os.path.realpath(path)
+    name = _PLAIN.sub("-", os.path.basename(real))[:40]
+    return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
 
 
 class Mirror:
@@ -73,16 +114,16 @@ class Mirror:
     def tidy(self) -> None:
         """Remove temporary files that a killed writer left next to the file."""
         folder, name = os.path.split(os.path.realpath(self.path))
-        left = re.compile(re.escape(name) + r"\.\d+-\d+\.tmp")
+        temporary = re.compile(re.escape(name) + r"\.\d+-\d+\.tmp")
         try:
             with files.Locked(self._lock, WAIT_S):
-                for other in filter(left.fullmatch, os.listdir(folder)):
+                for other in filter(temporary.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
             # A process that can write there removes them.
             self._outwaited = isinstance(error, TimeoutError)
 
-    def refresh(self, memory: AnyMemory) -> None:
+    def refresh(self, memory: BaseMemory) -> None:
         """Merge what others wrote into the file; costs one stat if nothing changed.
 
         A file that can no longer be read, or is locked by another process, is reported, and the
@@ -90,27 +131,22 @@ class Mirror:
         cannot be written.
         """
         try:
-            if _signature(self.path) != self._seen:
+            if signature_of(self.path) != self._seen:
                 with files.Locked(self._lock, self._wait_s(memory)):
                     self._outwaited = False
                     self._merge_file(memory)
         except OSError as error:
             self._outwaited = isinstance(error, TimeoutError)
-            answers = self._was_read or (self._outwaited and _agreed(memory) is not None)
-            if not answers:
-                raise StoreUnavailable(
-                    self.path, f"{self.path} cannot be read: {reason_of(error)}."
-                ) from error
-            self._report_once(
-                f"{self.path} cannot be read: {reason_of(error)}. "
-                "Answers lack what others have written into it since."
-            )
+            problem = f"{self.path} cannot be read: {_reason_of(error)}."
+            if not (self._was_read or (self._outwaited and _agreed(memory) is not None)):
+                raise StoreUnavailable(self.path, problem) from error
+            self._report_once(f"{problem} Answers lack what others have written into it since.")
         except sqlite3.Error as error:
             raise translated(memory.path_of("user"), error) from error
         while memory.messages:
             self._report(memory.messages.pop(0))
 
-    def write(self, memory: AnyMemory) -> None:
+    def write(self, memory: BaseMemory) -> None:
         """Write the database's changes to the file, merged with what others wrote into it
         meanwhile.
 
@@ -120,10 +156,9 @@ class Mirror:
         self.look_in_s = 0.0
         self.refresh(memory)
         db = memory.database("user", create=False)
-        if db is None or not sync_state.is_ahead(db, sync_state.state_of(db)):
-            self.behind = False
+        self.behind = db is not None and agreed.is_ahead(db, agreed.state_of(db))
+        if not self.behind:
             return
-        self.behind = True
         try:
             with files.Locked(self._lock, self._wait_s(memory)):
                 self._outwaited = False
@@ -131,11 +166,11 @@ class Mirror:
         except OSError as error:
             self._outwaited = isinstance(error, TimeoutError)
             self._report_once(
-                f"{self.path} cannot be written, so it lacks what changed: {reason_of(error)}. "
+                f"{self.path} cannot be written, so it lacks what changed: {_reason_of(error)}. "
                 "Nothing is lost; the file is updated as soon as it can be written."
             )
 
-    def erase(self, memory: AnyMemory, is_gone: Test) -> None:
+    def erase(self, memory: BaseMemory, is_gone: Test) -> None:
         """Rewrite the file without lines that hold purged text, of whatever kind they are.
 
         Raises OSError, StoreUnavailable, sqlite3.Error.
@@ -144,54 +179,48 @@ class Mirror:
         with files.Locked(self._lock, WAIT_S):
             self._write(memory, is_gone)
 
-    def _wait_s(self, memory: AnyMemory) -> float:
+    def _wait_s(self, memory: BaseMemory) -> float:
         """Return how long to wait for the lock."""
         if not self._was_read and _agreed(memory) is None:
             return WAIT_AT_FIRST_S
         return 0.0 if self._outwaited else WAIT_S
 
-    def _write(self, memory: AnyMemory, is_gone: Test | None = None) -> None:
+    def _write(self, memory: BaseMemory, is_gone: Test | None = None) -> None:
         for _ in range(ATTEMPTS):
             self._merge_file(memory)
-            done = self._edited(memory) if is_gone is None else None
-            if done is None:
-                done = self._replaced(memory, is_gone or (lambda _: False))
-            if done:
+            is_written = self._edited(memory) if is_gone is None else None
+            if is_written is None:
+                is_written = self._replaced(memory, is_gone or (lambda _: False))
+            if is_written:
                 self.behind = False
                 self._reported.clear()
                 return
         raise OSError("others change it all the time")
 
-    def _edited(self, memory: AnyMemory) -> bool | None:
+    def _edited(self, memory: BaseMemory) -> bool | None:
         """Write the database's changes by editing single lines; None if that is not possible, False
         if the file changed meanwhile.
         """
         db = _database(memory)
-        state = sync_state.state_of(db)
-        if state is None or not sync_state.can_be_edited(self.home, state):
+        state = agreed.state_of(db)
+        if state is None or not agreed.can_be_edited(self.home, state):
             return None
-        agreed = Agreed(lambda: sync_state.saved_lines(self.home, state))
-        found = edits_since(db, state, agreed)
-        if found is None:
+        edits = edits_since(db, state, lambda: agreed.saved_lines(self.home, state))
+        content = agreed.read(self.path) if edits else b""
+        if edits is None or not exchange.is_of_lines(content):
             return None
-        old, new, marks = found.edits.replaced, found.edits.new, found.edits.marks
-        content = file_content.read(self.path)
-        if not is_of_lines(content):
-            return None
-        is_appended = can_be_appended(content, found.edits)
-        whole = b"" if is_appended else edited(content, found.edits)
+        is_appended = can_be_appended(content, edits)
+        whole = b"" if is_appended else edited(content, edits)
         if whole is None:
             return None
-        digest = Digest(state.digest)
-        for line in old:
-            digest.remove(marks[line])
-        for line in new:
-            digest.add(mark_of(line))
-        after = State(None, str(digest), found.seq, found.operation)
-        after = sync_state.save_edits(self.home, state, after, [marks[line] for line in old], new)
-        self._note_own(db, old, new)
+        marks = [edits.marks[line] for line in edits.replaced]
+        digest = agreed.digest_after(state.digest, marks, map(mark_of, edits.new))
+        after = State(None, digest, edits.seq, edits.operation)
+        after = agreed.save_edits(self.home, state, after, marks, edits.new)
+        self._note_own(db, edits.replaced, edits.new)
         if is_appended:
-            written = file_content.append(self.path, state.signature, found.edits.added)
+            lines = exchange.content_of(edits.added)
+            written = agreed.append(self.path, state.signature, lines)
         else:
             written = self._written(whole, state)
         if written is None:
@@ -199,90 +228,93 @@ class Mirror:
         self._agree(db, written, after)
         return True
 
-    def _replaced(self, memory: AnyMemory, is_gone: Test) -> bool:
+    def _replaced(self, memory: BaseMemory, is_gone: Test) -> bool:
         """Write the database's content to the file; return False if the file changed meanwhile."""
         db = _database(memory)
-        state = sync_state.state_of(db) or NOTHING
-        held, seq, operation = whole_file.snapshot(db)
-        before = sync_state.load_lines(self.home, state)
-        lines, marked = whole_file.rendered(held, self._lines(), before, is_gone)
-        digest = digest_of(lines)
+        state = agreed.state_of(db) or NOTHING
+        whole, seq, operation = _snapshot(db)
+        before = agreed.load_lines(self.home, state)
+        lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
+        digest = agreed.digest_of(lines)
         # The state is saved first, under the digest of the new content: if this process dies before
         # the end, the next one recognizes that content as its own.
-        after = State(None, digest, seq, operation)
-        after = sync_state.save_lines(self.home, after, marked)
-        written = _signature(self.path)
+        after = agreed.save_lines(self.home, State(None, digest, seq, operation), marked)
+        written = signature_of(self.path)
         if digest != state.digest:
             self._note_own(db, filter(None, before.values()), filter(None, marked.values()))
-            replaced = self._written(exchange.content_of(lines), state)
-            if replaced is None:
+            written = self._written(exchange.content_of(lines), state)
+            if written is None:
                 return False
-            written = replaced
         self._agree(db, written, after)
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
         """Save what is about to change, for programs that read the file before. Raises OSError."""
-        _must_be_writable(self.path)
-        own_writes.save(db, own_writes.load(db).after(before, after, time.time()))
-        self.look_in_s = own_writes.WINDOW_S
+        if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
+            # Replacing it would bypass its mode.
+            raise PermissionError("it is read-only")
+        merge_external.save(db, merge_external.load(db).after(before, after, time.time()))
+        self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
         """Replace the file; return its signature, UNSEEN if others have replaced it already, and
         None if they had changed it before.
         """
-        still = lambda: _signature(self.path) == state.signature  # noqa: E731
+        still = lambda: signature_of(self.path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
-        written = _signature(self.path)
-        is_ours = file_content.read(self.path) == content and _signature(self.path) == written
+        written = signature_of(self.path)
+        is_ours = agreed.read(self.path) == content and signature_of(self.path) == written
         return written if is_ours else UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
         # If others have replaced it already, it is read at the next check.
         self._seen = signature
-        sync_state.agree(db, self.home, state._replace(signature=signature))
+        agreed.agree(db, self.home, state._replace(signature=signature))
 
-    def _merge_file(self, memory: AnyMemory) -> None:
+    def _merge_file(self, memory: BaseMemory) -> None:
         """Update the database with the changes that others made to the file."""
         for _ in range(ATTEMPTS):
-            seen = _signature(self.path)
+            signature = signature_of(self.path)
             state = _agreed(memory)
-            if seen == (state.signature if state else None):
-                self._seen, self._was_read = seen, True
-                return
-            self._read(memory, _database(memory), state, seen)
-            if _signature(self.path) == seen:
-                self._seen, self._was_read = seen, True
+            is_same = signature == (state.signature if state else None)
+            if not is_same:
+                self._read(memory, _database(memory), state, signature)
+            if is_same or signature_of(self.path) == signature:
+                self._seen, self._was_read = signature, True
                 return
         raise OSError("others change it all the time")
 
-    def _read(self, memory: AnyMemory, db: Database, state: State | None, seen: Signature) -> None:
-        digest = self._digest() if seen else ""
-        agreed = state or NOTHING
-        if state is not None and digest != state.digest and self._mended(state, seen):
-            return  # it is read again
+    def _read(self, memory: BaseMemory, db: Database, state: State | None, seen: Signature) -> None:
+        digest = agreed.digest_of(line for _, line in self._lines()) if seen else ""
+        after = state or NOTHING
         if state is None or digest != state.digest:
-            ours = sync_state.interrupted(db, self.home, state, digest) if state else None
-            if ours is None:
-                written_s = seen[1] / 1e9 if seen else time.time()
-                agreed = self._merge(memory, db, state, digest, written_s)
-            agreed = ours or agreed
-            self.behind = self.behind or agreed.owed
-        sync_state.agree(db, self.home, agreed._replace(signature=seen, digest=digest))
+            if state is not None and self._mended(state, seen):
+                return  # it is read again
+            ours = agreed.interrupted(db, self.home, state, digest) if state else None
+            after = ours or self._merge(memory, db, state, digest, seen)
+            self.behind = self.behind or after.owed
+        agreed.agree(db, self.home, after._replace(signature=seen, digest=digest))
         self._saved = False
 
     def _merge(
-        self, memory: AnyMemory, db: Database, state: State | None, digest: str, written_s: float
+        self, memory: BaseMemory, db: Database, state: State | None, digest: str, seen: Signature
     ) -> State:
         """Apply to the database what others changed in the file, and save its lines; return the
         state, with `owed` if the file now lacks own changes.
         """
-        before = sync_state.load_lines(self.home, state)
+        before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         if any(before.values()) and not any(now.values()):
             self._save_first(db)
-        by = _said_by(memory.settings)
+        settings = memory.settings
+        by = Provenance(
+            source="import",
+            trust="tool",
+            author=settings.author,
+            origin=settings.origin,
+            at=ids.timestamp(),
+        )
 
         def apply(kind: str, payload: dict[str, Any]) -> Mapping[str, Any]:
             # The payloads were redacted line by line, or come from the database.
@@ -293,45 +325,49 @@ class Mirror:
                 )
             return result
 
-        is_ahead = sync_state.is_ahead(db, state)
+        is_ahead = agreed.is_ahead(db, state)
         # The ends of a relation may have no lines of their own.
         has_lost = any(
             isinstance(exchange.read(line), Relation)
             for mark, line in before.items()
             if line and mark not in now
         )
-        ours = own_writes.load(db).unknown_at(written_s)
-        kept = merge_changes(db, apply, before, now, lambda: sync_state.clear(db), ours)
+        written_s = seen[1] / 1e9 if seen else time.time()
+        ours = merge_external.load(db).unknown_at(written_s)
+        differs = merge_external.merge_changes(
+            db, apply, before, now, lambda: agreed.clear(db), ours
+        )
         if bad:
             self._set_aside(bad)
-        agreed = state or NOTHING
-        agreed = agreed._replace(digest=digest, owed=agreed.owed or kept)
-        agreed = sync_state.save_lines(self.home, agreed, now)
+        after = state or NOTHING
+        after = after._replace(digest=digest, owed=after.owed or differs)
+        after = agreed.save_lines(self.home, after, now)
         # Bad lines leave the file when it is written as a whole; and of two changes that met, not
         # every line follows from the operations.
-        return agreed._replace(length=0) if bad or is_ahead or has_lost else agreed
+        return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _mended(self, state: State, seen: Signature) -> bool:
         """Complete own lines of which a killed process has appended only a part; return True if
         there were any.
         """
-        pending = sync_state.pending(self.home, state)
+        pending = agreed.pending(self.home, state)
         if pending is None or seen is None or state.signature is None:
             return False
         size = state.signature[0]
         if not 0 <= size < seen[0]:
             return False
-        content = file_content.read(self.path)
-        rest = file_content.missing(content, size, pending[1])
-        if not rest or digest_of(exchange.lines_of(content[:size])) != state.digest:
+        content = agreed.read(self.path)
+        lacking = agreed.missing(content, size, pending[1])
+        before = agreed.digest_of(line for _, line in exchange.lines_in(content[:size]))
+        if not lacking or before != state.digest:
             return False
-        return file_content.append_bytes(self.path, seen, rest) is not None
+        return agreed.append(self.path, seen, lacking) is not None
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
         """Return the file's lines by their digests, and unreadable lines that are new."""
         now: Marked = {}
         bad = []
-        for number, line in self._numbered_lines():
+        for number, line in self._lines():
             mark = mark_of(line)
             if mark in before:
                 now[mark] = before[mark]
@@ -361,19 +397,13 @@ class Mirror:
             f"its former content is in {copy}"
         )
 
-    def _numbered_lines(self) -> Iterator[tuple[int, bytes]]:
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the numbers and lines of the file; none if it is missing."""
         try:
             with files.open_regular(self.path) as stream:
                 yield from exchange.lines(stream)
         except FileNotFoundError:
             return
-
-    def _lines(self) -> Iterator[bytes]:
-        for _, line in self._numbered_lines():
-            yield line
-
-    def _digest(self) -> str:
-        return digest_of(self._lines())
 
     def _report_once(self, sentence: str) -> None:
         if sentence not in self._reported:
@@ -381,29 +411,62 @@ class Mirror:
             self._report(sentence)
 
 
-def _database(memory: AnyMemory) -> Database:
-    found = memory.database("user", create=True)
-    assert found is not None
-    return found
+def _database(memory: BaseMemory) -> Database:
+    database = memory.database("user", create=True)
+    assert database is not None
+    return database
 
 
-def _agreed(memory: AnyMemory) -> State | None:
+def _agreed(memory: BaseMemory) -> State | None:
     """Return the state after the last merge by any process; None if there was none."""
     db = memory.database("user", create=False)
-    return sync_state.state_of(db) if db else None
+    return agreed.state_of(db) if db else None
 
 
-def _said_by(settings: Settings) -> Provenance:
-    return Provenance(
-        source="import",
-        trust="tool",
-        author=settings.author,
-        origin=settings.origin,
-        at=ids.timestamp(),
-    )
+def _reason_of(error: OSError) -> str:
+    """Return the error's reason without its path, which may be that of a temporary file."""
+    return error.strerror or str(error)
 
 
-def _must_be_writable(path: str) -> None:
-    """Raise PermissionError for a read-only file: replacing it would bypass its mode."""
-    if os.path.exists(path) and not os.access(path, os.W_OK):
-        raise PermissionError("it is read-only")
+def _snapshot(db: Database) -> tuple[Graph, int, str]:
+    """Return the graph, and number and id of its last operation, read in one transaction."""
+    db.rows("BEGIN")
+    try:
+        last = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (0, "")
+        return graph.read_graph(db), *last
+    finally:
+        db.rows("ROLLBACK")
+
+
+def _rendered(
+    held: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
+) -> tuple[list[bytes], Marked]:
+    """Return the lines of the new file, and their digests; `present` are those that it has.
+
+    Entities and relations keep the order of the database. Lines of another kind stay in front if
+    they were there, else they move to the end; purged lines are dropped.
+    """
+    plain = exchange.graph_lines(held)
+    other_forms: dict[bytes, bytes] = {}
+    front: list[bytes] = []
+    back: list[bytes] = []
+    canonical = set(plain)
+    graph_began = False
+    for line in present:
+        cleaned = before.get(mark_of(line), b"")
+        graph_began = graph_began or bool(cleaned)
+        if is_gone(line):
+            continue
+        if cleaned in canonical and line != cleaned:
+            other_forms.setdefault(cleaned, line)
+        elif not cleaned:
+            try:
+                is_of_another_kind = exchange.read(line) is None
+            except BadInput:
+                continue
+            if is_of_another_kind:
+                (back if graph_began else front).append(line)
+    lines = [*front, *(other_forms.get(line, line) for line in plain), *back]
+    marked = {mark_of(line): b"" for line in (*front, *back)}
+    marked |= {mark_of(other_forms.get(line, line)): line for line in plain}
+    return lines, marked

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from memory_fabric.models import OLD, SOUND, Progress
-from memory_fabric.store import backup, files, invariants, journal
+from memory_fabric.store import backup, files, graph, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.purge_steps import set_aside
 from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import cards, identity
+from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queues import late_events
 from memory_fabric.text import first_of
 
@@ -97,19 +97,19 @@ def _parts_of(database: Database, *, full: bool) -> list[Part]:
 
 def _registered(home: str) -> Iterator[Finding]:
     """Yield differences between registry and cards, and projects whose folder is gone."""
-    path = os.path.join(home, identity.REGISTRY)
-    known = identity.read_registry(home)
+    path = os.path.join(home, registry_file.REGISTRY)
+    known = registry_file.read_registry(home)
     if known.state not in (SOUND, OLD) and known.keys:
         text = f"The registry of projects is {known.state}; the cards replace it."
         yield Finding("registry", path, text, "The next session or command rewrites it.")
         return
-    hidden = cards.missing_keys(identity.read_cards(home), known)
+    hidden = registry_file.missing_keys(registry_file.read_cards(home), known)
     if hidden:
         text = f"Keys on project cards that the registry lacks: {first_of(hidden, MAX_SHOWN)}."
         remedy = "memory-fabric project link assigns them."
         yield Finding("registry", path, text, remedy)
     for id_ in dict.fromkeys(known.keys.values()):
-        if identity.has_lost_card(home, id_):
+        if registry_file.has_lost_card(home, id_):
             text = f"The folder of the project {id_} is gone, with its memory."
             remedy = "A session or repair in the project's folder shows what its journal has."
             yield Finding("project", identity.folder_of(home, id_), text, remedy)
@@ -146,23 +146,23 @@ def _sampled(database: Database) -> Iterator[Finding]:
 
 
 def _names(database: Database) -> Iterator[Finding]:
-    alone = invariants.orphans(database, MAX_ORPHANS)
+    alone = graph.orphans(database, MAX_ORPHANS)
     if alone:
-        names = first_of(map(invariants.shown, alone), MAX_SHOWN)
+        names = first_of(map(graph.shown, alone), MAX_SHOWN)
         text = f"Entities without observations and relations: {names}."
         remedy = "memory-fabric repair --orphans deletes them."
         yield Finding("orphans", database.path, text, remedy, harms=False)
-    left = invariants.left_alone(database)
+    left = graph.left_alone(database)
     if left:
-        names = first_of(map(invariants.shown, left), MAX_SHOWN)
+        names = first_of(map(graph.shown, left), MAX_SHOWN)
         text = f"Entities that a deletion left without relations: {names}."
         remedy = "memory-fabric forget NAME removes one, if it is not needed."
         yield Finding("orphans", database.path, text, remedy, harms=False)
-    for spellings in invariants.variants(database):
+    for spellings in graph.variants(database):
         text = f"One name in several spellings: {first_of(spellings, MAX_SHOWN)}."
         remedy = "memory-fabric merge combines them."
         yield Finding("variants", database.path, text, remedy, harms=False)
-    for alias, entity, owner in invariants.alias_conflicts(database):
+    for alias, entity, owner in graph.alias_conflicts(database):
         text = f"{alias!r} is an alias of {entity!r} and the name of {owner!r}."
         remedy = "memory-fabric merge, or alias --remove."
         yield Finding("alias", database.path, text, remedy, harms=False)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from memory_fabric.store import files
-from memory_fabric.store.notices import is_first_time
+from memory_fabric.store.log import is_first_time
 
 FOLDER, MARK, TOLD = "told", "untold-prompt", "out-of-time"
 NOTICE = (

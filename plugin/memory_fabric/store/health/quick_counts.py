@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_fabric.store.files import as_address
-from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 # Steps of SQLite's machine between two looks at the clock.
 STEPS_PER_CHECK = 10_000

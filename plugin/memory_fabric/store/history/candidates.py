@@ -16,7 +16,7 @@ from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.record_state import ACTIVE_CURRENT, CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 MAX_LISTED = 200
 _OPEN = f"{CURRENT} AND scope <> 'local'"

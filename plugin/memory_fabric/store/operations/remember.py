@@ -22,7 +22,7 @@ from memory_fabric.models import OTHERS, Provenance, Record, contradict, contrad
 from memory_fabric.store import records
 from memory_fabric.store.operations import kind, restore, rows, tombstones
 from memory_fabric.store.operations.kind import Kind, Payload, Result, Steps, step
-from memory_fabric.store.record_state import CURRENT
+from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import same_form
 
 Link = dict[str, Any]

@@ -16,7 +16,7 @@ from memory_fabric.models import Project, Registry
 from memory_fabric.store import files
 from memory_fabric.store.database import Database, is_lost, open_to_look, open_to_show
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import claims, identity
+from memory_fabric.store.projects import identity, registry_file
 
 REMOTE = "remote:"
 Stamp = tuple[tuple[int, int], ...]
@@ -48,18 +48,20 @@ class ShownMemory(Memory):
 
     def has_moved(self) -> bool:
         """True if the project's folder or its place in home is another one since."""
-        stamp = identity.registry_stamp(self.settings.home)
+        stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
         self._registered = stamp
-        registry = identity.read_registry(self.settings.home)
+        registry = registry_file.read_registry(self.settings.home)
         return _project(self.settings, registry, self.project.id) != self.project
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of a kind; to write (`create`), not one opened for reading."""
-        known = self._open.get(kind)
-        if known is not None and known.read_only and (create or self._is_outdated(known)):
-            self._open.pop(kind).close()
+        database = self._open.get(kind)
+        if database is not None and database.read_only:
+            is_outdated = database.is_copy and self._copied.get(kind) != _stamp(database.path)
+            if create or is_outdated:
+                self._open.pop(kind).close()
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
@@ -76,9 +78,6 @@ class ShownMemory(Memory):
             )
         return None
 
-    def _is_outdated(self, database: Database) -> bool:
-        return database.is_copy and self._copied.get(database.kind) != _stamp(database.path)
-
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if create or is_lost(path, self.journal_of(kind)):
             return super()._opened(path, kind, create)
@@ -91,7 +90,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
     Without a folder on this machine that belongs to it, its local tier is in home.
     """
-    registry = identity.read_registry(settings.home)
+    registry = registry_file.read_registry(settings.home)
     if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
         raise NotFound(
             "project",
@@ -110,40 +109,39 @@ def summaries(home: str, domain: str = "") -> list[Summary]:
 
     With a `domain`, only what belongs to it counts.
     """
-    registry = identity.read_registry(home)
-    found = [_summary(home, registry, id_, domain) for id_ in _ids(home, registry)]
-    kept = [one for one in found if one is not None]
-    return sorted(kept, key=lambda one: (one.changed_at, one.name), reverse=True)
+    registry = registry_file.read_registry(home)
+    listed = filter(None, (_summary(home, registry, id_, domain) for id_ in _ids(home, registry)))
+    return sorted(listed, key=lambda summary: (summary.changed_at, summary.name), reverse=True)
 
 
 def _ids(home: str, registry: Registry) -> list[str]:
-    ids = (*registry.keys.values(), *identity.project_ids(home))
+    ids = (*registry.keys.values(), *registry_file.project_ids(home))
     return list(filter(is_project_id, dict.fromkeys(ids)))
 
 
 def _project(settings: Settings, registry: Registry, id_: str) -> Project:
-    name = str(identity.read_card(settings.home, id_).get("name") or id_)
+    name = str(registry_file.read_card(settings.home, id_).get("name") or id_)
     in_home = os.path.join(identity.folder_of(settings.home, id_), "local")
     folders = _folders(registry, id_)
     for folder in filter(os.path.isdir, folders):
-        found = identity.identify(os.path.realpath(folder))
-        if identity.place_owner(registry, found) == id_:
-            local = identity.local_tier(settings.home, id_, found.root, settings.user_home)
-            return Project(id_, found.name, found.root, local, found.keys)
+        place = identity.identify(os.path.realpath(folder))
+        if registry_file.place_owner(registry, place) == id_:
+            local = identity.local_tier(settings.home, id_, place.root, settings.user_home)
+            return Project(id_, place.name, place.root, local, place.keys)
     return Project(id_, name, folders[0] if folders else in_home, in_home, ())
 
 
 def _folders(registry: Registry, id_: str) -> list[str]:
     """Return the folders that a project has or had, as its keys name them."""
     keys = [key for key, owner in registry.keys.items() if owner == id_]
-    found = [claims.folder_in(key) for key in keys if not key.startswith(REMOTE)]
-    return [folder for folder in dict.fromkeys(found) if os.path.isabs(folder)]
+    folders = [registry_file.folder_in(key) for key in keys if not key.startswith(REMOTE)]
+    return list(filter(os.path.isabs, dict.fromkeys(folders)))
 
 
 def _summary(home: str, registry: Registry, id_: str, domain: str) -> Summary | None:
     """Return the summary of a project; None if it holds nothing."""
     path = os.path.join(identity.folder_of(home, id_), "graph.db")
-    name = str(identity.read_card(home, id_).get("name") or id_)
+    name = str(registry_file.read_card(home, id_).get("name") or id_)
     folder = next(iter(_folders(registry, id_)), "")
     try:
         counted = _counted(path, domain)
@@ -170,27 +168,22 @@ def _counted(path: str, domain: str) -> tuple[int, str] | None:
         )
     finally:
         database.close()
-    return _shown(rows, domain) if rows else None
-
-
-def _shown(row: Sequence[Any], domain: str) -> tuple[int, str] | None:
-    records, entities, said_at, changed_at = row
-    if not (records or entities):
+    if rows is None or not any(rows[:2]):
         return None
-    return int(records), str((said_at if domain else changed_at) or "")
+    records, _, stated_at, changed_at = rows
+    return int(records), str((stated_at if domain else changed_at) or "")
 
 
 def _stamp(path: str) -> Stamp:
     """Return a value that changes with the file or its write-ahead log."""
-    return tuple(_state(path + ending) for ending in ("", "-wal"))
-
-
-def _state(path: str) -> tuple[int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0
-    return found.st_size, found.st_mtime_ns
+    states = []
+    for ending in ("", "-wal"):
+        try:
+            status = os.stat(path + ending)
+            states.append((status.st_size, status.st_mtime_ns))
+        except OSError:
+            states.append((0, 0))
+    return tuple(states)
 
 
 def as_json(summary: Summary, user_home: str) -> dict[str, Any]:

@@ -2,27 +2,32 @@
 
 A folder's own keys (its repository or path, not a remote, which others may share) are assigned to a
 project and marked as settled, so they decide from then on. If no other folder has the project that
-it leaves, its memory is copied along; it also stays where it was.
+it leaves, its memory is copied along in its current state; it also stays where it was. Rows are
+inserted as an undo would restore them, so that they can be removed again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
-from memory_fabric.models import Identity, Progress, Provenance, Registry
-from memory_fabric.store import launch_marks
+from memory_fabric.models import OTHERS, Identity, Progress, Provenance, Registry
+from memory_fabric.store import files, launch_marks, records
+from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import claims, copy_project, identity
+from memory_fabric.store.operations import rows
+from memory_fabric.store.projects import identity, registry_file
 
 REMOTE = "remote:"
+CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,13 @@ class Plan:
         """Number of records and entities that are copied from projects that are left."""
         if self.action != "link":
             return 0
-        return sum((one.records or 0) + (one.entities or 0) for one in self.left)
+        return sum((left.records or 0) + (left.entities or 0) for left in self.left)
 
 
 def list_projects(home: str) -> list[KnownProject]:
     """Return all projects of this home, by name."""
-    registry = identity.read_registry(home)
-    ids = dict.fromkeys([*registry.keys.values(), *identity.project_ids(home)])
+    registry = registry_file.read_registry(home)
+    ids = dict.fromkeys([*registry.keys.values(), *registry_file.project_ids(home)])
     return sorted(
         (_known_project(home, registry, id_) for id_ in ids), key=lambda k: (k.name, k.id)
     )
@@ -78,63 +83,61 @@ def list_projects(home: str) -> list[KnownProject]:
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     """Plan `link`, `split` or `undo` of this folder. Raises NotFound, BadInput."""
     if action == "link":
-        return plan_link(memory, wanted)
-    return plan_split(memory) if action == "split" else plan_undo(memory)
+        return _plan_link(memory, wanted)
+    return _plan_split(memory) if action == "split" else _plan_undo(memory)
 
 
 def pending_question(memory: Memory) -> str:
     """Return the question about this folder's claim; empty if there is none."""
     if memory.project is None:
         return ""
-    registry, found = _registry_and_identity(memory)
-    if not any(key in registry.asked for key in found.own):
+    registry, place = _registry_and_identity(memory)
+    if not any(key in registry.asked for key in place.own):
         return ""
-    return claims.question(
-        registry, found, identity.first_claimed(memory.settings.home, registry, found)
+    return registry_file.question(
+        registry, place, registry_file.first_claimed(memory.settings.home, registry, place)
     )
 
 
-def plan_link(memory: Memory, wanted: str) -> Plan:
-    """Plan to link this folder with another project; by default with the one that it claims.
-
-    Raises NotFound, BadInput.
-    """
-    registry, found = _registry_and_identity(memory)
-    old = _id(memory)
-    if wanted:
-        new = _named(memory.settings.home, registry, wanted)
-    else:
-        new = _claimed(registry, found)
-    own = _own(found)
-    if old == new and all(registry.keys.get(key) == new for key in found.keys):
+def _plan_link(memory: Memory, wanted: str) -> Plan:
+    """Plan to link this folder with another project; by default with the one that it claims."""
+    registry, place = _registry_and_identity(memory)
+    old, own = _id(memory), _own(place)
+    new = _named(memory.settings.home, registry, wanted) if wanted else _claimed(registry, place)
+    if old == new and all(registry.keys.get(key) == new for key in place.keys):
         raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
-    moved = [*own, *_abandoned_claims(registry, found, own, old, new)]
-    return _plan(memory, registry, "link", new, moved, found.name)
+    other_keys = [
+        key
+        for key, id_ in registry.keys.items()
+        if id_ == old and not key.startswith(REMOTE) and key not in (*own, *place.claims)
+    ]
+    moved = own
+    if not other_keys and old != new:  # no other folder belongs to it: its claims come along
+        moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
+    return _plan(memory, registry, "link", new, moved, place.name)
 
 
-def plan_split(memory: Memory) -> Plan:
+def _plan_split(memory: Memory) -> Plan:
     """Plan to give this folder a project of its own.
 
     A folder that already has one, because its claim is not proved, keeps it.
     """
-    registry, found = _registry_and_identity(memory)
-    own = _own(found)
-    if found.own[0] in registry.asked:
-        return _plan(memory, registry, "split", _id(memory), own, found.name)
-    taken = {*registry.keys.values(), *identity.project_ids(memory.settings.home)}
-    new = claims.new_id(own[0], found.name, taken)
-    return _plan(memory, registry, "split", new, own, found.name)
+    registry, place = _registry_and_identity(memory)
+    own = _own(place)
+    if place.own[0] in registry.asked:
+        return _plan(memory, registry, "split", _id(memory), own, place.name)
+    ids = {*registry.keys.values(), *registry_file.project_ids(memory.settings.home)}
+    new = registry_file.new_id(own[0], place.name, ids)
+    return _plan(memory, registry, "split", new, own, place.name)
 
 
-def plan_undo(memory: Memory) -> Plan:
-    """Plan to undo this folder's last link or split. Raises NotFound."""
-    registry, found = _registry_and_identity(memory)
-    last = next((registry.undo[key] for key in _own(found) if key in registry.undo), None)
+def _plan_undo(memory: Memory) -> Plan:
+    registry, place = _registry_and_identity(memory)
+    last = next((registry.undo[key] for key in _own(place) if key in registry.undo), None)
     if not _can_be_undone(last):
         raise NotFound("undo", "Nothing was linked or split here that could be taken back.")
-    back = str(last.get("old", ""))
     moved = [str(key) for key in last["keys"]]
-    plan = _plan(memory, registry, "undo", back, moved, found.name)
+    plan = _plan(memory, registry, "undo", str(last.get("old", "")), moved, place.name)
     return replace(plan, left=(), undoes=last)
 
 
@@ -142,7 +145,7 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
     """True if the registry's undo information has the form in which it is written."""
     if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
         return False
-    ids = [last.get("old"), *(owner for owner in last["keys"].values() if owner)]
+    ids = [last.get("old"), *filter(None, last["keys"].values())]
     lists = (last.get(name) or [] for name in ("settled", "left", "asked"))
     return all(map(is_project_id, ids)) and all(isinstance(listed, list) for listed in lists)
 
@@ -156,10 +159,10 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
     left = [one.id for one in plan.left] if plan.action == "link" else []
-    known = {id_: copy_project.last_operation(_database(home, id_)) for id_ in left}
+    last_seqs = {id_: _last_operation(_database(home, id_)) for id_ in left}
     for id_ in left:
-        count += copy_project.copy_into(new, _database(home, id_), _batch(id_), by, progress)
-    with identity.registry_lock(home):
+        count += copy_into(new, _database(home, id_), _batch(id_), by, progress)
+    with registry_file.registry_lock(home):
         registry, found = _registry_and_identity(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
             raise BadInput(
@@ -169,30 +172,26 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         owners = {*dict(plan.before).values(), *map(changed.keys.get, dict(plan.before))}
         names = {id_: "" for id_ in owners if id_}
         names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
-        identity.write_registry(home, changed, names)
+        registry_file.write_registry(home, changed, names)
     launch_marks.forget_places(home)
-    for id_ in left:
-        count += _copy_late_changes(new, id_, known[id_], by)
-    if plan.undoes:
-        _undo_copy(_memory_of(memory, plan.old.id), plan.undoes, by)
+    for id_ in left:  # what a session added meanwhile
+        path = _database(home, id_)
+        try:
+            if _last_operation(path) != last_seqs[id_]:
+                count += copy_into(new, path, _batch(id_), by)
+        except StoreUnavailable as error:
+            new.fail(f"{id_}: {error}")
+    if plan.undoes:  # also the copying into the project that the folder leaves again
+        project_memory = _memory_of(memory, plan.old.id)
+        for id_ in plan.undoes.get("left") or ():
+            copies = [c for c in changes.of_batch(project_memory, _batch(str(id_))) if not c.undone]
+            if copies:
+                undoing.undo(project_memory, copies, by)
+        project_memory.close()
     new.flush()
     memory.failures += new.failures
     new.close()
     return count
-
-
-def _copy_late_changes(new: Memory, id_: str, newest: int, by: Provenance) -> int:
-    """Copy what a session added to a project while it was being left; return how many."""
-    path = _database(new.settings.home, id_)
-    try:
-        return (
-            copy_project.copy_into(new, path, _batch(id_), by)
-            if copy_project.last_operation(path) != newest
-            else 0
-        )
-    except StoreUnavailable as error:
-        new.fail(f"{id_}: {error}")
-        return 0
 
 
 def _linked(registry: Registry, plan: Plan, own: list[str]) -> Registry:
@@ -203,7 +202,8 @@ def _linked(registry: Registry, plan: Plan, own: list[str]) -> Registry:
         "settled": [key for key in moved if key in registry.settled],
         "left": [one.id for one in plan.left] if plan.action == "link" else [],
     }
-    last |= {"asked": asked} if (asked := [key for key in moved if key in registry.asked]) else {}
+    asked_keys = [key for key in moved if key in registry.asked]
+    last |= {"asked": asked_keys} if asked_keys else {}
     if own[0] in registry.undo:
         last["before"] = registry.undo[own[0]]
     keys = {**registry.keys, **dict.fromkeys(moved, plan.new.id)}
@@ -222,20 +222,11 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
     keys = {key: owner for key, owner in registry.keys.items() if key not in moved}
     keys |= {str(key): str(owner) for key, owner in last["keys"].items() if owner}
     settled = {*registry.settled} - moved | {*map(str, last.get("settled") or ())}
-    undo = {key: one for key, one in registry.undo.items() if one != last}
+    undo = {key: step for key, step in registry.undo.items() if step != last}
     if isinstance(last.get("before"), dict):
-        undo |= {key: last["before"] for key, one in registry.undo.items() if one == last}
-    asked = tuple(sorted({*registry.asked, *map(str, last.get("asked") or ())}))
-    return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo, asked=asked)
-
-
-def _undo_copy(there: Memory, last: Mapping[str, Any], by: Provenance) -> None:
-    """Undo the copying into a project, for a folder that leaves it again."""
-    for id_ in last.get("left") or ():
-        copies = [c for c in changes.of_batch(there, _batch(str(id_))) if not c.undone]
-        if copies:
-            undoing.undo(there, copies, by)
-    there.close()
+        undo |= {key: last["before"] for key, step in registry.undo.items() if step == last}
+    asked_keys = tuple(sorted({*registry.asked, *map(str, last.get("asked") or ())}))
+    return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo, asked=asked_keys)
 
 
 def _batch(id_: str) -> str:
@@ -258,20 +249,6 @@ def _plan(
     )
 
 
-def _abandoned_claims(
-    registry: Registry, found: Identity, own: list[str], old: str, new: str
-) -> list[str]:
-    """Return the folder's claims on its project, if no other folder belongs to that project."""
-    others = [
-        key
-        for key, id_ in registry.keys.items()
-        if id_ == old and not key.startswith(REMOTE) and key not in (*own, *found.claims)
-    ]
-    if others or old == new:
-        return []
-    return [key for key in found.claims if registry.keys.get(key) == old]
-
-
 def _own(found: Identity) -> list[str]:
     """Return the keys that belong to this folder and its linked worktrees alone."""
     return [*found.own, found.place] if found.place else [*found.own]
@@ -281,7 +258,7 @@ def _registry_and_identity(memory: Memory) -> tuple[Registry, Identity]:
     if memory.project is None:
         raise NotFound("project", "There is no project here, only the user's memory.")
     folder = os.path.realpath(memory.settings.project_dir)
-    return identity.read_registry(memory.settings.home), identity.identify(folder)
+    return registry_file.read_registry(memory.settings.home), identity.identify(folder)
 
 
 def _id(memory: Memory) -> str:
@@ -291,33 +268,30 @@ def _id(memory: Memory) -> str:
 
 def _claimed(registry: Registry, found: Identity) -> str:
     """Return the one project that a folder claims. Raises NotFound, BadInput."""
-    others = identity.claimed(registry, found)
-    if len(others) == 1:
-        return others[0]
-    several = f"This folder claims several projects: {', '.join(others)}."
-    text = several if others else "This folder claims no other project."
+    claimed_ids = registry_file.claimed(registry, found)
+    if len(claimed_ids) == 1:
+        return claimed_ids[0]
+    several = f"This folder claims several projects: {', '.join(claimed_ids)}."
+    text = several if claimed_ids else "This folder claims no other project."
     raise BadInput("KEY-OR-PATH", text, remedy="memory-fabric project list shows all.")
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
     """Return the id of a project by id, key, path of a folder, or a name that only one has."""
-    ids = {*registry.keys.values(), *identity.project_ids(home)}
+    ids = {*registry.keys.values(), *registry_file.project_ids(home)}
     if wanted in ids:
         return wanted
     if wanted in registry.keys:
         return registry.keys[wanted]
-    owner = identity.owner_of(registry, _keys_of(wanted))
+    owner = registry_file.owner_of(registry, _keys_of(wanted))
     if owner:
         return owner
-    named = [one.id for one in list_projects(home) if one.name == wanted]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        raise BadInput(
-            "KEY-OR-PATH",
-            f"{wanted!r} is the name of several projects: {', '.join(named)}.",
-            remedy="",
-        )
+    ids_named = [project.id for project in list_projects(home) if project.name == wanted]
+    if len(ids_named) == 1:
+        return ids_named[0]
+    if ids_named:
+        several = f"{wanted!r} is the name of several projects: {', '.join(ids_named)}."
+        raise BadInput("KEY-OR-PATH", several, remedy="")
     raise NotFound(
         wanted,
         f"No project is known by {wanted!r}.",
@@ -336,21 +310,14 @@ def _keys_of(path: str) -> Sequence[str]:
 
 def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> KnownProject:
     keys = tuple(key for key, owner in registry.keys.items() if owner == id_)
-    folders = [claims.folder_in(key) for key in keys if not key.startswith(REMOTE)]
+    folders = [registry_file.folder_in(key) for key in keys if not key.startswith(REMOTE)]
     path = os.path.join(identity.folder_of(home, id_), "graph.db")
     records, entities = _counts(path)
-    stated = str(identity.read_card(home, id_).get("name") or name or id_)
-    size = sum(_size(path + ending) for ending in ("", "-wal"))
+    stated = str(registry_file.read_card(home, id_).get("name") or name or id_)
+    size = sum(files.size_of(path + ending) for ending in ("", "-wal"))
     folders = [folder for folder in dict.fromkeys(folders) if os.path.isabs(folder)]
     asked = any(key in registry.asked for key in keys)
     return KnownProject(id_, stated, tuple(folders), keys, records, entities, size, asked)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
 
 
 def _counts(path: str) -> tuple[int | None, int | None]:
@@ -382,3 +349,73 @@ def _memory_of(memory: Memory, id_: str) -> Memory:
 
 def _database(home: str, id_: str) -> str:
     return os.path.join(identity.folder_of(home, id_), "graph.db")
+
+
+def copy_into(
+    memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
+) -> int:
+    """Copy the database at `path` into this project's; return the number of records and entities.
+
+    All changes get the `batch`, by which they can be undone. Records local to a session, others'
+    records and turns are not copied; ingested texts only if they are not processed yet. Raises
+    StoreUnavailable.
+    """
+    source = open_database(path, "project", create=False)
+    if source is None:
+        return 0
+    count = 0
+    try:
+        steps = list(_steps(source))
+        for number, (kind, payload) in enumerate(steps, start=1):
+            result = memory.write_now(kind, {**payload, "batch": batch}, by, store="project")
+            count += bool(result.get("record")) if kind == "put_record" else 0
+            count += len(payload.get("entities", ()))
+            if progress is not None:
+                progress(number, len(steps))
+    finally:
+        source.close()
+    return count
+
+
+def _last_operation(path: str) -> int:
+    """Return the number of the last operation in a database. Raises StoreUnavailable."""
+    source = open_database(path, "project", create=False)
+    if source is None:
+        return 0
+    try:
+        return int((source.row("SELECT coalesce(max(seq), 0) FROM operations") or (0,))[0])
+    finally:
+        source.close()
+
+
+def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
+    c = source.connection
+    stored = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
+    # Newest first: an older record keeps its link only to a successor that exists.
+    for record, sessions in stored:
+        claimed = rows.claimed(c, record.id)
+        payload = {"record": records.as_object(record), "seen_in": sessions}
+        yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
+    whole = {
+        "entities": rows.entities(c, "e.said_by = ''", ()),
+        "observations": rows.observations(c, "o.source <> ?", (OTHERS,)),
+        "relations": rows.relations(c, "r.said_by = ''", ()),
+    }
+    copied = {record.id for record, _ in stored}
+    for table, every in whole.items():
+        # An entity has no records of its own that state it.
+        some = [
+            r
+            for r in every
+            if r["record"] not in copied and copied.isdisjoint(r.get("claims") or ())
+        ]
+        for at in range(0, len(some), CHUNK):
+            part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
+            yield "restore", dict(part)
+    for id_, body in source.rows("SELECT id, body FROM intake WHERE state <> 'done' ORDER BY seq"):
+        yield "ingest", {"id": id_, "ingest": json.loads(body)}
+
+
+def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows without their numbers, which mean other rows elsewhere."""
+    return [{**row, "id": None} for row in found]

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric.store import files, signing
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
-
+from memory_fabric.store.base_memory import BaseMemory
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
 # Key in the database for the journal's stamp when it was last checked.
@@ -47,7 +44,7 @@ def inode_of(root: str) -> int:
         return 0
 
 
-def journal_of(memory: Memory) -> str:
+def journal_of(memory: BaseMemory) -> str:
     """Return the decisions.jsonl in the project's own folder; empty if there is none."""
     project = memory.project
     if project is None or memory.mirror is not None:
@@ -57,7 +54,7 @@ def journal_of(memory: Memory) -> str:
     return path if is_there and files.is_own_file(path) else ""
 
 
-def stamps(memory: Memory) -> tuple[str, str]:
+def stamps(memory: BaseMemory) -> tuple[str, str]:
     """Return the journal's stamp now and when it was last checked; empty without. Costs a stat and
     a row.
 
@@ -66,14 +63,14 @@ def stamps(memory: Memory) -> tuple[str, str]:
     path = journal_of(memory)
     if not path:
         return "", ""
-    found = os.stat(path)
-    now = f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+    status = os.stat(path)
+    now = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
     database = memory.database("project", create=False)
     row = database and database.row("SELECT value FROM meta WHERE key = ?", (STAMP + path,))
     return now, str(row[0]) if row else ""
 
 
-def save_stamp(memory: Memory) -> None:
+def save_stamp(memory: BaseMemory) -> None:
     """Save the journal's stamp as checked. Raises StoreUnavailable."""
     now, before = stamps(memory)
     database = memory.database("project", create=False)
@@ -107,24 +104,31 @@ def header(home: str, folder: str) -> Header | None:
 
 def is_stated_for(folder: str, expected: Header) -> bool:
     """True if the header names this project and place; unproved, as the key is not read."""
-    said = _first(folder)
-    return all(said.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
+    stated = _first(folder)
+    return all(stated.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
 
 
 def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
     """Sign new lines of the journal, if the file exists. Raises OSError."""
     head = header(home, folder)
     if head is not None:
-        files.append_lines(path_in(folder), _marks(head, lines, signing.key_of(home)))
+        key = signing.key_of(home)
+        files.append_lines(path_in(folder), [{"mac": _mark(head, line, key)} for line in lines])
 
 
 def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any]]) -> None:
     """Write the file for these lines of the journal. Raises OSError."""
-    if not _is_hidden(folder):
+    try:
+        ignored = files.read_text(os.path.join(folder, IGNORE)) or ""
+    except OSError:
         return
+    ignores = {line.strip() for line in ignored.splitlines()}
+    if "*" not in ignores or any(line[:1] == "!" and line not in SHOWN for line in ignores):
+        return  # git would show it
     key = signing.key_of(home)
     first = {field: getattr(head, field) for field in HEAD_FIELDS}
-    whole = [{**first, "signature": signing.signature(first, key)}, *_marks(head, lines, key)]
+    whole = [{**first, "signature": signing.signature(first, key)}]
+    whole += [{"mac": _mark(head, line, key)} for line in lines]
     text = "".join(map(files.json_line, whole))
     files.write_atomic(path_in(folder), text.encode("utf-8", "replace"))
 
@@ -132,12 +136,15 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return those of the lines that this home wrote for the file's project and place."""
     key = signing.known_key(home)
-    marks = _lines(folder) if key else []
+    try:
+        marks = files.read_lines(path_in(folder))[0] if key else []
+    except OSError:
+        marks = []
     head = _header(marks[0], key) if marks else None
     if head is None:
         return []
-    known = {str(mark.get("mac", "")) for mark in marks}
-    return [line for line in lines if _mark(head, line, key) in known]
+    signed = {str(mark.get("mac", "")) for mark in marks}
+    return [line for line in lines if _mark(head, line, key) in signed]
 
 
 def _header(first: Mapping[str, Any], key: bytes) -> Header | None:
@@ -147,10 +154,6 @@ def _header(first: Mapping[str, Any], key: bytes) -> Header | None:
     if not (isinstance(project, str) and isinstance(root, str) and isinstance(inode, int)):
         return None
     return Header(project, root, inode, waiting is True)
-
-
-def _marks(head: Header, lines: Iterable[Mapping[str, Any]], key: bytes) -> list[dict[str, str]]:
-    return [{"mac": _mark(head, line, key)} for line in lines]
 
 
 def _mark(head: Header, line: Mapping[str, Any], key: bytes) -> str:
@@ -164,20 +167,3 @@ def _first(folder: str) -> dict[str, Any]:
     except OSError:
         return {}
     return files.parsed(text.partition("\n")[0]) or {}
-
-
-def _lines(folder: str) -> list[dict[str, Any]]:
-    try:
-        return files.read_lines(path_in(folder))[0]
-    except OSError:
-        return []
-
-
-def _is_hidden(folder: str) -> bool:
-    """True if the folder's own `.gitignore` keeps the file from git."""
-    try:
-        said = files.read_text(os.path.join(folder, IGNORE)) or ""
-    except OSError:
-        return False
-    lines = {line.strip() for line in said.splitlines()}
-    return "*" in lines and not any(line[:1] == "!" and line not in SHOWN for line in lines)

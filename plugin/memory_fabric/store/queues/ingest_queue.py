@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.domain_config import domain_name
@@ -19,12 +19,10 @@ from memory_fabric.ingest_protocol import LEFT_OUT, Ingest
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import write
+from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations.ingest import DEAD, DONE, WAITING, WORKING
 from memory_fabric.text import cut, one_line
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
 
 STATES = (WAITING, WORKING, DEAD, DONE)
 # Seconds before the second, third … attempt: 10, 20, 40 … up to an hour.
@@ -70,9 +68,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Counts of texts that are not done; `oldest_at` is when the oldest waiting or working one
-    came.
-    """
+    """Counts of texts that are not done; `oldest_at` is when the oldest open one came."""
 
     waiting: int = 0
     working: int = 0
@@ -95,33 +91,30 @@ class Claimed(NamedTuple):
 
 
 def accept(
-    memory: Memory, ingests: Sequence[Ingest], by: Provenance
+    memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance
 ) -> list[Accepted | IdempotencyConflict]:
     """Store texts in the queue, all in one transaction, durable on return.
 
     Returns the outcome of each. Raises StoreUnavailable and BadInput, and then accepts nothing.
     """
     operations = [_operation(memory, ingest, by) for ingest in ingests]
-    database = memory.database("project", create=True)
-    assert database is not None
-    results = write.apply_all(database, operations)
+    results = write.apply_all(memory.session_database(), operations)
     return [_outcome(result) for result in results]
 
 
-def find(memory: Memory, id_: str) -> QueuedText | None:
+def find(memory: BaseMemory, id_: str) -> QueuedText | None:
     """Return the state of the text with this id; None if it is not in the queue."""
-    found = _queued_texts(_database(memory), "id = ?", (id_,), 1)
-    return found[0] if found else None
+    return next(iter(_queued_texts(memory, "id = ?", (id_,), 1)), None)
 
 
-def ingest_of(memory: Memory, id_: str) -> Ingest | None:
+def ingest_of(memory: BaseMemory, id_: str) -> Ingest | None:
     """Return the text with this id as stored; None if it is not in the queue."""
     database = _database(memory)
     row = database.row("SELECT body FROM intake WHERE id = ?", (id_,)) if database else None
     return _ingest(row[0]) if row else None
 
 
-def backlog(memory: Memory) -> Backlog:
+def backlog(memory: BaseMemory) -> Backlog:
     """Return the counts of texts that are not done, and the newest error among them."""
     database = _database(memory)
     if database is None:
@@ -137,46 +130,43 @@ def backlog(memory: Memory) -> Backlog:
         "SELECT error FROM intake WHERE state <> 'done' AND error <> '' "
         "ORDER BY max(due_at, ended_at) DESC LIMIT 1"
     )
-    return Backlog(
-        waiting=int(counts.get(WAITING, 0)),
-        working=int(counts.get(WORKING, 0)),
-        dead=int(counts.get(DEAD, 0)),
-        oldest_at=str(oldest[0] or "") if oldest else "",
-        last_error=str(error[0]) if error else "",
-    )
+    waiting, working, dead = (int(counts.get(state, 0)) for state in (WAITING, WORKING, DEAD))
+    oldest_at = str(oldest[0] or "") if oldest else ""
+    last_error = str(error[0]) if error else ""
+    return Backlog(waiting, working, dead, oldest_at, last_error)
 
 
-def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
+def listed(memory: BaseMemory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
     """Return the texts in these states, oldest first."""
     marks = ", ".join("?" * len(states))
-    return _queued_texts(_database(memory), f"state IN ({marks})", tuple(states), limit)
+    return _queued_texts(memory, f"state IN ({marks})", tuple(states), limit)
 
 
-def newest_done(memory: Memory, limit: int) -> list[QueuedText]:
+def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
     """Return the texts that were processed last, newest first."""
-    return _queued_texts(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
+    return _queued_texts(memory, "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
-def find_by_short_id(memory: Memory, text: str) -> QueuedText:
+def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
     """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
-    found = []
+    matches = []
     if len(part) >= MIN_ID_CHARS:
         like = "id LIKE ? OR id LIKE ?"
-        found = _queued_texts(_database(memory), like, (f"{part}%", f"%{part}"), 10)
-    if not found:
+        matches = _queued_texts(memory, like, (f"{part}%", f"%{part}"), 10)
+    if not matches:
         raise NotFound(
             text, f"No text in the queue has the id {text!r}.", remedy="memory-fabric queue lists."
         )
-    if len(found) > 1:
-        several = ", ".join(one.id for one in found)
+    if len(matches) > 1:
+        several = ", ".join(text.id for text in matches)
         raise BadInput(
             "id", f"{text!r} matches several texts: {several}.", remedy="Type more of the id."
         )
-    return found[0]
+    return matches[0]
 
 
-def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | None:
+def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claimed | None:
     """Claim the next due text for this worker until its lease ends; None if none is due.
 
     A text whose worker was lost too often becomes dead. Raises StoreUnavailable.
@@ -206,21 +196,14 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
 
 
 def save_progress(
-    memory: Memory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
+    memory: BaseMemory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
 ) -> bool:
     """Save the worker's progress and extend its lease; False if the lease is another worker's."""
-    database = _database(memory)
-    if database is None:
-        return False
-    with database.transaction(durable=False) as c:
-        changed = c.execute(
-            f"UPDATE intake SET result = ?, leased_until = ? WHERE {_OWN_LEASE}",
-            (json.dumps(progress, ensure_ascii=False), ids.timestamp(until_s), id_, worker),
-        )
-        return changed.rowcount > 0
+    values = (_json(progress), ids.timestamp(until_s), id_, worker)
+    return _changed(memory, "result = ?, leased_until = ?", values)
 
 
-def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
+def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
     """Mark the text as done with this result; False, unchanged, if the lease is another worker's.
 
     Raises StoreUnavailable.
@@ -233,9 +216,9 @@ def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> 
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    operation = memory.operation(
-        "ingested", {"id": id_, "outcome": outcome}, _worker_provenance(ingest)
-    )
+    # By the worker, not by the text's session, which said nothing here.
+    by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
+    operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:
         if c.execute(f"SELECT 1 FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone() is None:
             return False
@@ -243,7 +226,7 @@ def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> 
     return True
 
 
-def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
+def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
     """Schedule another attempt, or mark the text as dead; False if it is another worker's now."""
     database = _database(memory)
     if database is None:
@@ -265,27 +248,18 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
     return True
 
 
-def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
+def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
     """Schedule another attempt soon and do not count this one: the store failed, not the text.
 
     Returns False if the lease is another worker's.
     """
-    database = _database(memory)
-    if database is None:
-        return False
-    with database.transaction(durable=False) as c:
-        changed = c.execute(
-            "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
-            f"attempts = max(0, attempts - 1) WHERE {_OWN_LEASE}",
-            (
-                WAITING,
-                ids.timestamp(now + FIRST_RETRY_S),
-                _public_error(memory, error),
-                id_,
-                worker,
-            ),
-        )
-        return changed.rowcount > 0
+    due_at = ids.timestamp(now + FIRST_RETRY_S)
+    return _changed(
+        memory,
+        "state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
+        "attempts = max(0, attempts - 1)",
+        (WAITING, due_at, _public_error(memory, error), id_, worker),
+    )
 
 
 def retry_s(attempts: int) -> float:
@@ -293,7 +267,7 @@ def retry_s(attempts: int) -> float:
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
-def next_due_s(memory: Memory, now: float) -> float | None:
+def next_due_s(memory: BaseMemory, now: float) -> float | None:
     """Return the seconds until a text or an expired lease is due; None if nothing waits."""
     database = _database(memory)
     if database is None:
@@ -305,10 +279,11 @@ def next_due_s(memory: Memory, now: float) -> float | None:
     )
     if row is None or row[0] is None:
         return None
-    return 0.0 if row[0] <= ids.timestamp(now) else _seconds(row[0]) - now
+    is_due = row[0] <= ids.timestamp(now)
+    return 0.0 if is_due else datetime.fromisoformat(row[0]).timestamp() - now
 
 
-def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
+def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
     """Make dead texts, and those waiting for another attempt, due now; return their number."""
     database = _database(memory)
     if database is None:
@@ -324,7 +299,7 @@ def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
         )
 
 
-def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
+def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
     """Delete texts from the queue; return how many there were. Records made from them stay."""
     if not chosen or _database(memory) is None:
         return 0
@@ -343,9 +318,9 @@ def expire(c: sqlite3.Connection, before: str) -> int:
         (DONE, before),
     ).fetchall()
     for seq, id_, body in old:
-        left = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
-        c.execute("UPDATE intake SET body = ? WHERE seq = ?", (_json(left), seq))
-        payload = {"id": id_, "ingest": left, "batch": id_}
+        remaining = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
+        c.execute("UPDATE intake SET body = ? WHERE seq = ?", (_json(remaining), seq))
+        payload = {"id": id_, "ingest": remaining, "batch": id_}
         c.execute(
             "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'",
             (_json(payload), id_),
@@ -356,10 +331,10 @@ def expire(c: sqlite3.Connection, before: str) -> int:
 _OWN_LEASE = "id = ? AND worker = ? AND state = 'working'"
 
 
-def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
+def _operation(memory: BaseMemory, ingest: Ingest, by: Provenance) -> Operation:
     id_ = ids.new_id()
     key = ingest.idempotency_key
-    kept = ingest._replace(
+    cleaned = ingest._replace(
         domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
         # Stored as an id: a key looks like a secret, and redaction would make all keys the same.
         idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
@@ -367,9 +342,9 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
     said_by = by._replace(
         session=ingest.session_id or by.session,
         agent=by.agent or ingest.source_model,
-        domain=kept.domain,
+        domain=cleaned.domain,
     )
-    payload = {"id": id_, "ingest": kept._asdict(), "batch": id_}
+    payload = {"id": id_, "ingest": cleaned._asdict(), "batch": id_}
     # One id for text and operation, so that the id of a text is enough to undo what came of it.
     return memory.operation("ingest", payload, said_by)._replace(id=id_)
 
@@ -377,27 +352,31 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
 def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
     if result.get("conflict"):
         return IdempotencyConflict(str(result["id"]))
-    kept = _of_object(result["ingest"])
+    ingest = _of_object(result["ingest"])
     repeated = bool(result.get("repeated"))
     # The words of a text that is done may have expired.
-    length = len(kept.session_summary) or int(result.get("length", 0))
-    return Accepted(str(result["id"]), length, kept.domain, repeated)
+    length = len(ingest.session_summary) or int(result.get("length", 0))
+    return Accepted(str(result["id"]), length, ingest.domain, repeated)
 
 
-def _worker_provenance(ingest: Ingest) -> Provenance:
-    """Provenance of the completion: the worker, not the text's session, which said nothing here."""
-    return Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
-
-
-def _database(memory: Memory) -> Database | None:
+def _database(memory: BaseMemory) -> Database | None:
     return memory.database("project", create=False)
+
+
+def _changed(memory: BaseMemory, change: str, values: tuple[Any, ...]) -> bool:
+    """Change the row of a text that this worker has claimed; False if it is another worker's."""
+    database = _database(memory)
+    if database is None:
+        return False
+    with database.transaction(durable=False) as c:
+        return c.execute(f"UPDATE intake SET {change} WHERE {_OWN_LEASE}", values).rowcount > 0
 
 
 def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _public_error(memory: Memory, error: str) -> str:
+def _public_error(memory: BaseMemory, error: str) -> str:
     """Return the error without secrets and local paths, since any client may ask for it."""
     for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
         error = error.replace(place, "…") if len(place) > 1 else error
@@ -406,17 +385,12 @@ def _public_error(memory: Memory, error: str) -> str:
 
 def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
     """Return the row (seq, attempts) that is to be processed next."""
-    row: tuple[int, int] | None = c.execute(
-        "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? "
-        "AND leased_until <= ? ORDER BY seq LIMIT 1",
-        (WORKING, at),
-    ).fetchone()
+    of_state = "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? AND"
+    expired = c.execute(f"{of_state} leased_until <= ? ORDER BY seq LIMIT 1", (WORKING, at))
+    row: tuple[int, int] | None = expired.fetchone()
     if row is None:
-        row = c.execute(
-            "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? "
-            "AND due_at <= ? ORDER BY due_at, seq LIMIT 1",
-            (WAITING, at),
-        ).fetchone()
+        due = f"{of_state} due_at <= ? ORDER BY due_at, seq LIMIT 1"
+        row = c.execute(due, (WAITING, at)).fetchone()
     return row
 
 
@@ -431,34 +405,26 @@ def _mark_dead(
 
 
 def _queued_texts(
-    database: Database | None,
-    where: str,
-    values: tuple[Any, ...],
-    limit: int,
-    order: str = "seq",
+    memory: BaseMemory, where: str, values: tuple[Any, ...], limit: int, order: str = "seq"
 ) -> list[QueuedText]:
+    database = _database(memory)
     if database is None:
         return []
-    return [
-        _queued_text(row)
-        for row in database.rows(
-            "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
-            f"WHERE {where} ORDER BY {order} LIMIT ?",
-            (*values, limit),
-        )
-    ]
-
-
-def _queued_text(row: tuple[Any, ...]) -> QueuedText:
-    id_, state, body, attempts, error, created_at, ended_at, result = row
-    ingest, left = _ingest(body), json.loads(result) if result else {}
-    return QueuedText(
-        *(id_, state, ingest.domain),
+    texts = []
+    for id_, state, body, attempts, error, created_at, ended_at, result in database.rows(
+        "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
+        f"WHERE {where} ORDER BY {order} LIMIT ?",
+        (*values, limit),
+    ):
+        ingest, outcome = _ingest(body), json.loads(result) if result else {}
         # The words of a text that is done may have expired.
-        len(ingest.session_summary) or int(left.get("length", 0)),
-        *(attempts, error, created_at, ended_at),
-        tuple(map(str, left.get("records", ()))),
-    )
+        length = len(ingest.session_summary) or int(outcome.get("length", 0))
+        records = tuple(map(str, outcome.get("records", ())))
+        times = (created_at, ended_at)
+        texts.append(
+            QueuedText(id_, state, ingest.domain, length, attempts, error, *times, records)
+        )
+    return texts
 
 
 def _ingest(body: str) -> Ingest:
@@ -467,17 +433,13 @@ def _ingest(body: str) -> Ingest:
 
 def _of_object(value: Mapping[str, Any]) -> Ingest:
     """Return the ingest in a JSON object; missing or mistyped fields get their defaults."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, default in LEFT_OUT._asdict().items():
         part = value.get(name)
         if name == "key_decisions":
-            found[name] = tuple(map(str, part)) if isinstance(part, list | tuple) else ()
+            fields[name] = tuple(map(str, part)) if isinstance(part, list | tuple) else ()
         elif name == "confidence":
-            found[name] = float(part) if isinstance(part, int | float) else default
+            fields[name] = float(part) if isinstance(part, int | float) else default
         else:
-            found[name] = part if isinstance(part, str) else default
-    return Ingest(**found)
-
-
-def _seconds(at: str) -> float:
-    return datetime.fromisoformat(at).timestamp()
+            fields[name] = part if isinstance(part, str) else default
+    return Ingest(**fields)

@@ -58,8 +58,8 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
     }
     line |= {"signature": signing.signature(line, signing.key_of(settings.home))}
     data = files.json_line(line).encode("utf-8", "replace")
-    there = sum(map(files.size_of, waiting(settings.home)))
-    if len(data) > MAX_EVENT_BYTES or there + len(data) > MAX_BYTES:
+    bytes_waiting = sum(map(files.size_of, waiting(settings.home)))
+    if len(data) > MAX_EVENT_BYTES or bytes_waiting + len(data) > MAX_BYTES:
         raise files.TooLarge(f"What waits in {folder}", MAX_BYTES)
     path = os.path.join(folder, f"{time.time_ns():016x}-{ids.new_id()[-12:]}.jsonl")
     files.write_atomic(path, data)

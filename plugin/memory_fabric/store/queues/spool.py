@@ -88,14 +88,14 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
     """
     key = str(body["idempotency_key"])
     with _locked(home):
-        there = waiting(home)
+        items = waiting(home)
         refused = rejected(home)
-        if key in _sent(home) or any(i.key == key for i in (*there, *refused)):
+        if key in _sent(home) or any(i.key == key for i in (*items, *refused)):
             return False
         data = encoded({"to": to, "place": place, "body": body})
-        bytes_left = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
-        if len(there) + len(refused) >= MAX_ITEMS or len(data) > bytes_left:
-            raise SpoolFull(len(there), len(refused))
+        bytes_left = MAX_BYTES - sum(files.size_of(item.path) for item in (*items, *refused))
+        if len(items) + len(refused) >= MAX_ITEMS or len(data) > bytes_left:
+            raise SpoolFull(len(items), len(refused))
         folder = folder_of(home)
         files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
         files.sync_folder(folder)
@@ -104,8 +104,8 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
 
 def read(item: Item) -> dict[str, Any]:
     """Return the item's content; empty if it was deleted or cannot be read."""
-    found = files.read_json(item.path, MAX_BYTES)
-    return found if isinstance(found.get("body"), dict) else {}
+    content = files.read_json(item.path, MAX_BYTES)
+    return content if isinstance(content.get("body"), dict) else {}
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
@@ -119,11 +119,10 @@ def mark_sent(home: str, item: Item, now_s: float) -> None:
     Raises OSError, TimeoutError.
     """
     with _locked(home):
-        at = ids.timestamp(now_s)
+        keys = [*_sent(home), item.key][-KEPT_KEYS:]
         try:
-            _change(
-                home, last_success=at, failures=0, told_full=False, sent=_recent_keys(home, item)
-            )
+            at = ids.timestamp(now_s)
+            _change(home, last_success=at, failures=0, told_full=False, sent=keys)
         finally:
             files.remove(item.path)
 
@@ -134,18 +133,15 @@ def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
     Raises OSError, TimeoutError; then the item keeps waiting.
     """
     with _locked(home):
-        found = read(item)
-        if found:  # else it was erased meanwhile and must not come back
+        content = read(item)
+        if content:  # else it was erased meanwhile and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
-            files.write_atomic(path, encoded({**found, "answer": answer}))
+            files.write_atomic(path, encoded({**content, "answer": answer}))
         files.remove(item.path)
 
 
 def set_aside(home: str, item: Item, why: str) -> None:
-    """Move an unreadable item to the rejected ones, unchanged.
-
-    Raises OSError, TimeoutError.
-    """
+    """Move an unreadable item to the rejected ones, unchanged. Raises OSError, TimeoutError."""
     with _locked(home):
         folder = os.path.join(folder_of(home), REJECTED)
         files.make_folder(folder)
@@ -156,7 +152,7 @@ def set_aside(home: str, item: Item, why: str) -> None:
 
 def state(home: str) -> dict[str, Any]:
     """Return the saved state of sending."""
-    return _state(home)
+    return files.read_json(os.path.join(folder_of(home), STATE))
 
 
 def update_state(home: str, **changes: object) -> None:
@@ -168,7 +164,7 @@ def update_state(home: str, **changes: object) -> None:
 def count_dropped(home: str) -> bool:
     """Count an item for which there was no space; True for the first since there was space."""
     with _locked(home):
-        noted = _state(home)
+        noted = state(home)
         _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
     return noted.get("told_full") is not True
 
@@ -177,28 +173,26 @@ def is_due(home: str, to: str, now_s: float) -> bool:
     """True if an item waits and may be sent now; back-off applies to the address that failed."""
     if not waiting(home):
         return False
-    noted = _state(home)
+    noted = state(home)
     return noted.get("to") != to or not 0 < _number(noted.get("next_at")) - now_s <= MAX_WAIT_S
 
 
 def backlog(home: str, to: str) -> Backlog:
     """Return the state of forwarding to this address; `elsewhere` are other addresses of items."""
-    there, refused, noted = waiting(home), rejected(home), _state(home)
-    others = {str(read(item).get("to", "")) for item in there} - {to, ""}
+    items, refused, noted = waiting(home), rejected(home), state(home)
+    addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
     next_s = _number(noted.get("next_at"))
+    texts = ("last_success", "last_error", "remedy", "error_at")
     return Backlog(
-        waiting=len(there),
-        elsewhere=tuple(sorted(others)),
-        oldest_at=ids.timestamp(_created_s(there[0])) if there else "",
+        waiting=len(items),
+        elsewhere=tuple(sorted(addresses)),
+        oldest_at=_created_at(items[0]) if items else "",
         rejected=len(refused),
         refusal=str(answer.get("told", "")) if isinstance(answer, dict) else "",
-        last_success=str(noted.get("last_success", "")),
-        last_error=str(noted.get("last_error", "")),
-        remedy=str(noted.get("remedy", "")),
-        error_at=str(noted.get("error_at", "")),
-        next_at=ids.timestamp(next_s) if next_s and there else "",
+        next_at=ids.timestamp(next_s) if next_s and items else "",
         dropped=int(_number(noted.get("dropped"))),
+        **{name: str(noted.get(name, "")) for name in texts},
     )
 
 
@@ -213,7 +207,7 @@ def erase(home: str, holds: Callable[[bytes], bool]) -> int:
     with _locked(home):
         for folder, _, names in os.walk(folder_of(home)):
             for path in (os.path.join(folder, name) for name in names):
-                if not path.endswith(".lock") and holds(_bytes(path)):
+                if not path.endswith(".lock") and holds(files.read_bytes(path, MAX_BYTES) or b""):
                     files.remove(path)
                     deleted += 1
     return deleted
@@ -224,50 +218,37 @@ def _items(folder: str) -> list[Item]:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    found = []
+    items = []
     for name in names:
         id_, _, rest = name.partition(".")
         key, _, ending = rest.partition(".")
         # Keys are ids: any other name could break a header of the request.
         if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
-            found.append(Item(id_, key, os.path.join(folder, name)))
-    return found
+            items.append(Item(id_, key, os.path.join(folder, name)))
+    return items
 
 
 def _locked(home: str) -> files.Locked:
     return files.Locked(os.path.join(folder_of(home), "spool.lock"), LOCK_S)
 
 
-def _state(home: str) -> dict[str, Any]:
-    return files.read_json(os.path.join(folder_of(home), STATE))
-
-
 def _change(home: str, **changes: object) -> None:
-    new = {**_state(home), **changes}
+    new = {**state(home), **changes}
     files.write_atomic(os.path.join(folder_of(home), STATE), files.pretty_json(new))
 
 
-def _recent_keys(home: str, item: Item) -> list[str]:
-    """Return the keys that were sent lately, this one last."""
-    return [*_sent(home), item.key][-KEPT_KEYS:]
-
-
 def _sent(home: str) -> list[Any]:
-    known = _state(home).get("sent")
-    return known if isinstance(known, list) else []
+    keys = state(home).get("sent")
+    return keys if isinstance(keys, list) else []
 
 
-def _created_s(item: Item) -> float:
+def _created_at(item: Item) -> str:
     """Return when an item was made: its id begins with the milliseconds."""
     try:
-        return int(item.id.replace("-", "")[:12], 16) / 1000
+        return ids.timestamp(int(item.id.replace("-", "")[:12], 16) / 1000)
     except ValueError:
-        return 0.0
+        return ids.timestamp(0.0)
 
 
 def _number(value: object) -> float:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
-
-
-def _bytes(path: str) -> bytes:
-    return files.read_bytes(path, MAX_BYTES) or b""

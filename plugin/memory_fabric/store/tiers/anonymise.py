@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from memory_fabric.models import Record
 from memory_fabric.store import files
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
+from memory_fabric.store.base_memory import BaseMemory
 
 # A name of at least this length reveals the origin inside another word, too: "ledgerly-db".
 DISTINCTIVE_CHARS = 6
@@ -32,6 +28,7 @@ IDENTIFYING_TYPES = (
     | dict.fromkeys("host server machine".split(), "a host")
 )
 MAX_NAMES = 2000
+_TYPES = ", ".join("?" * len(IDENTIFYING_TYPES))
 # Accounts that every system has.
 COMMON_USERS = frozenset(
     """root admin administrator user test guest nobody postgres app deploy www-data ubuntu vscode
@@ -39,6 +36,9 @@ COMMON_USERS = frozenset(
 )
 # Addresses that mean the same everywhere.
 COMMON_ADDRESSES = frozenset(("127.0.0.1", "0.0.0.0", "169.254.169.254", "255.255.255.255"))
+COMMON_NETS = frozenset(
+    ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "0.0.0.0/0")
+)
 # Well-known hosts, and names of programs that look like hosts.
 COMMON_NAMES = frozenset(
     """example.com example.org example.net github.com gitlab.com bitbucket.org npmjs.com pypi.org
@@ -96,14 +96,11 @@ _ACCOUNT = re.compile(
 )
 
 
-def anonymised(record: Record, memory: Memory) -> Record:
-    """Return the record without project, paths, people and hosts, and without entities that name
-    them.
-    """
+def anonymised(record: Record, memory: BaseMemory) -> Record:
+    """Return the record without project, paths, people and hosts, nor entities that name them."""
     names = identifying_names(memory)
 
-    def clean(text: str) -> str:
-        return cleaned(text, names)
+    clean = partial(cleaned, names=names)
 
     def is_telling(name: str) -> bool:
         return clean(name) != name
@@ -134,22 +131,34 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     """Replace paths, links, addresses, hosts, accounts and these names by words for their kind."""
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
-    text = _ADDRESS_6.sub(_address_6, _NET.sub(_net, _ADDRESS.sub(_address, text)))
-    text = _MACHINE.sub(_machine, _HOST.sub(_host, text))
+    text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
+    # Whole private networks, which everybody has, stay; parts of them do not.
+    text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
+    text = _ADDRESS_6.sub(_address_6, text)
+    hosts = lambda m: m[0] if m[0].lower().partition(":")[0] in COMMON_NAMES else "a host"  # noqa: E731
+    text = _HOST.sub(hosts, text)
+    text = _MACHINE.sub(lambda m: m[0] if m[0].lower() in _NO_MACHINE else "a host", text)
     text = _CALLED.sub("a host", text)
-    text = _ACCOUNT.sub(_account, _HANDLE.sub(_handle, text))
+    text = _HANDLE.sub(lambda m: m[0] if m[0].lower() in _ANNOTATIONS else "someone", text)
+    text = _ACCOUNT.sub(_account, text)
     for name, instead in names.items():
         # A short name is part of other words, too: "api" in "rest-api"; a long one is distinctive.
         joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
-        pattern = rf"(?<![\w{joint}]){_any_spelling(name)}(?![\w{joint}])"
+        # With `-`, `_`, a space or nothing between its parts.
+        spelling = "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
+        pattern = rf"(?<![\w{joint}]){spelling}(?![\w{joint}])"
         text = re.sub(pattern, partial(_replacement, name, instead), text, flags=re.IGNORECASE)
     return text
 
 
-def identifying_names(memory: Memory) -> dict[str, str]:
+def identifying_names(memory: BaseMemory) -> dict[str, str]:
     """Return the names that would reveal the origin, each with its replacement."""
     project, settings = memory.project, memory.settings
-    names = _known_to_graph(memory)
+    names: dict[str, str] = {}
+    of_types = f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({_TYPES}) LIMIT ?"
+    for database in memory.databases():
+        rows = database.rows(of_types, (*IDENTIFYING_TYPES, MAX_NAMES))
+        names |= {name: IDENTIFYING_TYPES[type_] for name, type_ in rows}
     for key in project.keys if project else ():
         kind, _, value = key.partition(":")
         host, *owners = value.split("/")[:-1] if kind == "remote" else [""]
@@ -161,29 +170,12 @@ def identifying_names(memory: Memory) -> dict[str, str]:
     if project:
         names[project.name] = "the project"
         names[os.path.basename(project.root)] = "the project"
-    found = {name: instead for name, instead in names.items() if len(name) > 1}
+    longer = {name: instead for name, instead in names.items() if len(name) > 1}
     # Longer names first: of "Acme Retail" nothing may be left because "Acme" is known, too.
-    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+    return dict(sorted(longer.items(), key=lambda pair: -len(pair[0])))
 
 
-def _known_to_graph(memory: Memory) -> dict[str, str]:
-    """Return the names of people, companies, places and machines among the entities."""
-    marks = ", ".join("?" * len(IDENTIFYING_TYPES))
-    names: dict[str, str] = {}
-    for database in memory.databases():
-        try:
-            rows = database.rows(
-                f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({marks}) LIMIT ?",
-                (*IDENTIFYING_TYPES, MAX_NAMES),
-            )
-        except sqlite3.Error as error:
-            memory.fail(f"graph ({database.kind}): {error}")
-            continue
-        names |= {name: IDENTIFYING_TYPES[type_] for name, type_ in rows}
-    return names
-
-
-def _user_names(memory: Memory) -> set[str]:
+def _user_names(memory: BaseMemory) -> set[str]:
     """Return the user's names from the system, the home folder and git, whole and in parts."""
     settings, project = memory.settings, memory.project
     names = {settings.author, os.path.basename(settings.user_home)} - COMMON_USERS
@@ -214,33 +206,9 @@ def _named_in(config: str) -> set[str]:
     return names - COMMON_USERS
 
 
-def _address(match: re.Match[str]) -> str:
-    return match.group() if match.group() in COMMON_ADDRESSES else "an address"
-
-
-def _net(match: re.Match[str]) -> str:
-    """Keep whole private networks, which everybody has; replace parts of them."""
-    private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "0.0.0.0/0")
-    return match.group() if match.group() in private else "an address"
-
-
 def _address_6(match: re.Match[str]) -> str:
-    found = match.group()
-    is_time = all(part.isdigit() and len(part) <= 2 for part in found.split(":"))
-    return found if is_time else "an address"
-
-
-def _host(match: re.Match[str]) -> str:
-    name = match.group().lower().partition(":")[0]
-    return match.group() if name in COMMON_NAMES else "a host"
-
-
-def _machine(match: re.Match[str]) -> str:
-    return match.group() if match.group().lower() in _NO_MACHINE else "a host"
-
-
-def _handle(match: re.Match[str]) -> str:
-    return match.group() if match.group().lower() in _ANNOTATIONS else "someone"
+    is_time = all(part.isdigit() and len(part) <= 2 for part in match.group().split(":"))
+    return match.group() if is_time else "an address"
 
 
 def _account(match: re.Match[str]) -> str:
@@ -251,12 +219,7 @@ def _account(match: re.Match[str]) -> str:
     return f"{match['cue']}someone"
 
 
-def _any_spelling(name: str) -> str:
-    """Return an expression for the name with `-`, `_`, a space or nothing between its parts."""
-    return "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
-
-
 def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
     """Replace a name, but keep a short one in capitals: "API" is no project "api"."""
-    found = match.group()
-    return found if found.isupper() and found != name and len(found) < 5 else instead
+    form = match.group()
+    return form if form.isupper() and form != name and len(form) < 5 else instead

@@ -46,12 +46,14 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
     place = memory_md.locate(settings.config_dir, project.root, settings.memory_md_off)
     if place.off_because:
         return [], []
-    found: list[Candidate] = []
+    notes: list[Candidate] = []
     texts, failures = _texts(os.path.dirname(place.path))
     for name, text, changed_at in texts:
-        if not _is_within(filters, changed_at):
+        is_after = not filters.since or changed_at >= filters.since
+        is_before = not filters.before or changed_at < filters.before
+        if not (is_after and is_before) or (filters.as_of and changed_at > filters.as_of):
             continue
-        found += [
+        notes += [
             Candidate(
                 id=f"{SOURCE}:{name}#{number}",
                 source=SOURCE,
@@ -61,7 +63,7 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
             )
             for number, note in enumerate(split(text), start=1)
         ]
-    return found, failures
+    return notes, failures
 
 
 def split(text: str) -> list[str]:
@@ -75,10 +77,10 @@ def split(text: str) -> list[str]:
     whole = redact(f"{parts.before}\n{parts.after}")
     notes: list[str] = []
     for heading, body in _blocks(whole.split("\n")):
-        said = f"{cut(heading, MAX_HEADING_CHARS)}: {body}" if heading else body
+        note = f"{cut(heading, MAX_HEADING_CHARS)}: {body}" if heading else body
         if any(c.isalnum() for c in body):
             # Then each note: after a heading such as "Password" the next word is a secret.
-            notes += _pieces(neutralised(redact(one_line(said))))
+            notes += _pieces(neutralised(redact(one_line(note))))
     return notes
 
 
@@ -88,12 +90,6 @@ def _may_hold(filters: Filters) -> bool:
         return False
     allowed = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
     return all(not wanted or own in wanted for wanted, own in allowed)
-
-
-def _is_within(filters: Filters, changed_at: str) -> bool:
-    after = not filters.since or changed_at >= filters.since
-    before = not filters.before or changed_at < filters.before
-    return after and before and (not filters.as_of or changed_at <= filters.as_of)
 
 
 def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
@@ -111,15 +107,15 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
     names.sort(key=lambda name: (name != MAIN, name))
     texts: list[tuple[str, str, str]] = []
     failures: list[str] = []
-    left, unread = MAX_BYTES, max(0, len(names) - MAX_FILES)
+    bytes_left, unread = MAX_BYTES, max(0, len(names) - MAX_FILES)
     for name in names[:MAX_FILES]:
         shown = neutralised(one_line(encodable(name)))
         try:
-            read = _read(root, name, left) if left else (b"", 0.0, False)
-            if read is None:
+            content = _read(root, name, bytes_left) if bytes_left else (b"", 0.0, False)
+            if content is None:
                 continue
-            data, changed_s, is_whole = read
-            left, unread = left - len(data) if is_whole else 0, unread + (not is_whole)
+            data, changed_s, is_whole = content
+            bytes_left, unread = bytes_left - len(data) if is_whole else 0, unread + (not is_whole)
             text = data.decode("utf-8-sig")
         except FileNotFoundError:
             continue  # deleted meanwhile
@@ -151,45 +147,42 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
     except NotRegular:
         return None
     with stream:
-        known = os.fstat(stream.fileno())
+        changed_s = os.fstat(stream.fileno()).st_mtime
         data = stream.read(most + 1)
     if len(data) <= most:
-        return data, known.st_mtime, True
-    return data[: data.rfind(b"\n", 0, most) + 1], known.st_mtime, False
+        return data, changed_s, True
+    return data[: data.rfind(b"\n", 0, most) + 1], changed_s, False
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield bullets and paragraphs with the heading above them; a lone heading as its own body."""
     heading, level, code, is_alone = "", 0, "", False
-    held: list[str] = []
+    parts: list[str] = []
     for line in lines:
         bare = line.strip()
         if code or bare.startswith(_CODE):
-            held.append(bare)
+            parts.append(bare)
             code = bare[:3] if not code else "" if bare.startswith(code) else code
             continue
         if bare.startswith("<!--") and bare.endswith("-->"):
             continue
-        deep = _level(bare)
-        if held and (deep or _is_break(bare) or _is_bullet(line)):
-            yield heading, " ".join(held)
-            held, is_alone = [], False
+        # The level of a heading, from 1; 0 for any other line.
+        deep = len(bare) - len(bare.lstrip("#"))
+        deep = deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
+        is_bullet = len(line) - len(line.lstrip()) < _NESTED_FROM and _without_bullet(bare) != bare
+        if parts and (deep or _is_break(bare) or is_bullet):
+            yield heading, " ".join(parts)
+            parts, is_alone = [], False
         if deep:
             if is_alone and deep <= level:
                 yield "", heading
             heading, level, is_alone = bare.strip("# \t").rstrip(":"), deep, True
         elif not _is_break(bare):
-            held.append(bare if held else _without_bullet(bare))
-    if held:
-        yield heading, " ".join(held)
+            parts.append(bare if parts else _without_bullet(bare))
+    if parts:
+        yield heading, " ".join(parts)
     elif is_alone:
         yield "", heading
-
-
-def _level(bare: str) -> int:
-    """Return the level of a heading, from 1; 0 for any other line."""
-    level = len(bare) - len(bare.lstrip("#"))
-    return level if level <= 6 and bare[level : level + 1] in (" ", "\t") else 0
 
 
 def _is_break(bare: str) -> bool:
@@ -197,16 +190,11 @@ def _is_break(bare: str) -> bool:
     return not bare.strip("-*_=# \t")
 
 
-def _is_bullet(line: str) -> bool:
-    bare = line.lstrip()
-    return len(line) - len(bare) < _NESTED_FROM and _without_bullet(bare) != bare
-
-
 def _without_bullet(bare: str) -> str:
     if bare.startswith(_BULLETS):
         return bare[2:].lstrip()
-    number, dot, rest = bare.partition(". ")
-    return rest.lstrip() if dot and number.isdigit() else bare
+    number, dot, text = bare.partition(". ")
+    return text.lstrip() if dot and number.isdigit() else bare
 
 
 def _pieces(text: str) -> Iterator[str]:

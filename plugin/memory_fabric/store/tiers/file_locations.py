@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from memory_fabric.store import files, log
-from memory_fabric.store.projects.identity import LOCAL_FOLDER, REGISTRY
+from memory_fabric.store.base_memory import BaseMemory
+from memory_fabric.store.projects.identity import LOCAL_FOLDER
+from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import memory_md
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
 
 DATABASE, USERS = "graph.db", "user.db"
 # Folder below home with one home for each graph file that is served (MEMORY_FILE_PATH), and the
@@ -30,15 +28,15 @@ class Location:
     notes: tuple[str, ...] = ()
 
 
-def locations(memory: Memory, *, everywhere: bool) -> list[Location]:
+def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
     """Return the locations of this project and of the user; with `everywhere`, of all projects."""
     home = memory.settings.home
     ids = [memory.project.id] if memory.project else []
     if everywhere:
         ids += [id_ for id_ in _listed(os.path.join(home, "projects")) if id_ not in ids]
-    found = [_location(memory, id_) for id_ in ids]
-    found.append(Location(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
-    return [location for location in found if os.path.exists(location.path)]
+    places = [_location(memory, id_) for id_ in ids]
+    places.append(Location(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
+    return [location for location in places if os.path.exists(location.path)]
 
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
@@ -53,21 +51,21 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
 
 def save_served(home: str, path: str) -> None:
     """Save, in the home of a served graph file, the path of that file. Raises OSError."""
-    note, said = os.path.join(home, SERVED_NOTE), {"file": path}
-    if files.read_json(note) != said:
-        files.write_atomic(note, files.pretty_json(said))
+    note, content = os.path.join(home, SERVED_NOTE), {"file": path}
+    if files.read_json(note) != content:
+        files.write_atomic(note, files.pretty_json(content))
 
 
-def served_files(memory: Memory) -> list[str]:
+def served_files(memory: BaseMemory) -> list[str]:
     """Return the other graph files that are served with this memory and still exist."""
     own = memory.mirror.path if memory.mirror else ""
     top = os.path.join(memory.switched_by[0], SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in _listed(top)]
-    found = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
-    return [path for path in found if path != own and os.path.isfile(path)]
+    paths = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
+    return [path for path in paths if path != own and os.path.isfile(path)]
 
 
-def logs_of_client(memory: Memory) -> list[str]:
+def logs_of_client(memory: BaseMemory) -> list[str]:
     """Return the logs in the plugins' data folders, which are used when home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
     folders = [os.path.join(top, name) for name in _listed(top)]
@@ -87,7 +85,7 @@ def client_memory_files(found: Sequence[Location]) -> list[str]:
     ]
 
 
-def own_files(memory: Memory, found: Sequence[Location]) -> list[str]:
+def own_files(memory: BaseMemory, found: Sequence[Location]) -> list[str]:
     """Return every file of these locations: in home, without other projects, and in folders."""
     home = memory.settings.home
     paths = dict.fromkeys(files_in(home, os.path.join(home, "projects")))
@@ -98,13 +96,12 @@ def own_files(memory: Memory, found: Sequence[Location]) -> list[str]:
     return list(paths)
 
 
-def other_files(memory: Memory, found: Sequence[Location]) -> list[str]:
+def other_files(memory: BaseMemory, found: Sequence[Location]) -> list[str]:
     """Return the files of other projects and memories in home, and served graph files."""
     mine = set(own_files(memory, found))
-    home = memory.switched_by[0]
-    walked = (os.path.join(at, name) for at, _, names in os.walk(home) for name in names)
-    others = [path for path in walked if path not in mine and os.path.isfile(path)]
-    return [*served_files(memory), *others]
+    walked = os.walk(memory.switched_by[0])
+    paths = (os.path.join(at, name) for at, _, names in walked for name in names)
+    return [*served_files(memory), *(p for p in paths if p not in mine and os.path.isfile(p))]
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
@@ -123,16 +120,16 @@ def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
                 yield path
 
 
-def _location(memory: Memory, id_: str) -> Location:
+def _location(memory: BaseMemory, id_: str) -> Location:
     folder = os.path.join(memory.settings.home, "projects", id_)
-    known = [root for owner, root in roots(memory.settings.home) if owner == id_]
+    project_roots = [root for owner, root in roots(memory.settings.home) if owner == id_]
     if memory.project and memory.project.id == id_:
-        known.insert(0, memory.project.root)
-    folders = [os.path.join(root, LOCAL_FOLDER) for root in known]
+        project_roots.insert(0, memory.project.root)
+    folders = [os.path.join(root, LOCAL_FOLDER) for root in project_roots]
     folders.append(os.path.join(folder, "local"))
     if memory.project and memory.project.id == id_:
         folders.append(memory.project.local)
-    notes = [memory_md.locate(memory.settings.config_dir, root).path for root in known]
+    notes = [memory_md.locate(memory.settings.config_dir, root).path for root in project_roots]
     return Location(
         os.path.join(folder, DATABASE),
         "project",

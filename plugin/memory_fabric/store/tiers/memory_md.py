@@ -115,9 +115,9 @@ def promote(
         return ()
     with files.Locked(lock):
         for _ in range(ATTEMPTS):
-            found = _read(notes.path)
-            text, ids = rewritten(found, records, keeps)
-            if text == found or _replaced(notes.path, found, text):
+            before = _read(notes.path)
+            text, ids = rewritten(before, records, keeps)
+            if text == before or _replaced(notes.path, before, text):
                 return ids
     raise StoreUnavailable(notes.path, f"{notes.path} keeps being changed by others.")
 
@@ -137,11 +137,11 @@ def rewritten(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text with its block replaced by one of these records, and their ids in it."""
     parts = parse(text)
-    others = dict(parts.lines)
+    other_lines = dict(parts.lines)
     for record in records:
-        others.pop(record.id, None)
-    kept = keeps(others) if keeps and others else ()
-    lacked = [(line, id_) for id_, line in others.items() if id_ in kept]
+        other_lines.pop(record.id, None)
+    staying = keeps(other_lines) if keeps and other_lines else ()
+    lacked = [(line, id_) for id_, line in other_lines.items() if id_ in staying]
     lines, ids = _chosen(records, lacked, parts.before + parts.after)
     if not lines:
         return parts.before + parts.after, ()
@@ -164,7 +164,10 @@ def parse(text: str) -> Parts:
     after: list[str] = []
     ours: dict[str, str] = {}
     fenced = joined = False
-    lines = _lines(text)
+    # Only a line feed ends a line.
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1].removesuffix("\n")
+    lines = lines if lines[-1] else lines[:-1]
     at = 0
     while at < len(lines):
         marker = _marker(lines[at])
@@ -174,8 +177,8 @@ def parse(text: str) -> Parts:
             continue
         joined = joined or (marker == BEGIN_JOINED and not fenced)
         fenced = True
-        at, found, foreign = _block_at(lines, at + 1)
-        ours |= found
+        at, block, foreign = _block_at(lines, at + 1)
+        ours |= block
         after += foreign
     head = "".join(before)
     if joined and not after:
@@ -219,17 +222,17 @@ def _chosen(
     room_lines -= bool(lacked)
     behind, ids_behind = _fitting(lacked, room_lines, room_bytes)
     room_bytes -= sum(map(_size, behind))
-    told = ((_line(record), record.id) for record in records)
-    lines, ids = _fitting(told, room_lines - len(ids_behind), room_bytes)
+    pairs = ((_line(record), record.id) for record in records)
+    lines, ids = _fitting(pairs, room_lines - len(ids_behind), room_bytes)
     return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)
 
 
 def _fitting(
-    told: Iterable[tuple[str, str]], room_lines: int, room_bytes: int
+    pairs: Iterable[tuple[str, str]], room_lines: int, room_bytes: int
 ) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     ids: list[str] = []
-    for line, id_ in told:
+    for line, id_ in pairs:
         pair = [line, f"{_ID}{id_}{_ID_ENDS}"]
         room_bytes -= sum(map(_size, pair))
         if len(ids) >= room_lines or room_bytes < 0:
@@ -263,34 +266,28 @@ def _replaced(path: str, before: str, text: str) -> bool:
     if before and not os.stat(path).st_mode & 0o200:
         raise StoreReadOnly(path, f"{path} is read-only.")
     data = text.encode("utf-8", "surrogateescape")
-    return files.write_atomic(path, data, 0o600, still=lambda: _is_still(path, before))
 
+    def is_still() -> bool:
+        """Return True if the file holds the text, and was not replaced while that was read."""
+        version = _version(path)
+        return _read(path) == before and _version(path) == version
 
-def _is_still(path: str, before: str) -> bool:
-    """Return True if the file holds this text, and was not replaced while that was read."""
-    known = _version(path)
-    return _read(path) == before and _version(path) == known
+    return files.write_atomic(path, data, 0o600, still=is_still)
 
 
 def _version(path: str) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines with their ends; only a line feed ends one."""
-    *whole, rest = text.split("\n")
-    return [line + "\n" for line in whole] + ([rest] if rest else [])
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _id_in(marker: str) -> str:
     """Return the id in a marker; empty if it is another line."""
     id_ = marker[len(_ID) : -len(_ID_ENDS)]
-    known = len(id_) == 36 and _ID_CHARS.issuperset(id_)
-    return id_ if known and marker == f"{_ID}{id_}{_ID_ENDS}" else ""
+    is_id = len(id_) == 36 and _ID_CHARS.issuperset(id_)
+    return id_ if is_id and marker == f"{_ID}{id_}{_ID_ENDS}" else ""
 
 
 def _marker(line: str) -> str:

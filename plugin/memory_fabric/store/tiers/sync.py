@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import PROMOTED_FROM, Record, marked_older, newer_records
 from memory_fabric.sharing.git import switch
 from memory_fabric.store import backup, journal, signing
+from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.projects import own_lines
-from memory_fabric.store.record_state import ACTIVE_CURRENT
+from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
-
-if TYPE_CHECKING:
-    from memory_fabric.store.protocols import Memory
 
 # Of what the user said: what may be in MEMORY.md.
 _LASTING = (
@@ -29,12 +26,14 @@ _LASTING = (
 _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
-def flush(memory: Memory) -> None:
+def flush(memory: BaseMemory) -> None:
     """Do all of it; a part that fails is named in `memory.failures` and the others go on."""
     # Created while home can be written: a queue needs the key when home cannot.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
-    _attempt(memory, "files that records name", partial(_note_files, memory))
+    from memory_fabric.store import file_states  # not needed at a session's start
+
+    _attempt(memory, "files that records name", partial(file_states.update, memory))
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
     _attempt(memory, "shared journal", partial(share, memory))
@@ -44,23 +43,23 @@ def flush(memory: Memory) -> None:
         _attempt(memory, "MEMORY_FILE_PATH", partial(memory.mirror.write, memory))
 
 
-def drain(memory: Memory) -> int:
+def drain(memory: BaseMemory) -> int:
     """Apply queued operations; return how many. A failure is named and leaves the rest queued."""
-    done = 0
+    applied = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         if not journal.is_waiting(folder):
             continue
         try:
             deadline.current().check("the queue")
-            done += journal.drain(folder, signing.key_of(memory.settings.home), memory.apply_now)
+            applied += journal.drain(folder, signing.key_of(memory.settings.home), memory.apply_now)
         except DeadlinePassed:
             deadline.current().postpone("queue")
         except _FAILURES as error:
             memory.fail(f"queue: {error}")
-    return done
+    return applied
 
 
-def share(memory: Memory) -> int:
+def share(memory: BaseMemory) -> int:
     """Move waiting lines from home into the shared journal, and import what others wrote there.
 
     Returns how many records of others are new or changed. Raises OSError, StoreUnavailable.
@@ -79,11 +78,11 @@ def share(memory: Memory) -> int:
     return shared_journal.import_new(memory)
 
 
-def restore_journals(memory: Memory) -> int:
+def restore_journals(memory: BaseMemory) -> int:
     """Write lines again that the journals have lost and the graph still has; return how many."""
     from memory_fabric.sharing.git import location  # not needed at a session's start
 
-    done = 0
+    restored = 0
     for database in memory.databases():
         if database.newer or database.read_only:
             continue
@@ -91,13 +90,13 @@ def restore_journals(memory: Memory) -> int:
         journals = location.all_journals(memory, database.kind)
         try:
             path, words = memory.journal_of(database.kind), _keeps_words(memory)
-            done += journal.restore(database, path, folder, journals, words=words)
+            restored += journal.restore(database, path, folder, journals, words=words)
         except _FAILURES as error:
             memory.fail(f"journal ({database.kind}): {error}")
-    return done
+    return restored
 
 
-def promote(memory: Memory) -> None:
+def promote(memory: BaseMemory) -> None:
     """Update the block in MEMORY.md, and save in the project's database what it shows.
 
     A session that is not shown the file leaves it as it is, for those that are.
@@ -107,8 +106,12 @@ def promote(memory: Memory) -> None:
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
     shown: tuple[str, ...] = ()
     if not notes.off_because:
+        from memory_fabric.sharing.git import adoption  # not needed at a session's start
+
         lock = memory.memory_md_lock(notes.path)
-        shown = memory_md.promote(notes, promotable(memory), lock, partial(_lacked, memory))
+        shown = memory_md.promote(
+            notes, promotable(memory), lock, partial(adoption.unknown, memory)
+        )
     database = memory.database("project", create=bool(shown))
     if database is None:
         return
@@ -118,13 +121,7 @@ def promote(memory: Memory) -> None:
         _note_shown(memory, database, root, shown)
 
 
-def _lacked(memory: Memory, lines: Mapping[str, str]) -> Collection[str]:
-    from memory_fabric.sharing.git import adoption  # late: only for lines that go or are lost
-
-    return adoption.unknown(memory, lines)
-
-
-def promotable(memory: Memory) -> list[Record]:
+def promotable(memory: BaseMemory) -> list[Record]:
     """Return the records that belong in MEMORY.md: pinned first, then newest.
 
     By themselves rules and preferences do; anything else if it was stated on purpose, kept by
@@ -139,30 +136,25 @@ def promotable(memory: Memory) -> list[Record]:
         "AND json_extract(body, '$.evidence.instructions') IS NULL "
         f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
     )
-    pinned = memory.find_records(fit + "pinned = 1", (*apart,))
-    sure = memory.find_records(
+    records = memory.find_records(fit + "pinned = 1", (*apart,))
+    records += memory.find_records(
         f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
     )
-    return _newest_of_each_subject(memory, pinned + sure)
-
-
-def _newest_of_each_subject(memory: Memory, found: Sequence[Record]) -> list[Record]:
-    """Return the records without those that a newer one of them contradicts, unless the user pinned
-    them; those that another one contradicts since are marked.
-    """
     from memory_fabric.store.records import contradicting_any  # not needed at a session's start
 
-    ids = {record.id for record in found}
+    # Without those that a newer one of them contradicts, unless the user pinned them; those that
+    # another one contradicts since are marked.
+    ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
-    newer = newer_records([*found, *since])
+    newer = newer_records([*records, *since])
     return [
         marked_older(record, newer.get(record.id, ()))
-        for record in found
+        for record in records
         if record.pinned or ids.isdisjoint(newer.get(record.id, ()))
     ]
 
 
-def confirm_shown(memory: Memory) -> None:
+def confirm_shown(memory: BaseMemory) -> None:
     """Correct what the database holds about MEMORY.md; the user may have emptied or disabled it."""
     if memory.project is None or memory.settings.memory_md_off:
         return
@@ -175,29 +167,27 @@ def confirm_shown(memory: Memory) -> None:
         return
     notes = memory_md.locate(memory.settings.config_dir, root)
     try:
-        there = () if notes.off_because else memory_md.shown_ids(notes)
+        ids_in_file = () if notes.off_because else memory_md.shown_ids(notes)
     except OSError as error:  # a file that cannot be read shows nothing
         memory.fail(f"MEMORY.md: {error}")
-        there = ()
-    kept = [row[0] for row in believed if row[0] in there]
-    if len(kept) < len(believed):
-        _note_shown(memory, database, root, kept)
+        ids_in_file = ()
+    shown = [row[0] for row in believed if row[0] in ids_in_file]
+    if len(shown) < len(believed):
+        _note_shown(memory, database, root, shown)
 
 
-def backup_when_due(memory: Memory) -> list[str]:
+def backup_when_due(memory: BaseMemory) -> list[str]:
     """Make a verified backup of each database that needs one (backup.is_due); return the copies."""
-    due = [one.path for one in memory.databases() if backup.is_due(one.path)]
+    due = [database.path for database in memory.databases() if backup.is_due(database.path)]
     return [backup.create(path) for path in due]
 
 
-def expire_episodes(memory: Memory, before: str) -> None:
+def expire_episodes(memory: BaseMemory, before: str) -> None:
     """Delete turns of past sessions that are older than `before` (ISO 8601)."""
-    for database in memory.databases():
-        with database.transaction() as c:
-            c.execute("DELETE FROM episodes WHERE created_at < ?", (before,))
+    _execute(memory, "DELETE FROM episodes WHERE created_at < ?", before)
 
 
-def expire_texts(memory: Memory, before: str) -> None:
+def expire_texts(memory: BaseMemory, before: str) -> None:
     """Erase the words of ingested texts processed before that time; their rows and records stay."""
     from memory_fabric.store.queues import ingest_queue  # once a day, and no hook waits for it
 
@@ -206,37 +196,38 @@ def expire_texts(memory: Memory, before: str) -> None:
             ingest_queue.expire(c, before)
 
 
-def expire_sessions(memory: Memory, before: str) -> None:
+def expire_sessions(memory: BaseMemory, before: str) -> None:
     """Delete sessions last seen before that time, with their ledger and tasks."""
     for database in memory.databases():
         sessions.expire(database, before)
 
 
-def expire_local(memory: Memory, before: str) -> None:
+def expire_local(memory: BaseMemory, before: str) -> None:
     """Delete local records of sessions that were not seen since, as after a crash."""
-    for database in memory.databases():
-        with database.transaction() as c:
-            c.execute(
-                "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
-                "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
-                (before,),
-            )
+    _execute(
+        memory,
+        "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
+        "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
+        before,
+    )
 
 
-def expire_candidates(memory: Memory, before: str) -> None:
+def expire_candidates(memory: BaseMemory, before: str) -> None:
     """Delete candidates from before that time that did not occur again.
 
     They never were in the graph, and no tombstone prevents them from being captured again.
     """
+    never_again = "status = 'candidate' AND pinned = 0 AND created_at < ?"
+    _execute(memory, f"DELETE FROM records WHERE {never_again}", before)
+
+
+def _execute(memory: BaseMemory, sql: str, before: str) -> None:
     for database in memory.databases():
         with database.transaction() as c:
-            c.execute(
-                "DELETE FROM records WHERE status = 'candidate' AND pinned = 0 AND created_at < ?",
-                (before,),
-            )
+            c.execute(sql, (before,))
 
 
-def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[str]) -> None:
+def _note_shown(memory: BaseMemory, project: Database, root: str, shown: Sequence[str]) -> None:
     now, marks = ids.timestamp(), ", ".join("?" * len(shown))
     with project.transaction() as c:
         c.execute(
@@ -254,13 +245,7 @@ def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[st
             )
 
 
-def _note_files(memory: Memory) -> None:
-    from memory_fabric.store import file_states  # not needed at a session's start
-
-    file_states.update(memory)
-
-
-def _export(memory: Memory, database: Database) -> None:
+def _export(memory: BaseMemory, database: Database) -> None:
     if journal.has_unexported(database):
         from memory_fabric.sharing.git import location  # not needed at a session's start
 
@@ -272,14 +257,14 @@ def _export(memory: Memory, database: Database) -> None:
         journal.export(database, memory.journal_of(database.kind), folder, note_own, words=words)
 
 
-def _keeps_words(memory: Memory) -> bool:
+def _keeps_words(memory: BaseMemory) -> bool:
     """Return True if the journal may hold the user's own words: unshared, or released."""
     project = memory.project
     is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
     return memory.settings.share_words or not is_shared
 
 
-def _sign_own_lines(memory: Memory) -> None:
+def _sign_own_lines(memory: BaseMemory) -> None:
     """Keep the file of own lines up to date."""
     from memory_fabric.sharing.git import adoption  # not needed at a session's start
 
@@ -290,7 +275,7 @@ def _sign_own_lines(memory: Memory) -> None:
         own_lines.save_stamp(memory)
 
 
-def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:
+def _attempt(memory: BaseMemory, what: str, part: Callable[[], object]) -> None:
     limit = deadline.current()
     try:
         limit.check(what)

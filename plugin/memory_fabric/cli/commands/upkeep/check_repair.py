@@ -9,7 +9,7 @@ import typer
 from memory_fabric.cli import environment, progress, show
 from memory_fabric.sharing.git import adoption
 from memory_fabric.store import backup as backups
-from memory_fabric.store import invariants
+from memory_fabric.store import graph
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.health import integrity_check
 from memory_fabric.store.memory import KINDS, Memory
@@ -120,10 +120,8 @@ def repair(
 
 def _show_orphans(yes: bool, as_json: bool) -> int:
     with environment.open_memory() as memory:
-        orphans_by_kind = {
-            db.kind: invariants.orphans(db, MAX_ORPHANS) for db in memory.databases()
-        }
-        left = [name for db in memory.databases() for name in invariants.left_alone(db)]
+        orphans_by_kind = {db.kind: graph.orphans(db, MAX_ORPHANS) for db in memory.databases()}
+        left = [name for db in memory.databases() for name in graph.left_alone(db)]
         gone = 0
         for kind, names in orphans_by_kind.items() if yes else ():
             if names:
@@ -139,11 +137,9 @@ def _show_orphans(yes: bool, as_json: bool) -> int:
         show.json_out({"orphans": names, "left_alone": left, "removed": gone})
         return 0
     for name in names:
-        show.line(invariants.shown(name))
+        show.line(graph.shown(name))
     for name in left:
-        show.line(
-            f"{invariants.shown(name)}: a deletion left it without relations; forget removes it"
-        )
+        show.line(f"{graph.shown(name)}: a deletion left it without relations; forget removes it")
     if yes:
         show.line(f"Removed: {gone}. memory-fabric undo --last restores them.")
     elif names:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_fabric.store import files
@@ -41,12 +40,10 @@ def save(home: str, call: str, caller: Caller) -> None:
 def load(home: str, call: str) -> Caller | None:
     """Return the caller of this call; None if none was saved."""
     try:
-        known = files.read_json(_path(home, call))
+        fields = files.read_json(_path(home, call))
     except ValueError:
         return None
-    if not known:
-        return None
-    return Caller(**{name: str(known.get(name, "")) for name in Caller._fields})
+    return Caller(*(str(fields.get(name, "")) for name in Caller._fields)) if fields else None
 
 
 def _path(home: str, call: str) -> str:
@@ -62,16 +59,10 @@ def _clean_up(folder: str) -> None:
     if _age_s(mark, now_s) < CLEAN_UP_EVERY_S:
         return
     files.write_atomic(mark, b"", durable=False)
-    for path in _saved(folder):
-        if _age_s(path, now_s) > MAX_AGE_S:
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                continue  # another hook removed it
-
-
-def _saved(folder: str) -> Iterator[str]:
-    return (os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json"))
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if name.endswith(".json") and _age_s(path, now_s) > MAX_AGE_S:
+            files.remove(path)  # unless another hook did
 
 
 def _age_s(path: str, now_s: float) -> float:

@@ -1,6 +1,6 @@
-"""The state in which a mirrored file and its database last agreed: the file's signature and lines.
+"""The state in which a mirrored file and its database last agreed, and the bytes of the file.
 
-From it each side's later changes can be determined. The state is in the database; the redacted
+From the state each side's later changes can be determined. It is in the database; the redacted
 lines are in a separate file, named after the digest of the content.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from memory_fabric.store import files
 from memory_fabric.store.database import Database
+from memory_fabric.store.graph_file import exchange
 
 # Size, time of change, inode; None without a file.
 Signature = tuple[int, int, int] | None
@@ -21,8 +23,9 @@ Signature = tuple[int, int, int] | None
 # graph.
 Marked = dict[bytes, bytes]
 
-KEY = "mirror"
-PREFIX = "agreed-"
+KEY, PREFIX = "mirror", "agreed-"
+# The signature of no file: forces reading it.
+UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
@@ -46,61 +49,35 @@ class State(NamedTuple):
 NOTHING = State(None, "")
 
 
-class Digest:
-    """A digest of lines in any order, which is kept up to date line by line.
-
-    Without lines it is that of an empty file.
-    """
-
-    def __init__(self, known: str = "") -> None:
-        self._sum = int(known or "0", 16)
-
-    def add(self, mark: bytes) -> None:
-        """Add a line by its digest."""
-        self._sum = (self._sum + int.from_bytes(mark, "big")) % (1 << 64)
-
-    def remove(self, mark: bytes) -> None:
-        """Remove a line by its digest."""
-        self._sum = (self._sum - int.from_bytes(mark, "big")) % (1 << 64)
-
-    def __str__(self) -> str:
-        return f"{self._sum:016x}"
-
-
 def mark_of(line: bytes) -> bytes:
     """Return the digest of a line."""
     return hashlib.blake2b(line, digest_size=8).digest()
 
 
 def digest_of(lines: Iterable[bytes]) -> str:
-    """Return the digest of all lines of a content."""
-    digest = Digest()
-    for line in lines:
-        digest.add(mark_of(line))
-    return str(digest)
+    """Return the digest of all lines of a content, in any order."""
+    return digest_after("", (), map(mark_of, lines))
+
+
+def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) -> str:
+    """Return the digest of a content after lines, given by their digests, were changed in it."""
+    total = int(digest or "0", 16) + sum(int.from_bytes(mark, "big") for mark in added)
+    return f"{(total - sum(int.from_bytes(mark, 'big') for mark in removed)) % (1 << 64):016x}"
 
 
 def state_of(db: Database) -> State | None:
     """Return the last agreed state; None if unknown, or if it belongs to another database."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
-    if row is None:
-        return None
-    value = json.loads(row[0])
-    signature = value["signature"]
-    state = State(**value)._replace(signature=tuple(signature) if signature else None)
-    return state if _is_true(db, state) else None
+    state = _state_in(json.loads(row[0])) if row else None
+    return state if state and _is_of(db, state) else None
 
 
 def is_ahead(db: Database, state: State | None) -> bool:
     """True if the database holds a change that the file lacks."""
     if state is not None and state.owed:
         return True
-    found = db.row(
-        "SELECT 1 FROM operations WHERE seq > ? AND json_extract(provenance, '$.source') <> ? "
-        "LIMIT 1",
-        (state.seq if state else 0, "import"),
-    )
-    return found is not None
+    later = "SELECT 1 FROM operations WHERE seq > ? AND json_extract(provenance, '$.source') <> ?"
+    return db.row(f"{later} LIMIT 1", (state.seq if state else 0, "import")) is not None
 
 
 def agree(db: Database, home: str, state: State) -> None:
@@ -108,9 +85,9 @@ def agree(db: Database, home: str, state: State) -> None:
     value = json.dumps(state._asdict())
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
-    kept = os.path.basename(_path(home, state.base))
+    current = os.path.basename(_path(home, state.base))
     for name in os.listdir(home):
-        if name.startswith(PREFIX) and name != kept:
+        if name.startswith(PREFIX) and name != current:
             os.unlink(os.path.join(home, name))
 
 
@@ -128,9 +105,9 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
     """
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
-    saved = b"\n".join([head, *lines, b""])
-    files.write_atomic(_path(home, state.digest), saved)
-    return state._replace(base=state.digest, length=len(saved))
+    content = b"\n".join([head, *lines, b""])
+    files.write_atomic(_path(home, state.digest), content)
+    return state._replace(base=state.digest, length=len(content))
 
 
 def save_edits(
@@ -141,12 +118,11 @@ def save_edits(
 
     Returns `after` with its `base` and `length`. It counts once it is agreed. Raises OSError.
     """
-    path = _path(home, before.base)
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
     lines += [mark_of(line).hex().encode() + b" " + line for line in new]
     added = b"\n".join([*lines, b""])
-    handle = files.open_to_append(path)
+    handle = files.open_to_append(_path(home, before.base))
     try:
         if os.fstat(handle).st_size > before.length:
             os.ftruncate(handle, before.length)  # of a process that died
@@ -167,29 +143,25 @@ def can_be_edited(home: str, state: State) -> bool:
 
 def saved_lines(home: str, state: State) -> bytes:
     """Return the agreed lines as they are saved; empty if they are lost. Raises OSError."""
-    try:
-        with files.open_regular(_path(home, state.base or state.digest)) as stream:
-            saved = stream.read()
-    except FileNotFoundError:
-        return b""
+    content = read(_path(home, state.base or state.digest))
     if not state.length:
-        return saved
-    return saved[: state.length] if len(saved) >= state.length else b""
+        return content
+    return content[: state.length] if len(content) >= state.length else b""
 
 
 def load_lines(home: str, state: State | None) -> Marked:
     """Return the agreed lines; empty if they are lost, so that nothing counts as removed."""
-    found: Marked = {}
+    marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():
             mark, _, text = line.partition(b" ")
             if mark == b"-":
-                found.pop(bytes.fromhex(text.decode()), None)
+                marked.pop(bytes.fromhex(text.decode()), None)
             elif mark and mark != b"=":
-                found[bytes.fromhex(mark.decode())] = text
+                marked[bytes.fromhex(mark.decode())] = text
     except ValueError:
         return {}
-    return found
+    return marked
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
@@ -197,46 +169,104 @@ def interrupted(db: Database, home: str, state: State, digest: str) -> State | N
     `agree`.
     """
     edits = pending(home, state)
-    if edits and edits[0].digest == digest and _is_true(db, edits[0]):
+    if edits and edits[0].digest == digest and _is_of(db, edits[0]):
         return edits[0]
-    try:
-        with files.open_regular(_path(home, digest)) as stream:
-            head: dict[str, Any] = files.parsed(stream.readline().decode("utf-8", "replace")) or {}
-            length = os.fstat(stream.fileno()).st_size
-    except FileNotFoundError:
-        return None
+    content = read(_path(home, digest))
+    head = files.parsed(content.partition(b"\n")[0].decode("utf-8", "replace")) or {}
     whole = State(None, digest, head.get("seq", 0), head.get("operation", ""))
-    whole = whole._replace(base=digest, length=length)
-    return whole if whole.operation and _is_true(db, whole) else None
+    whole = whole._replace(base=digest, length=len(content))
+    return whole if whole.operation and _is_of(db, whole) else None
 
 
 def pending(home: str, state: State) -> tuple[State, list[bytes]] | None:
     """Return the state and the new lines of edits that were saved and not agreed, if any."""
-    if not state.length:
-        return None
-    try:
-        with files.open_regular(_path(home, state.base)) as stream:
-            stream.seek(state.length)
-            saved = stream.read()
-    except FileNotFoundError:
-        return None
-    first, *lines = saved.split(b"\n")
+    appended = read(_path(home, state.base))[state.length :] if state.length else b""
+    first, *lines = appended.split(b"\n")
     head = files.parsed(first[2:].decode("utf-8", "replace")) if first[:2] == b"= " else None
-    if head is None or not saved.endswith(b"\n"):
+    if head is None or not appended.endswith(b"\n"):
         return None
-    signature = head.pop("signature")
-    after = State(tuple(signature) if signature else None, **head)
-    after = after._replace(base=state.base, length=state.length + len(saved))
+    after = _state_in(head)._replace(base=state.base, length=state.length + len(appended))
     return after, [line.partition(b" ")[2] for line in lines if line and line[:2] != b"- "]
+
+
+def signature_of(path: str) -> Signature:
+    """Return size, time and inode of the file. Raises OSError if it is not a regular file."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is not a file")
+    return _signature_in(status)
+
+
+def read(path: str) -> bytes:
+    """Return the whole content; empty if the file is missing. Raises OSError."""
+    try:
+        with files.open_regular(path) as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return b""
+
+
+def append(path: str, expected: Signature, data: bytes) -> Signature:
+    """Append lines to a file that still has the expected signature, durable on return.
+
+    A last line without an end is ended first. Returns the new signature; UNSEEN if others have
+    changed the file meanwhile; None if they had before, and then nothing is appended. Raises
+    OSError, after removing what was appended.
+    """
+    if not data:
+        return expected
+    handle = files.open_to_extend(path)
+    try:
+        before = os.fstat(handle)
+        if _signature_in(before) != expected:
+            return None
+        size = before.st_size
+        if data[:1] == b"{" and files.is_torn(handle):
+            data = b"\n" + data
+        try:
+            files.write_all(handle, data)
+            os.fsync(handle)
+        except OSError:
+            if size < os.fstat(handle).st_size <= size + len(data):
+                os.ftruncate(handle, size)
+            raise
+        written = _signature_in(os.fstat(handle))
+    finally:
+        os.close(handle)
+    is_ours = written[0] == size + len(data) and signature_of(path) == written
+    return written if is_ours else UNSEEN
+
+
+def missing(content: bytes, size: int, lines: Iterable[bytes]) -> bytes:
+    """Return what is missing of lines that were to be appended to the first `size` bytes of a
+    content; empty if that is not what is behind them, or all of it is.
+    """
+    whole = exchange.content_of(lines)
+    if size and content[size - 1 : size] != b"\n":
+        whole = b"\n" + whole
+    begun = content[size:]
+    return whole[len(begun) :] if whole.startswith(begun) else b""
 
 
 def _path(home: str, digest: str) -> str:
     return os.path.join(home, f"{PREFIX}{digest or 'nothing'}.jsonl")
 
 
-def _is_true(db: Database, state: State) -> bool:
-    """True if the state's last operation still has its number."""
+def _state_in(value: dict[str, Any]) -> State:
+    signature = value["signature"]
+    return State(**value)._replace(signature=tuple(signature) if signature else None)
+
+
+def _is_of(db: Database, state: State) -> bool:
+    """True if the state's last operation still has its number in the database."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))
     return row is not None and row[0] == state.operation
+
+
+def _signature_in(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -1,0 +1,315 @@
+"""The databases of one project and one user, and every change to them.
+
+Modules that `store.memory` loads take this class; `Memory` adds the other tiers and recall.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from memory_fabric import deadline, ids
+from memory_fabric.config import Settings
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
+from memory_fabric.models import Operation, Project, Provenance
+from memory_fabric.store import files, switches
+from memory_fabric.store.database import (
+    Database,
+    expect_file,
+    is_lost,
+    is_suspect,
+    mark_suspect,
+    open_database,
+)
+from memory_fabric.store.projects import identity
+
+KINDS = ("project", "user")
+# Kinds of changes that concern one database only; others change entities where they are stored.
+OF_ONE_DATABASE = frozenset(("remember", "put_record", "forget", "add_episodes"))
+
+
+class Mirror(Protocol):
+    """The file of `MEMORY_FILE_PATH` (store.graph_file.mirror)."""
+
+    path: str
+    behind: bool
+    look_in_s: float
+
+    def refresh(self, memory: BaseMemory) -> None:
+        """Import changes that others made to the file."""
+
+    def write(self, memory: BaseMemory) -> None:
+        """Write the changes of the database to the file."""
+
+    def erase(self, memory: BaseMemory, is_gone: Callable[[bytes], bool]) -> None:
+        """Rewrite the file without the lines for which `is_gone` is true."""
+
+
+class BaseMemory:
+    """Databases of one project and one user; a part that fails is named in `failures`."""
+
+    def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
+        self.settings, self.project = settings, project
+        self.failures: list[str] = []
+        self.messages: list[str] = []
+        self.unavailable: set[str] = set()
+        self.mirror: Mirror | None = None
+        # Changes made while it is set are undone together.
+        self.batch = ""
+        # Called with the number of steps done and of all steps while a database is rebuilt.
+        self.progress: Callable[[int, int], object] | None = None
+        # Home and project whose switches apply.
+        self.switched_by = (settings.home, project.id if project else "")
+        # The only domains that can be read; None for all.
+        self.domains: tuple[str, ...] | None = None
+        self._repair = repair
+        self._open: dict[str, Database] = {}
+
+    @property
+    def whole(self) -> BaseMemory:
+        """The unrestricted memory behind this one; itself if all domains are visible."""
+        return self
+
+    def path_of(self, kind: str) -> str:
+        """Return the path of the database of a kind; without a project always the user's."""
+        if kind == "project" and self.project:
+            return os.path.join(identity.folder_of(self.settings.home, self.project.id), "graph.db")
+        return os.path.join(self.settings.home, "user.db")
+
+    def journal_of(self, kind: str) -> str:
+        """Return the path of a database's operations journal."""
+        return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
+
+    def queue_folder(self, kind: str) -> str:
+        """Return the folder in which operations wait while this database cannot be written."""
+        if kind == "project" and self.project:
+            return self.project.local
+        return os.path.join(self.settings.home, "local")
+
+    def memory_md_lock(self, path: str) -> str:
+        """Return the lock file for a MEMORY.md, in home: the client's folder gets no new file."""
+        return files.lock_path(self.settings.home, path)
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """Return the open database of a kind; None if it does not exist and `create` is not set.
+
+        Raises StoreUnavailable and its subclasses.
+        """
+        kind = kind if self.project else "user"
+        database = self._open.get(kind)
+        if database is not None and database.is_current() and not database.stopgap:
+            return database
+        if database is not None:
+            self._release(kind)
+        path = self.path_of(kind)
+        opened = self._opened(path, kind, create)
+        if opened is not None:
+            self._open[kind] = opened
+        return opened
+
+    def databases(self) -> list[Database]:
+        """Return the readable databases, the project's first; `failures` names the others."""
+        readable = []
+        self.unavailable.clear()
+        for kind in KINDS if self.project else ("user",):
+            try:
+                database = self.database(kind, create=False)
+            except (StoreUnavailable, DeadlinePassed) as error:
+                self.fail(f"graph ({kind}): {error}")
+                self.unavailable.add(kind)
+                continue
+            if database is not None:
+                readable.append(database)
+        return readable
+
+    def open_databases(self) -> list[Database]:
+        """Return the databases that are open already."""
+        return list(self._open.values())
+
+    def session_database(self) -> Database:
+        """Return the database of this project's sessions. Raises StoreUnavailable."""
+        database = self.database("project", create=True)
+        assert database is not None
+        return database
+
+    def fail(self, what: str) -> None:
+        """Add a failure, unless it is known."""
+        if what not in self.failures:
+            self.failures.append(what)
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """Apply a change durably and return its result; `{"queued": True}` if it had to be queued.
+
+        `store` names the database ("project", "user"); without it, entities are changed where they
+        are stored. Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
+        """
+        return self._write(kind, payload, self._stamped(provenance), store)
+
+    def write_now(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
+    ) -> dict[str, Any]:
+        """Apply a change to one database that would be wrong later, and return its result.
+
+        Raises NotFound, BadInput, StoreUnavailable, DeadlinePassed; then nothing has changed.
+        """
+        return self.apply_now(self.operation(kind, payload, provenance, store))
+
+    def operation(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = KINDS[0]
+    ) -> Operation:
+        """Return a change for the caller to apply. Raises StoreUnavailable if memory is off."""
+        return self._operation(kind, payload, self._stamped(provenance), store)
+
+    def _operation(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
+    ) -> Operation:
+        """Return the change as it may be stored. Raises StoreUnavailable if memory is off."""
+        if not self.settings.writes:
+            raise switches.off_error(self.settings)
+        from memory_fabric.store import write  # recall alone never loads it
+
+        payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
+        payload |= {"batch": self.batch} if self.batch else {}
+        return Operation(ids.new_id(), kind, payload, provenance, store)
+
+    def _write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
+    ) -> dict[str, Any]:
+        operation = self._operation(kind, payload, provenance, store or KINDS[0])
+        if store or kind in OF_ONE_DATABASE:
+            return self._apply(operation)
+        return self._apply_where_stored(operation)
+
+    def _apply_where_stored(self, operation: Operation) -> dict[str, Any]:
+        from memory_fabric.store import graph, write  # recall alone never loads it
+
+        kind, payload = operation.kind, dict(operation.payload)
+        parts = [("user", payload)]
+        if self.project:
+            names = write.names_in(kind, payload)
+            living: dict[str, set[str]] = {}
+            for db in self.databases():
+                try:
+                    living[db.kind] = graph.existing(db, names)
+                except (StoreUnavailable, DeadlinePassed) as error:
+                    self.fail(f"graph ({db.kind}): {error}")
+                    self.unavailable.add(db.kind)
+            parts = write.split(kind, payload, living, self.unavailable)
+        results = [
+            self._apply(operation._replace(id=ids.new_id(), payload=part, store=store))
+            for store, part in parts
+        ]
+        return write.combine(kind, payload, results)
+
+    def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
+        """Return records of both databases that meet an SQL condition on their columns, newest
+        first.
+
+        Columns: id, type, scope, domain, session, status, pinned, confidence, trust, created_at …
+        """
+        from memory_fabric.store import records  # few prompts need whole records
+
+        return records.find_in(self.databases(), where, values, limit)
+
+    def close(self) -> None:
+        """Close the databases."""
+        for database in self._open.values():
+            database.close()
+        self._open.clear()
+
+    def _release(self, kind: str) -> None:
+        """Close a database whose file was removed or replaced, or that is to be opened again.
+
+        Operations that are not in the journal yet are appended first, since the open file can still
+        be read; unless the whole folder was deleted, which is assumed to be intended.
+        """
+        database = self._open.pop(kind)
+        folder = os.path.dirname(database.path)
+        if not database.is_current() and os.path.isdir(folder):
+            from memory_fabric.store import journal  # only for a removed file
+
+            try:
+                journal.rescue(database, self.journal_of(kind))
+            except (StoreUnavailable, DeadlinePassed, OSError) as error:
+                self.fail(f"journal ({kind}): {error}")
+        database.close()
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        if os.path.lexists(path):
+            expect_file(path)  # a pipe or device can be neither opened nor rebuilt
+        if self._repair and is_suspect(path):
+            return self._rebuilt(path, kind)
+        if is_lost(path, self.journal_of(kind)):
+            if self._repair:
+                return self._rebuilt(path, kind)
+            raise StoreUnavailable(
+                path,
+                f"{path} was removed or emptied; its journal and backups are there.",
+                remedy="The next session start builds it again, or memory-fabric repair.",
+            )
+        try:
+            return open_database(path, kind, create=create)
+        except StoreCorrupt:
+            if self._repair:
+                return self._rebuilt(path, kind)
+            mark_suspect(path)
+            raise
+
+    def _rebuilt(self, path: str, kind: str) -> Database:
+        from memory_fabric.store.health import repair  # only for a damaged file
+
+        # without a limit, as half a rebuild would be repeated every time
+        with deadline.running(deadline.Deadline()):
+            database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
+        if sentence:
+            self.messages.append(sentence)
+        return database
+
+    def _stamped(self, provenance: Provenance) -> Provenance:
+        return provenance._replace(
+            at=provenance.at or ids.timestamp(),
+            author=provenance.author or self.settings.author,
+            origin=provenance.origin or self.settings.origin,
+            session=provenance.session or self.settings.session,
+        )
+
+    def _apply(self, operation: Operation) -> dict[str, Any]:
+        try:
+            return self.apply_now(operation, is_new=True)
+        except (StoreUnavailable, DeadlinePassed) as error:
+            if isinstance(error, StoreCorrupt):
+                mark_suspect(self.path_of(operation.store))
+            self._enqueue(operation, error)
+            return {"queued": True, "because": str(error)}
+
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+        """Apply an operation to its database; see `write.apply`.
+
+        Raises StoreUnavailable, NotFound.
+        """
+        database = self.database(operation.store, create=True)
+        assert database is not None
+        from memory_fabric.store.write import apply  # recall alone never loads it
+
+        return apply(database, operation, is_new=is_new)
+
+    def _enqueue(self, operation: Operation, error: FabricError) -> None:
+        # only if the graph cannot be written
+        from memory_fabric.store import journal, write
+
+        self.fail(f"graph ({operation.store}): {error}")
+        if write.is_local(operation):  # a file would keep it beyond its session
+            raise error
+        # The project's disk may have space when home's has none, also for changes of the user's
+        # database.
+        folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
+        if journal.enqueue_in_first(folders, operation, self.settings.home, self.fail):
+            return
+        raise StoreUnavailable(
+            error.path if isinstance(error, StoreUnavailable) else "",
+            f"Nothing was stored: {error}",
+            remedy="Neither the memory nor its queue can be written; check disk and permissions.",
+        ) from error

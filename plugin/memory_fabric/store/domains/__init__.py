@@ -1,1 +1,0 @@
-"""Domains: callers of the tools, counts, and memories that show only some domains."""

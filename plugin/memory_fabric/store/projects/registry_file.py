@@ -1,0 +1,419 @@
+"""The registry of this home: the project of each folder, by the folder's keys.
+
+`registry.json` assigns the keys. Each project's folder has a card (`project.json`), a second copy
+of its keys, from which a lost or damaged registry is rebuilt. The remote of a repository, and a
+repository that a `.git` file points at, are only claims: an unpacked archive can make them, too. If
+a claimed project is known already, a new folder gets a project of its own, and the user is asked
+(docs/decisions/0035).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.ids import checksum, is_project_id
+from memory_fabric.models import DAMAGED, LOST, OLD, SOUND, Identity, Project, Registry, Trust
+from memory_fabric.store import files
+from memory_fabric.store.projects import identity
+from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
+
+Cards = Mapping[str, Mapping[str, Any]]
+
+# Names of the file for all projects in home, and of the one in each project's folder.
+REGISTRY, CARD = "registry.json", "project.json"
+# Text before the checksum of a registry, which is its last field.
+SUM_MARK = ',\n "sum": "'
+# A prime below 2^30: flipping a single bit always changes the remainder.
+SUM_PRIME = 1_073_741_789
+# The fields in files of releases without a checksum.
+OLD_FIELDS = frozenset(("keys", "settled", "undo"))
+_NO_TRUST = Trust()
+
+
+def find_project(
+    home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
+) -> Project | None:
+    """Return the project of a folder, registered in home on first sight; None without a folder.
+
+    Raises nothing if home cannot be read or written: the id is then derived from the keys.
+    """
+    if not folder:
+        return None
+    place = identity.identify(os.path.realpath(folder))
+    id_, claimed_ids = _registered(home, place, trust)
+    local = identity.local_tier(home, id_, place.root, user_home)
+    return Project(id_, place.name, place.root, local, place.keys, claimed_ids)
+
+
+def read_registry(home: str) -> Registry:
+    """Return the registry; if it is lost or damaged, the one that the projects' cards give."""
+    try:
+        text = files.read_text(os.path.join(home, REGISTRY))
+    except files.Refused as error:
+        files.note_refused(error)
+        text = ""
+    except OSError:
+        text = ""
+    head, mark, tail = (text or "").rpartition(SUM_MARK)
+    if mark and tail == f'{_sum(head)}"\n}}':
+        page = files.parsed(text or "") or {}
+        keys, undo = page.get("keys") or {}, page.get("undo")
+        owned = {str(key): str(id_) for key, id_ in keys.items() if is_project_id(id_)}
+        if owned:
+            settled, asked, earlier = (
+                files.text_list(page.get(name)) for name in ("settled", "asked", "earlier")
+            )
+            undo = undo if isinstance(undo, dict) else {}
+            return Registry(owned, settled, undo, asked, earlier)
+    return _rebuilt(read_cards(home), text)
+
+
+def _sum(text: str) -> int:
+    return int.from_bytes(text.encode("utf-8", "replace"), "little") % SUM_PRIME
+
+
+def registry_stamp(home: str) -> tuple[int, int]:
+    """Return a value that changes with every write of the registry."""
+    try:
+        status = os.stat(os.path.join(home, REGISTRY))
+    except OSError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
+
+
+def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
+    """Write the registry, and the cards of the projects with these `names` by id.
+
+    With an empty name the card keeps its own. The caller holds `registry_lock`. Raises OSError.
+    """
+    lists = {"settled": registry.settled, "asked": registry.asked, "earlier": registry.earlier}
+    page: dict[str, Any] = {"keys": dict(registry.keys)}
+    page |= {name: sorted(keys) for name, keys in lists.items() if keys}
+    page |= {"undo": dict(registry.undo)} if registry.undo else {}
+    head = files.pretty_json(page).decode().removesuffix("\n}")
+    text = f'{head}{SUM_MARK}{_sum(head)}"\n}}'
+    files.write_atomic(os.path.join(home, REGISTRY), text.encode())
+    for id_, name in names.items():
+        name = name or str(read_card(home, id_).get("name", ""))
+        keys = [key for key, owner in registry.keys.items() if owner == id_]
+        card: dict[str, Any] = {"id": id_, "name": name, "keys": keys}
+        for field in ("settled", "asked"):
+            mine = [key for key in keys if key in lists[field]]
+            card |= {field: mine} if mine else {}
+        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.pretty_json(card))
+
+
+def registry_lock(home: str) -> files.Locked:
+    """Return the lock under which the registry is read, changed and written."""
+    return files.Locked(os.path.join(home, REGISTRY + ".lock"))
+
+
+def read_card(home: str, id_: str) -> dict[str, Any]:
+    """Return a project's card: id, name, keys; empty without one."""
+    return files.read_json(os.path.join(folder_of(home, id_), CARD))
+
+
+def read_cards(home: str) -> dict[str, dict[str, Any]]:
+    """Return the cards of all projects of this home by their ids."""
+    return {id_: read_card(home, id_) for id_ in filter(is_project_id, project_ids(home))}
+
+
+def has_lost_card(home: str, id_: str) -> bool:
+    """True if a registered project has lost its card, which is written with the registration."""
+    card = os.path.join(folder_of(home, id_), CARD)
+    return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
+
+
+def owner_of(registry: Registry, keys: Sequence[str]) -> str:
+    """Return the project of a folder with these keys; '' if none is known.
+
+    A key that the user settled wins, otherwise the first known one.
+    """
+    known_keys = [key for key in keys if key in registry.keys]
+    deciding = [key for key in known_keys if key in registry.settled] or known_keys
+    return registry.keys[deciding[0]] if deciding else ""
+
+
+def _registered(home: str, found: Identity, trust: Trust) -> tuple[str, tuple[str, ...]]:
+    """Return the project's id, and the ids of other projects that some of its keys belong to."""
+    before = read_registry(home)
+    now = _with_keys(home, before, found, trust)
+    if before.state != SOUND or now is not before:
+        try:
+            with registry_lock(home):
+                before = read_registry(home)
+                now = _with_keys(home, before, found, trust)._replace(state=SOUND)
+                _write(home, before, now, found)
+        except OSError:
+            now = _with_keys(home, before, found, trust)
+    id_ = place_owner(now, found)
+    return id_, claimed(now, found)
+
+
+def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
+    """Return the ids of other projects that a folder's keys belong to, unless that was settled."""
+    id_ = place_owner(registry, found)
+    is_asked = any(key in registry.asked for key in found.own)
+    if not is_asked and any(key in registry.settled for key in found.keys):
+        return ()
+    owners = [registry.keys.get(key, "") for key in (*found.keys, found.pointer)]
+    return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
+
+
+def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, str]:
+    """Return id and name of the first other project that a folder claims; '' if there is none."""
+    for id_ in claimed(registry, found):
+        return id_, str(read_card(home, id_).get("name") or id_)
+    return "", ""
+
+
+def place_owner(registry: Registry, found: Identity) -> str:
+    """Return the project of a known folder; '' for a new one, whatever it claims."""
+    keys = registry.keys
+    own = [key for key in found.own if key in keys]
+    for key in own:
+        if key in registry.settled:
+            return keys[key]
+    if own:
+        return owner_of(registry, found.keys) if own[0] in registry.earlier else keys[own[0]]
+    pointed_key = found.pointer or (found.claims[-1] if found.claims else "")
+    if found.place and keys.get(found.place) == keys.get(pointed_key, "none"):
+        return keys[found.place]  # a worktree that its repository no longer lists
+    return next((keys[key] for key in found.also if key in keys), "")
+
+
+def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Registry:
+    """Return the registry with this folder in it; the same object if nothing is new."""
+    id_ = place_owner(known, found)
+    if not id_:
+        known, id_ = _assigned(home, known, found, trust)
+    new = {key: id_ for key in found.keys if key not in known.keys}
+    if found.place and found.own[-1].startswith("git:"):
+        new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
+    earlier = [key for key in found.own if key in known.earlier]
+    if earlier:
+        new |= dict.fromkeys(found.own, id_)
+        remaining = tuple(key for key in known.earlier if key not in earlier)
+        known = known._replace(earlier=remaining)
+    return known._replace(keys={**known.keys, **new}) if new else known
+
+
+def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
+    """Write the changed registry, and leave a notice if the user must know. Raises OSError."""
+    before = known.keys
+    changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
+    names = dict.fromkeys(sorted(filter(None, changed)), "")
+    names[place_owner(now, found)] = found.name
+    if known.state != SOUND:
+        _set_aside(home, os.path.join(home, REGISTRY), known)
+        names = dict.fromkeys(_stale(read_cards(home), now), "") | names
+    write_registry(home, now, names)
+    # late: only for a changed registry. A queue needs the key later, when home may be read-only.
+    from memory_fabric.store import signing
+
+    signing.key_of(home)
+    if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
+        _leave_notice(home, known, now, found)
+
+
+def project_ids(home: str) -> list[str]:
+    """Return the names of the projects' folders in home."""
+    try:
+        return sorted(os.listdir(os.path.join(home, "projects")))
+    except OSError:
+        return []
+
+
+def _rebuilt(cards: Cards, text: str | None) -> Registry:
+    """Return the registry from the cards and the text of a registry that is lost, damaged or old.
+
+    None as text means that there is no file. A file without a checksum that is otherwise complete
+    comes from an earlier release: it is used, and the cards add what it lacks.
+    """
+    page = files.parsed(text or "") or {}
+    keys = page.get("keys")
+    listed = keys if isinstance(keys, dict) else {}
+    owned = {str(key): str(id_) for key, id_ in listed.items() if is_project_id(id_)}
+    on_cards = _read(cards)
+    if text is None:
+        return on_cards._replace(state=LOST)
+    if not ({*page} <= OLD_FIELDS and owned and len(owned) == len(listed)):
+        return on_cards._replace(keys=on_cards.keys or owned, state=DAMAGED)
+    # A card of a project that the file does not name is there because the file was damaged.
+    owners = {*on_cards.keys.values()}
+    missing = {key: id_ for key, id_ in on_cards.keys.items() if owned.get(key) not in owners}
+    settled = files.text_list(page.get("settled"))
+    undo = page.get("undo")
+    return Registry(
+        {**owned, **missing},
+        tuple(sorted({*settled, *on_cards.settled})),
+        undo if isinstance(undo, dict) else {},
+        on_cards.asked,
+        tuple(key for key in owned if key.startswith("git:") and key not in settled),
+        state=OLD,
+    )
+
+
+def _read(cards: Cards) -> Registry:
+    """Return the registry that cards give; a key on two cards is of the project that settled it."""
+    keys: dict[str, str] = {}
+    settled: set[str] = set()
+    asked_keys: set[str] = set()
+    for id_, card in cards.items():
+        own = files.text_list(card.get("settled"))
+        for key in files.text_list(card.get("keys")):
+            if key in own or key not in keys:
+                keys[key] = id_
+        settled.update(own)
+        asked_keys.update(files.text_list(card.get("asked")))
+    return Registry(keys, tuple(sorted(settled)), {}, tuple(sorted(asked_keys)))
+
+
+def _stale(cards: Cards, known: Registry) -> list[str]:
+    """Return the ids of projects whose cards differ from the registry."""
+    keys: dict[str, set[str]] = {}
+    for key, id_ in known.keys.items():
+        keys.setdefault(id_, set()).add(key)
+    on_cards = {id_: {*files.text_list(cards.get(id_, {}).get("keys"))} for id_ in keys}
+    return [id_ for id_, mine in keys.items() if on_cards[id_] != mine]
+
+
+def missing_keys(cards: Cards, known: Registry) -> list[str]:
+    """Return keys on cards that the registry lacks or gives to another project."""
+    return [key for key, id_ in _read(cards).keys.items() if known.keys.get(key) != id_]
+
+
+def _set_aside(home: str, path: str, known: Registry) -> None:
+    """Keep a damaged registry under another name, and leave a notice. Raises OSError."""
+    count = len({*known.keys.values()})
+    again = f"it was rebuilt from the cards of {count} projects"
+    if known.state == DAMAGED and files.is_own_file(path):
+        aside = f"{path}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
+        os.replace(path, aside)
+        text = f"{path} was damaged; {again}, and the damaged file was kept as {aside}."
+    elif known.state in (DAMAGED, LOST) and known.keys:
+        text = f"{path} was {known.state}; {again}."
+    else:
+        return
+    from memory_fabric.store import log  # only needed with a notice
+
+    log.add(home, text)
+
+
+def _assigned(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
+    """Return the registry and the id of the project that a new folder joins or begins."""
+    back = _moved(home, known, found)
+    if back:
+        return back
+    owners = [known.keys[key] for key in (*found.claims, found.pointer) if key in known.keys]
+    roots = [os.path.join(os.path.realpath(root), "") for root in trust.roots]
+    if owners and (trust.everywhere or found.root.startswith(tuple(roots))):
+        return known, owners[0]
+    ids = {*known.keys.values()}
+    if not owners:
+        return known, new_id(found.keys[0], found.name, ids)
+    # Settled, so that releases that trusted claims leave the folder alone, too.
+    settled = tuple(sorted({*known.settled, *found.own}))
+    asked_keys = tuple(sorted({*known.asked, found.own[0]}))
+    id_ = new_id(found.own[0], found.name, ids)
+    return known._replace(settled=settled, asked=asked_keys), id_
+
+
+def _leave_notice(home: str, known: Registry, now: Registry, found: Identity) -> None:
+    """Leave a notice for the next session in a folder that makes a claim or was moved."""
+    from memory_fabric.store import log  # only needed with a notice
+
+    missing = [key for key in known.keys if key not in now.keys]
+    if {*now.asked} - {*known.asked}:
+        text = question(now, found, first_claimed(home, now, found))
+    elif missing:
+        moved_from = folder_in(missing[0])
+        text = f"This folder was {moved_from}: it is still that project, with its memory."
+    else:
+        return
+    log.add(home, text, place=place_owner(now, found))
+
+
+def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
+    """Return the question about a folder that claims another project; '' if it claims none.
+
+    `other` is the id and name of that project.
+    """
+    other_id, name = other
+    if not other_id:
+        return ""
+    key = next(
+        (k for k in (*found.claims, found.pointer) if known.keys.get(k) == other_id), other_id
+    )
+    kind, _, stated = key.partition(":")
+    says = "states the remote" if kind == "remote" else "points at the repository"
+    return (
+        f"{found.root} {says} {stated} of the project {name}, which proves nothing: it has a "
+        f"memory of its own. If both are one, type /memory-fabric:project link {other_id} (or "
+        f"run memory-fabric project link {other_id} in a terminal); project undo takes it back."
+    )
+
+
+def new_id(key: str, name: str, taken: Collection[str]) -> str:
+    """Return a readable id from the name and a checksum of the key; the same for the same key."""
+    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+    slug = "-".join(plain.split())[:40] or "project"
+    salt = 0
+    while True:
+        id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"
+        if id_ not in taken:
+            return id_
+        salt += 1
+
+
+def folder_in(key: str) -> str:
+    """Return the folder that a key names."""
+    kind, _, path = key.partition(":")
+    own = kind == "git" and os.path.basename(path) == ".git"
+    return os.path.dirname(path) if own else path
+
+
+def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
+    """Return the registry with the new path of a folder that was moved here, and its project.
+
+    The folder's file of own lines proves it: signed with the key of this home for this very folder
+    (its inode, which a copy does not have), at a path that no longer exists.
+    """
+    from memory_fabric.store.projects import own_lines
+
+    head = own_lines.header(home, os.path.join(found.root, LOCAL_FOLDER))
+    if head is None or head.project not in known.keys.values():
+        return None
+    is_elsewhere = head.root != found.root and os.path.lexists(head.root)
+    if is_elsewhere or head.inode != own_lines.inode_of(found.root):
+        return None
+    return _renamed(known, head.project, head.root, found.root), head.project
+
+
+def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
+    """Return the registry with the project's keys at or below `old` moved to `new`."""
+    names = {
+        key: f"{kind}:{new}{path[len(old) :]}"
+        for key, owner in known.keys.items()
+        for kind, _, path in (key.partition(":"),)
+        if owner == id_ and kind != "remote" and f"{path}{os.sep}".startswith(f"{old}{os.sep}")
+    }
+    settled, asked, earlier = (
+        tuple(sorted(names.get(key, key) for key in keys))
+        for keys in (known.settled, known.asked, known.earlier)
+    )
+    keys = {names.get(key, key): owner for key, owner in known.keys.items()}
+    undo = _with_names(known.undo, names)
+    return known._replace(keys=keys, settled=settled, asked=asked, earlier=earlier, undo=undo)
+
+
+def _with_names(value: Any, names: dict[str, str]) -> Any:
+    """Replace keys in the saved undo information."""
+    if isinstance(value, dict):
+        return {names.get(k, k): _with_names(v, names) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_with_names(v, names) for v in value]
+    return names.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,37 @@
+"""Schema of the databases: of a new one in schema.sql, and the steps that an older one needs.
+
+The promise of docs/decisions/0061: every database of a released version opens with nothing lost.
+So a released step is never edited, and OLDEST never rises.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.store import files
+
+# The version (PRAGMA user_version) of schema.sql, and the oldest one that can be migrated.
+LATEST, OLDEST = 9, 8
+# The statements that migrate a database to a version from the one before.
+STEPS: dict[int, tuple[str, ...]] = {
+    # The origin of each prompt. What was kept before counts as it was taken.
+    9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",)
+}
+# The key in `meta` of the team whose log a database is tied to.
+TEAM_SPACE = "team space"
+# Conditions on records that have not ended and were not replaced, and of these the active ones.
+CURRENT = "superseded_by = '' AND valid_to = ''"
+ACTIVE_CURRENT = f"status = 'active' AND {CURRENT}"
+
+
+def whole() -> str:
+    """Return the text of schema.sql. Raises OSError."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    return files.read_text(os.path.join(folder, "schema.sql")) or ""
+
+
+def statements_from(version: int) -> list[str]:
+    """Return the statements that bring a database of this version, 0 for a new one, to LATEST."""
+    if not version:
+        return whole().split("\n\n")
+    return [statement for number in range(version, LATEST) for statement in STEPS[number + 1]]

@@ -1,0 +1,298 @@
+"""Memory limited to some domains, or one from which some domains are hidden.
+
+Temporary views limit what its connections read. They have the names of the tables and hide them, so
+no query can forget the condition. Nothing can be changed through them; a writer uses a connection
+of its own. Full-text tables give only row ids, whose content comes from the views. The ledger,
+tasks and the block of a session have no domain; only their own session reads them. Loaded only
+where a session or a caller is limited to domains.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.errors import NotFound
+from memory_fabric.models import Operation, Provenance, Record
+from memory_fabric.store.database import Database, translated
+from memory_fabric.store.graph import existing
+from memory_fabric.store.memory import Memory
+
+# Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
+_ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
+_TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
+# Scoped views of one memory that are kept open; each has its own connections.
+MAX_SCOPED = 8
+_ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
+# Domains share entities. An entity is visible in a domain that made it or that has an observation
+# or relation of it: with its name and type, and only the domain's own observations. Its aliases,
+# its times and `extra`, which repeats the aliases, would reveal what other domains know.
+_ENTITIES = """
+SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
+    CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
+    CASE WHEN t.domain {these} THEN t.record ELSE '' END AS record, t.said_by,
+    CASE WHEN t.domain {these} THEN t.created_at ELSE coalesce({earliest}, '') END
+        AS created_at,
+    coalesce((SELECT max(o.created_at) FROM main.observations AS o
+        WHERE o.entity = t.id AND o.domain {these}),
+        CASE WHEN t.domain {these} THEN t.created_at ELSE {earliest} END, '') AS updated_at
+FROM main.entities AS t WHERE t.domain {these}
+    OR EXISTS (SELECT 1 FROM main.observations AS o
+        WHERE o.entity = t.id AND o.domain {these})
+    OR EXISTS (SELECT 1 FROM main.relations AS r WHERE r.source = t.id AND r.domain {these})
+    OR EXISTS (SELECT 1 FROM main.relations AS r WHERE r.target = t.id AND r.domain {these})
+"""
+_EARLIEST = """(SELECT min(s.created_at) FROM (
+    SELECT o.created_at FROM main.observations AS o
+        WHERE o.entity = t.id AND o.domain {these}
+    UNION ALL SELECT r.created_at FROM main.relations AS r
+        WHERE r.source = t.id AND r.domain {these}
+    UNION ALL SELECT r.created_at FROM main.relations AS r
+        WHERE r.target = t.id AND r.domain {these}) AS s)"""
+# The domain of an alias is not recorded, so none is shown, though the full-text index finds
+# entities by it. A memory that only hides isolated domains shows aliases, as outside of those
+# everybody knows them.
+_ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
+# An operation belongs to its own domain and to those of all rows in it, since it holds what it
+# removed. An undo has no domains in its steps; it belongs to those of the operation that it undid,
+# recursively.
+_OPERATIONS = """
+SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
+    EXISTS (SELECT 1 FROM main.operations AS u
+        WHERE u.id = json_extract(t.payload, '$.operation'))
+    AND NOT EXISTS (
+        WITH RECURSIVE back (id) AS (
+            SELECT json_extract(t.payload, '$.operation')
+            UNION SELECT json_extract(b.payload, '$.operation') FROM back
+            JOIN main.operations AS b ON b.id = back.id WHERE b.kind = 'undo')
+        SELECT 1 FROM back LEFT JOIN main.operations AS u ON u.id = back.id
+        WHERE u.id IS NULL OR NOT ({others}))))
+"""
+_OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
+    AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
+    AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
+# True for a row of another domain, or of an entity with aliases (pairs of key and name).
+_FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
+    OR ({names} AND j.key = 'aliases' AND j.type = 'array'
+        AND json_type(j.value, '$[0]') = 'array')"""
+# Ingested texts name their domain in the body.
+_INGESTED = (
+    "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
+    "AND coalesce(json_extract(t.body, '$.domain'), '') {these}"
+)
+ROWS = ("observations", "relations", "records", "episodes")
+
+
+def within(memory: Memory, domains: Sequence[str]) -> Memory:
+    """Return a view of the memory that reads and writes only these domains.
+
+    Of a memory that is scoped already, only domains that it shows can be among them.
+    """
+    own = memory.limited_to(domains)
+    if own is not None:
+        return own
+    if isinstance(memory, ScopedMemory):
+        return _scoped(memory.whole, memory.visible(domains), hidden=False)
+    return _scoped(memory, domains, hidden=False)
+
+
+def without(memory: Memory, domains: Sequence[str]) -> Memory:
+    """Return a view of the memory that hides these domains and can write to any."""
+    if not isinstance(memory, ScopedMemory):
+        return _scoped(memory, domains, hidden=True)
+    if memory.domains is None:
+        return _scoped(memory.whole, (*memory.hidden, *domains), hidden=True)
+    return within(memory, [name for name in memory.domains if name not in domains])
+
+
+def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
+    names = tuple(sorted(set(domains)))
+    key = (hidden, names)
+    scoped = whole.scoped.pop(key, None) or ScopedMemory(whole, names, hidden=hidden)
+    # Switches and settings may have changed since it was made.
+    scoped.settings = whole.settings
+    whole.scoped[key] = scoped
+    while len(whole.scoped) > MAX_SCOPED:
+        whole.scoped.pop(next(iter(whole.scoped))).close()
+    return scoped
+
+
+class ScopedMemory(Memory):
+    """A memory that shows only some domains; see `within`.
+
+    Changes are applied by the whole memory, which has no views. They get a domain that is visible
+    here and remove nothing that belongs to another. If domains are `hidden` instead (`without`),
+    changes are passed on as they are.
+    """
+
+    def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
+        super().__init__(whole.settings, whole.project, repair=whole._repair)
+        self.domains, self._whole = None if hidden else domains, whole
+        self.hidden = domains if hidden else ()
+        self.failures, self.messages = whole.failures, whole.messages
+        self.switched_by = whole.switched_by
+
+    @property
+    def whole(self) -> Memory:
+        """The unrestricted memory behind this one."""
+        return self._whole
+
+    def follow_switches(self) -> None:
+        """Read the switches again, through the whole memory."""
+        self._whole.follow_switches()
+        self.settings = self._whole.settings
+
+    def follow_settings(self) -> None:
+        """Read the settings again, through the whole memory."""
+        self._whole.follow_settings()
+        self.settings = self._whole.settings
+
+    def visible(self, domains: Sequence[str]) -> list[str]:
+        """Return those of the domains that can be read here."""
+        if self.domains is None:
+            return [name for name in domains if name not in self.hidden]
+        return [name for name in domains if name in self.domains]
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """Return the open database of a kind, limited to these domains.
+
+        With `create`, the whole memory makes the file if it is missing.
+        """
+        if create:
+            self._whole.database(kind, create=True)
+        return super().database(kind, create=False)
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """Apply a change within these domains; its result omits names that are not visible here."""
+        payload, provenance = self._limited(kind, payload, provenance)
+        return self._visible_part(self._whole.write(kind, payload, provenance, store=store))
+
+    def write_now(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
+    ) -> dict[str, Any]:
+        """Apply a change that cannot wait, as `write` does."""
+        payload, provenance = self._limited(kind, payload, provenance)
+        return self._visible_part(self._whole.write_now(kind, payload, provenance, store=store))
+
+    def remember(
+        self,
+        record: Record,
+        by: Provenance,
+        supersedes: Sequence[str] = (),
+        *,
+        echo: bool = False,
+        at: str = "",
+    ) -> Record | None:
+        """Store the record in one of these domains and return it; see Memory."""
+        if not self.hidden:
+            _, by = self._limited("remember", {}, by)
+            record = record._replace(domain=by.domain)
+        return self._whole.remember(record, by, supersedes, echo=echo, at=at)
+
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+        """Apply an operation to its database; see Memory."""
+        return self._whole.apply_now(operation, is_new=is_new)
+
+    def refresh(self) -> None:
+        """Import changes of the graph file into the whole memory."""
+        self._whole.refresh()
+
+    def flush(self) -> None:
+        """Update the other tiers from the whole memory."""
+        self._whole.flush()
+
+    def _limited(
+        self, kind: str, payload: Mapping[str, Any], by: Provenance
+    ) -> tuple[Mapping[str, Any], Provenance]:
+        """Return a change and its provenance limited to these domains.
+
+        What it adds gets one of them; what it deletes is only looked for there. Raises NotFound for
+        an entity that is not visible.
+        """
+        if self.hidden:
+            return payload, by
+        domains, limited = self.domains or (), dict(payload)
+        if domains and by.domain not in domains:
+            by = by._replace(domain=domains[0])
+        if kind == "add_observations":
+            names = [item["entityName"] for item in payload["observations"]]
+            visible_names = _existing(names, self.databases())
+            unseen = next((name for name in names if name not in visible_names), None)
+            if unseen is not None and not self.unavailable:
+                raise NotFound(unseen, f"Entity with name {unseen} not found")
+        record = payload.get("record")
+        if isinstance(record, dict) and record.get("domain") not in domains:
+            limited["record"] = {**record, "domain": by.domain}
+        if kind in _ADDING:
+            limited["apart"] = True
+        if kind in _TAKING:
+            limited["only"] = list(domains)
+        return limited, by
+
+    def _visible_part(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a change without entities that are not visible here: spelling
+        variants of a name, and entities that a deletion left orphaned.
+        """
+        visible = dict(result)
+        if "variants" in visible:
+            every = {name for others in visible["variants"].values() for name in others}
+            shown = _existing(every, self.databases())
+            variants = {
+                name: [other for other in others if other in shown]
+                for name, others in visible["variants"].items()
+            }
+            visible["variants"] = {name: others for name, others in variants.items() if others}
+        if "orphans" in visible:
+            shown = _existing(visible["orphans"], self.databases())
+            visible["orphans"] = [name for name in visible["orphans"] if name in shown]
+        return visible
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        opened = super()._opened(path, kind, create)
+        if opened is not None:
+            hidden = bool(self.hidden)
+            create_views(opened, self.hidden or self.domains or (), hidden=hidden)
+        return opened
+
+
+def create_views(database: Database, domains: Sequence[str], *, hidden: bool = False) -> None:
+    """Create views so that the connection shows only these domains or, if `hidden`, all others.
+
+    Raises StoreUnavailable.
+    """
+    try:
+        # Views are made for each connection, and also when the disk is full.
+        database.connection.execute("PRAGMA temp_store = MEMORY")
+        for name, select in selects(domains, hidden=hidden).items():
+            database.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+        database.is_scoped = True
+    except sqlite3.Error as error:
+        raise translated(database.path, error) from error
+
+
+def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
+    """Return the SELECT of each view by table, in the order of creation."""
+    # A view takes no parameters.
+    texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
+    first = "'general'" if hidden else texts[0] if texts else "''"
+    in_domains = f"{'NOT ' if hidden else ''}IN ({', '.join(texts)})"
+    earliest = _EARLIEST.format(these=in_domains)
+    foreign = _FOREIGN.format(these=in_domains, names=int(not hidden))
+    own, others = (_OWN.format(t=t, these=in_domains, foreign=foreign) for t in ("t", "u"))
+    views = {table: _ROWS.format(table=table, these=in_domains) for table in ROWS}
+    extra = "t.extra" if hidden else "''"
+    entities = {"these": in_domains, "first": first, "earliest": earliest, "extra": extra}
+    views["entities"] = _ENTITIES.format(**entities)
+    if not hidden:
+        views["aliases"] = _ALIASES
+    views["operations"] = _OPERATIONS.format(own=own, others=others)
+    views["intake"] = _INGESTED.format(these=in_domains)
+    return views
+
+
+def _existing(names: Iterable[str], databases: Sequence[Database]) -> set[str]:
+    wanted = list(names)
+    return {name for db in databases for name in existing(db, wanted)}
