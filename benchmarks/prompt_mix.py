@@ -270,9 +270,8 @@ def _told(output: bytes) -> str:
 
 def _heard(text: str) -> Heard:
     sys.path.insert(0, PLUGIN)
-    from memory_fabric.capture.prompts.detector import heard
-    from memory_fabric.capture.prompts.gate import may_hear
-    from memory_fabric.capture.prompts.stated import stated
+    from memory_fabric.capture.cues import may_hear
+    from memory_fabric.capture.prompts import heard, stated
 
     return Heard(may_hear(text), heard(text) is not None, bool(stated(text)))
 

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1] / part) for part in ("plugin", "tests")]
 
 from memory_fabric.capture.notes.quotation import find  # noqa: E402
-from memory_fabric.capture.notes.typed_text import typed_words  # noqa: E402
+from memory_fabric.capture.notes.typed import typed_words  # noqa: E402
 from memory_fabric.store.conversations.prompts import TYPED, Prompt  # noqa: E402
 from memory_fabric.text import one_line  # noqa: E402
 from simulated_client import SimulatedClient  # noqa: E402

@@ -10,8 +10,7 @@ from typing import Any
 from unittest import mock
 
 from command_line import run_here
-from memory_fabric.capture.notes.feedback import HEADINGS
-from memory_fabric.capture.notes.protocol import PROTOCOL
+from memory_fabric.capture.notes.protocol import HEADINGS, PROTOCOL
 from memory_fabric.config import read_settings
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.capture import remember
-from memory_fabric.capture.aliases import aliases_in
+from memory_fabric.capture.mentions import aliases_in
 from memory_fabric.store.entity_search import find
 from memory_fabric.store.graph import entities_by_key
 from store.support import USER, World, create, database

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from memory_fabric.capture.confidence import (
+from memory_fabric.capture.statement import (
     BASE,
     CANDIDATE,
     NOTE,

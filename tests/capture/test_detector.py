@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.prompts import standing_cues, standing_cues_by_language
-from memory_fabric.capture.prompts.detector import Heard, heard, said_again
-from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.cues import ENOUGH, cues, forms, may_hear
+from memory_fabric.capture.prompts import Heard, heard, said_again
 
 
 @pytest.mark.parametrize(
@@ -146,13 +145,22 @@ def test_nothing_is_heard_that_the_gate_holds_back(prompt: str) -> None:
         assert heard(prompt) is None
 
 
-@pytest.mark.parametrize("table", [standing_cues.CUES, standing_cues_by_language.CUES])
-def test_every_cue_names_a_kind_and_lower_case_words(table: tuple[standing_cues.Cue, ...]) -> None:
-    for kind, weight, words, _ in table:
+@pytest.mark.parametrize("language", [name for name in cues() if name != "against"])
+def test_every_cue_names_a_kind_and_lower_case_words(language: str) -> None:
+    for kind, weight, words, _ in cues()[language]:
         assert kind in ("rule", "correction", "choice", "change", "person")
         assert 0 < weight < 3
-        assert all(words.split("|")), words
-        assert words == words.lower()
+        assert all(words), words
+        assert [word for word in words if word != word.lower()] == []
+
+
+def test_the_gate_lets_every_word_of_a_cue_and_of_a_form_through() -> None:
+    of_cues = [cue for name, table in cues().items() for cue in table if name != "against"]
+    words = {word for cue in of_cues if cue.weight >= ENOUGH for word in cue.words}
+    words |= {word for form in forms() for word in form.words}
+
+    assert len(words) > 500
+    assert [word for word in words if not may_hear(f"x{word}x")] == []
 
 
 EARLIER = [

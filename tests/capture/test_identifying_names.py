@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.identifying_names import for_everybody
+from memory_fabric.capture.people import for_everybody
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.store.memory import Memory

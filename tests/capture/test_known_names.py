@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.remember import stated
 from memory_fabric.store.memory import Memory
 from recall.given import USER, open_memory

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.contradiction import contradicting
-from memory_fabric.capture.opposites import MAX_SHOWN, as_line, opposed
+from memory_fabric.capture.contradiction import MAX_SHOWN, as_line, contradicting, opposed
 from memory_fabric.capture.statement import statement
 from memory_fabric.models import Record
 from recall.given import USER, open_memory

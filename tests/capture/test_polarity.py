@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.capture import remember
+from memory_fabric.capture.clauses import is_denied, is_left
 from memory_fabric.capture.extract import extract
-from memory_fabric.capture.polarity import is_denied, is_left
 from memory_fabric.models import Entity, Record
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.prompts.stated import Statement, stated, stated_as
-from memory_fabric.capture.prompts.stated_forms import FORMS, Form
+from memory_fabric.capture.cues import Form, forms
+from memory_fabric.capture.prompts import Statement, stated, stated_as
 from memory_fabric.models import RECORD_TYPES
 
 
@@ -121,7 +121,7 @@ EXAMPLES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", forms(), ids=lambda form: form.name)
 def test_a_form_is_understood_in_its_languages(form: Form) -> None:
     missed = [text for text in EXAMPLES[form.name] if not stated_as(form, text)]
 

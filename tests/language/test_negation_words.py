@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.capture.polarity import is_denied
+from memory_fabric.capture.clauses import is_denied
 from memory_fabric.language.negations import ALL, NEVER, NOT
 from memory_fabric.recall.dedupe import is_decisive
 from memory_fabric.recall.injection.inject import requests

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.language.past_talk import resumed
+from memory_fabric.language.questions import resumed
 
 ASKING = (
     "Where were we?",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.language.concepts import concepts
-from memory_fabric.language.synonyms import near_words
+from memory_fabric.language.concepts import concepts, near_words
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory

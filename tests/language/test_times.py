@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.language.time_hints import CUES, days_between, may_name_time
-from memory_fabric.language.times import boundary, ranges
+from memory_fabric.language.times import CUES, boundary, days_between, may_name_time, ranges
 
 NOW = "2026-11-21T03:00:00.000Z"  # a Saturday
 WORDS = sorted(CUES | set("last ago two may 3 2024 in 2026-01 , ü".split()))

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.notes.agreed import agreement
-from memory_fabric.capture.notes.assents import is_assent
 from memory_fabric.capture.notes.quotation import (
     NOT_TYPED,
     ONLY_ANSWERS,
     TOO_FEW,
     Found,
+    agreement,
     find,
     says_everywhere,
 )
-from memory_fabric.capture.notes.typed_text import typed_words
+from memory_fabric.capture.notes.typed import is_assent, typed_words
 from memory_fabric.store.conversations.prompts import CHOSEN, TYPED, Prompt
 
 FILLER = "The list of orders has been slow since the page was rebuilt for the shop. "

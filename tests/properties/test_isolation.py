@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from memory_fabric.capture.contradiction import contradicting
-from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.hooks.session.last_session import end_of_last
 from memory_fabric.hooks.session.standing import Standing

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawn import built
-from memory_fabric.language.time_hints import days_between
-from memory_fabric.language.times import boundary, ranges
+from memory_fabric.language.times import boundary, days_between, ranges
 from memory_fabric.models import Hit, Relation
 from memory_fabric.recall.dedupe import collapse, dedupe
 from memory_fabric.recall.injection.inject import above_floor, choose

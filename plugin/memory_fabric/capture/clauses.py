@@ -1,43 +1,29 @@
-"""The parts of a sentence that a record keeps: the clause, its reason, what it was chosen over."""
-
-from __future__ import annotations
+"""Clauses of a sentence: the clause that a record keeps, its reason, what it was chosen over; if it
+denies or leaves something, and its subject.
+"""
 
 import re
 from typing import NamedTuple
 
+from memory_fabric.language import negations
+from memory_fabric.language.concepts import WEAK
+from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.language.word_lists import either, phrases
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import pattern
-from memory_fabric.text import STOPWORDS
+from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 # Words that are no part of a name: they refer, count, describe how or when, or are verbs.
-NO_NAME = STOPWORDS | frozenset(
-    """everything something anything nothing everyone someone anyone nobody people one ones two
-    three us now example instance free good ever today tomorrow yesterday time times while day days
-    week weeks month months year years reason reasons sure use using used uses run runs must should
-    could would will may might need needs new old first last next many few several much more most
-    less least other another such same different also already still currently always never often
-    usually really very too so quite later lot lots kind sort way ways thing things stuff what which
-    whatever whoever how well better best making doing getting being having found given is are was
-    were be been depends requires""".split()
-)
+NO_NAME = STOPWORDS | listed("clauses", "no name")
 # Pronouns that no name begins with: "en vez de eso usa pnpm".
 _PRONOUNS = frozenset(
     "me dessen das dem eso esto aquello ello ça cela ceci isso isto disso".split()
 )
 _NAMELESS = NO_NAME - {"go"}
 # What opens a sentence without belonging to it.
-_LEAD_IN = (
-    r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope|no(?=[,!])|right|sure|so|and|but|also|well|agreed?|good|great|"
-    r"perfect|cool|hmm+|mmk|alright|actually|lastly|finally|fine|thanks|oh|uh+|note(?: that)?|"
-    r"never mind|i changed my mind|fyi|please|btw|for the record|to be clear|in general|generally|"
-    r"instead(?! of\b)|therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"
-)
+_LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
 # The first words of all of these: most sentences have none, and compile nothing.
-_LEAD_WORDS = frozenset(
-    """ok okay yes yep yup yeah nope no right sure so and but also well agree agreed good great
-    perfect cool hm hmm hmmm mmk alright actually lastly finally fine thanks oh uh uhh uhhh note
-    never i fyi please btw for to in generally instead therefore thus additionally however of
-    nah""".split()
-)
+_LEAD_WORDS = listed("clauses", "lead in")
 # Where one clause ends and another begins, to the left of what was found and to its right.
 # The colon in the mark of a removed secret introduces nothing.
 _LEFT = (
@@ -49,36 +35,15 @@ _RIGHT = (
     r"they)\b)|, which |\.\.\.|…|, and (?=(?:we|i|it|the|that|this|let's|you|they)\b)|"
     r", (?=(?:ensuring|making|giving|allowing|meaning|where|located|named|called|defined)\b)"
 )
-_REASON = (
-    r",? (?:(?:because(?! of)|since(?! (?:then|last|v?\d|yesterday|the (?:last|beginning|start)))|"
-    r"cause|'cause|given that|so that|in order to|due to|because of|otherwise|weil|damit|denn|"
-    r"porque|ya que|para que|puesto que|parce que|car|afin (?:de|que)|puisque|pois|já que)\s+|"
-    r"as (?=(?:it|this|that|they|we|there)\b)|so (?=(?:we|it|they|users?|nothing|no one) (?:can|"
-    r"could|don't|doesn't|won't|never|stay|keep|always)\b)|to (?=(?:avoid|prevent|keep|reduce|"
-    r"ensure|make|improve|simplify|minimi[sz]e|allow|guarantee|save|protect|shrink|stop)\b)|"
-    r"da (?=(?:wir|es|das|die|der|sie)\b)|para (?=(?:evitar|que|não)\b))|"
-    r"[，,]?\s?(?:因为|以避免|以便|"
-    r"，由于)|때문에 |왜냐하면 |なぜなら"
-)
-_TAKES_TO = frozenset(
-    """decided want wants wanted going agreed chose chosen prefer prefers like likes need needs
-    opted committed ought have has try plan planned able allowed required hate ready is are was were
-    not you me us them him her everyone continue started how meant supposed free easy
-    hard""".split()
-)
+_REASON = rf",? (?:{either('clauses', 'reason')})|{either('clauses', 'reason, anywhere')}"
+# "To" behind these opens no purpose.
+_TAKES_TO = listed("clauses", "takes to")
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"
     r"因为|"
     r"由于)\s?(?P<why>[^,，]{6,200})[,，]\s?(?P<rest>\S.*)"
 )
-_NEXT_REASON = (
-    r"^(?:because|cause|since|otherwise|that way|this way|the (?:main |only )?reason(?: is| being|"
-    r":)|reason(?:ing|s)?:|rationale:|why:|(?:this|it|they|that|these)(?: also| just| only|"
-    r" really)? (?:gives?|makes?|keeps?|avoids?|prevents?|allows?|lets?|means|ensures?|breaks?|"
-    r"causes?|saves?|reduces?|simplifies|provides?|defeats?|hides?|leaks?|fails?|gets?|ends? up|"
-    r"doesn't|isn't|aren't|don't)|that's because|it's because|we need|we had|weil|denn|porque|"
-    r"parce que|因为)\b,?\s*"
-)
+_NEXT_REASON = rf"^(?:{either('clauses', 'next reason')})\b,?\s*"
 _MENDED = r"\b(?:fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|cured|helped|did the trick)\b"
 _KEPT_REASON_WORDS = ("this ", "it ", "they ", "that ", "these ", "we ")
 _OVER = (
@@ -127,6 +92,23 @@ _OVER_END = (
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
+_ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
+# Words that deny, and words that reject or leave something, in all languages that capture reads. No
+# relation is read from a clause with one: too many words cost a relation, too few make a false one.
+# "Use X, not Y" compares; "No, we use X" denies the previous statement.
+_COMPARED = (
+    r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
+    r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
+    r"^\W*(?:no|nope|nah|nein|non|não|不|不对|いいえ|아니\w*)[,，、!.]\s"
+)
+_DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
+_LEAVING = phrases("clauses", "leaving")
+_BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
+# Words that do not say what a sentence is about: of a choice, and of where something holds.
+_GENERIC = listed("subject", "of a place")
+_VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
+# A verb's stem may be a noun: "ported", but "the port".
+_VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
 class Parts(NamedTuple):
@@ -138,16 +120,16 @@ class Parts(NamedTuple):
 
 
 def without_lead_in(sentence: str) -> str:
-    """The sentence without "OK, so", "Yes," and their kin at its beginning."""
+    """Return the sentence without "OK, so", "Yes," and their kin at its beginning."""
     if sentence.partition(" ")[0].strip(".,!:;…—-").lower() not in _LEAD_WORDS:
         return sentence
     match = pattern(_LEAD_IN).match(sentence)
-    rest = sentence[match.end() :] if match else sentence
-    return rest if len(rest) >= 8 else sentence
+    sentence_proper = sentence[match.end() :] if match else sentence
+    return sentence_proper if len(sentence_proper) >= 8 else sentence
 
 
 def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
-    """The clause around `start:end` of the sentence, its reason and its rejected alternatives.
+    """Return the clause around `start:end` of the sentence, its reason and rejected alternatives.
 
     With `whole` the clause begins at `start`; else it reaches back to where the clause begins.
     """
@@ -156,8 +138,11 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     if first and first.start("rest") <= start:
         left, why = first.start("rest"), first.group("why").strip()
     else:
-        left = start if whole else _left(sentence, start)
-    right = _right(sentence, max(end, left + 8))
+        borders = () if whole else pattern(_LEFT).finditer(sentence, 0, start + 1)
+        ends = [border.end() for border in borders if border.end() <= start]
+        left = start if whole else (ends or [0])[-1]
+    border = pattern(_RIGHT).search(sentence, min(max(end, left + 8), len(sentence)))
+    right = border.start() if border else len(sentence)
     reason = _reason_marker(sentence, max(left + 6, start))
     # A "because" after "unless" gives the reason of the exception, not of the rule.
     if reason and " unless " not in sentence[left : reason.start()]:
@@ -165,9 +150,9 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
         why = why or _reason(sentence, reason)
     if not why and not whole:
         why = _consequence(sentence, left)
-    what = _trimmed(sentence[left:right])
+    clause = _trimmed(sentence[left:right])
     over = over_in(sentence[left:]) or (over_in(sentence) if whole else ())
-    return Parts(what, why, tuple(name for name in over if name != what))
+    return Parts(clause, why, tuple(name for name in over if name != clause))
 
 
 def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
@@ -184,20 +169,22 @@ def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
 
 def without_reason(text: str) -> str:
     """Return a text without the reasons in its sentences."""
-    kept = []
+    clauses = []
     for sentence in pattern(_SENTENCES).split(text.strip()):
         first = pattern(_REASON_FIRST).match(sentence)
         sentence = first.group("rest") if first else sentence
         marker = _reason_marker(sentence, 6)
-        kept.append(sentence[: marker.start()] if marker else sentence)
-    return " ".join(kept)
+        clauses.append(sentence[: marker.start()] if marker else sentence)
+    return " ".join(clauses)
 
 
 def _reason_of(sentence: str, *, is_first: bool) -> str:
-    if not is_first:
-        found = _reason_of_next(sentence)
-        if found:
-            return found
+    following = None if is_first else pattern(_NEXT_REASON).match(sentence)
+    if following:
+        is_whole = sentence.lower().startswith(_KEPT_REASON_WORDS)
+        reason = _trimmed(sentence if is_whole else sentence[following.end() :])
+        if reason:
+            return reason
     sentence = sentence.rstrip(" .。!")
     first = pattern(_REASON_FIRST).match(sentence)
     if first:
@@ -209,21 +196,8 @@ def _reason_of(sentence: str, *, is_first: bool) -> str:
     return _trimmed(without_lead_in(so.group("why"))) if so else ""
 
 
-def _left(sentence: str, start: int) -> int:
-    left = 0
-    for match in pattern(_LEFT).finditer(sentence, 0, start + 1):
-        if match.end() <= start:
-            left = match.end()
-    return left
-
-
-def _right(sentence: str, end: int) -> int:
-    match = pattern(_RIGHT).search(sentence, min(end, len(sentence)))
-    return match.start() if match else len(sentence)
-
-
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
-    """The first marker of a reason; the "to" of "decided to keep" opens no purpose."""
+    """Return the first marker of a reason; the "to" of "decided to keep" opens no purpose."""
     for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
@@ -243,7 +217,7 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
 
 
 def _consequence(sentence: str, left: int) -> str:
-    """`X, so let's use Y`: what stands before the "so" is the reason."""
+    """Return what stands before the "so" of `X, so let's use Y`."""
     head = sentence[:left].rstrip().lower()
     if not head.endswith((" so", ",so")) or len(head) < 15:
         return ""
@@ -251,26 +225,15 @@ def _consequence(sentence: str, left: int) -> str:
     return _trimmed(before) if len(before.split()) >= 3 else ""
 
 
-def _reason_of_next(sentence: str) -> str:
-    """The reason, where the sentence after a decision gives one, else empty."""
-    match = pattern(_NEXT_REASON).match(sentence)
-    if not match:
-        return ""
-    keeps = sentence.lower().startswith(_KEPT_REASON_WORDS)
-    return _trimmed(sentence if keeps else sentence[match.end() :])
-
-
 def over_in(clause: str) -> tuple[str, ...]:
-    """The rejected alternatives that a clause names, shortest form, each once."""
-    found: list[str] = []
+    """Return the rejected alternatives that a clause names, shortest form, each once."""
+    names: list[str] = []
     folded = clause.lower()
-    for expression, words in _OVER_FORMS:
-        if not any(word in folded for word in words):
-            continue
-        match = pattern(expression).search(clause)
+    for expression, signs in _OVER_FORMS:
+        match = any(s in folded for s in signs) and pattern(expression).search(clause)
         if match:
-            found += _names(next(filter(None, match.groups())))
-    return tuple(dict.fromkeys(found))[:4]
+            names += _names(next(filter(None, match.groups())))
+    return tuple(dict.fromkeys(names))[:MAX_ALTERNATIVES]
 
 
 def _names(text: str) -> list[str]:
@@ -278,10 +241,7 @@ def _names(text: str) -> list[str]:
     text = text[: end.start()] if end else text
     names = []
     for name in pattern(r",? (?:or|and|oder|ou|y|e) |, ").split(text):
-        name = pattern(r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) ").sub(
-            "", name
-        )
-        name = _trimmed(name)
+        name = _trimmed(pattern(_ARTICLES).sub("", name))
         parts = name.split()
         refers = parts and parts[0].lower() in _PRONOUNS
         if len(name) > 1 and len(parts) <= 8 and not refers and not _NAMELESS.issuperset(parts):
@@ -290,10 +250,50 @@ def _names(text: str) -> list[str]:
 
 
 def _trimmed(text: str) -> str:
-    """The text without blanks, stops and unpaired signs at its ends."""
+    """Return the text without blanks, stops and unpaired signs at its ends."""
     text = text.strip(" \t.,;:。，；—–-")
     if text[:1] in "([" and text.count("(") + text.count("[") > text.count(")") + text.count("]"):
         text = text[1:]
     if text[-1:] in ")]" and text.count(")") + text.count("]") > text.count("(") + text.count("["):
         text = text[:-1]
     return text.strip(" .,;:") if text.count('"') != 1 else text.replace('"', "").strip(" .,;:")
+
+
+def is_denied(clause: str) -> bool:
+    """Return True if the clause says that something is not, or must not be."""
+    return bool(pattern(_DENIED).search(pattern(_COMPARED).sub(" ", clause)))
+
+
+def is_left(clause: str) -> bool:
+    """Return True if the clause rejects something or leaves it behind."""
+    return bool(pattern(_LEAVING).search(clause))
+
+
+def clause_around(text: str, start: int, end: int) -> str:
+    """Return the clause around `start` to `end`; 400 characters on each side are read."""
+    before = text[max(0, start - 400) : start]
+    after = text[end : end + 400]
+    borders = [match.end() for match in pattern(_BORDERS).finditer(before)]
+    right = pattern(_BORDERS).search(after)
+    return (
+        before[borders[-1] if borders else 0 :]
+        + text[start:end]
+        + (after[: right.start()] if right else after)
+    )
+
+
+def key_of(name: str) -> str:
+    """Return the key under which all names of a known thing meet; a version stays behind it."""
+    bare, _, last = name.rpartition(" ")
+    if bare and last[:1].isdigit():
+        return key_of(bare) + last
+    key = name_key(name)
+    our_name = TECHNOLOGIES.get(key) or PATTERNS.get(key)
+    return name_key(our_name) if our_name else key
+
+
+def subject(text: str) -> list[str]:
+    """Return the stems of the words that say what a text is about, in order, each once."""
+    keys = (key_of(word) for word in words(text) if word not in _VAGUE)
+    stems = [stem(word) for key in keys for word in words(key)]
+    return [one for one in dict.fromkeys(stems) if one not in _VAGUE_STEMS]

@@ -2,29 +2,34 @@
 
 Few and certain: both state something of the same subject, once to do it and once not to, once that
 it worked and once that it failed, or with another value; or one of them rejects what the other one
-takes.
+takes. Opposite outcomes must both speak first of the same thing, and share most of what the shorter
+one says of it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.capture.changed_value import Sentence, is_changed, sentences
-from memory_fabric.capture.clauses import over_in, without_reason
-from memory_fabric.capture.opposites import MAX_SHOWN, opposed
-from memory_fabric.capture.polarity import is_denied, is_left
-from memory_fabric.capture.subject import key_of, subject
+from memory_fabric.capture.clauses import (
+    is_denied,
+    is_left,
+    key_of,
+    over_in,
+    subject,
+    without_reason,
+)
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import concepts
-from memory_fabric.models import CONTRADICTS, RECORD_TYPES, Record, stated_at, verdict
+from memory_fabric.models import CONTRADICTS, RECORD_TYPES, Record, contradict, stated_at, verdict
 from memory_fabric.models import contradicted as contradicts
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.parse import parse
+from memory_fabric.recall.render import low_trust_of
 from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.records import about
-from memory_fabric.text import STOPWORDS, stem, words
+from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
 # The best matches are compared: a record on the same subject shares its rare words.
 MAX_LOOKED_AT = 30
@@ -37,6 +42,14 @@ _CLAUSES = (
 )
 # Both may hold: one is for a time, a trial, or comes in addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
+MAX_SHOWN, MAX_LINE_CHARS = 3, 240
+# What a choice can be about; places where it is applied (components) are shared by opposites of all
+# kinds, and by much else.
+SUBJECTS = frozenset(("technology", "pattern", "tool"))
+# The share of the shorter one's words that both hold; more where neither names a known thing.
+MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
+MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
+ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
@@ -53,6 +66,19 @@ class _Said(NamedTuple):
     rejects: tuple[frozenset[str], ...] = ()
     first: tuple[str, ...] = ()
     whole: tuple[Sentence, ...] = ()
+
+
+class _Subject(NamedTuple):
+    """The subjects of a record: keys of known things in the order named, stems, the first two.
+
+    `versions` are numbers behind a name (Redis 6), `lacking` what it was tried without.
+    """
+
+    names: tuple[str, ...] = ()
+    stems: frozenset[str] = frozenset()
+    opening: tuple[str, ...] = ()
+    versions: Mapping[str, str] = {}
+    lacking: frozenset[str] = frozenset()
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
@@ -72,27 +98,23 @@ def contradicting(memory: Memory, record: Record) -> list[Record]:
     match = match_expression([word for c in concepts(query) for word in c.spellings])
     if not match:
         return []
-    known: list[Record] = []
+    records: list[Record] = []
     for database in memory.databases():
         try:
-            known += about(database, match, sorted(RECORD_TYPES), MAX_LOOKED_AT)
+            records += about(database, match, sorted(RECORD_TYPES), MAX_LOOKED_AT)
         except (DeadlinePassed, StoreUnavailable) as error:
             memory.fail(f"contradictions ({database.kind}): {error}")
-    seen = [old for old in known if old.scope != "local" or old.session == record.session]
-    return contradicted(record, seen)
+    visible = [old for old in records if old.scope != "local" or old.session == record.session]
+    return contradicted(record, visible)
 
 
 def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
     """Return those of the known records that contradict this one, nearest first; pure."""
-    found = opposed(record, list(known))
-    one = _said(record)
-    disagreeing = [
-        old
-        for old in known
-        if old.id != record.id and old not in found and _disagree(one, _said(old))
-    ]
+    opposite, said = opposed(record, known), _said(record)
+    not_opposite = [old for old in known if old.id != record.id and old not in opposite]
+    disagreeing = [old for old in not_opposite if _disagree(said, _said(old))]
     disagreeing.sort(key=stated_at, reverse=True)
-    return [*found, *disagreeing][:MAX_SHOWN]
+    return [*opposite, *disagreeing][:MAX_SHOWN]
 
 
 def is_choice_against(record: Record, old: Record) -> bool:
@@ -117,9 +139,8 @@ def _said(record: Record) -> _Said:
             takes.append(frozenset(subject(clause)) - dropped)
     first = tuple(one for one in subject(text) if one not in dropped)[:2]
     rejects = tuple(s for name in rejected if (s := frozenset(subject(name))))
-    denied = tuple(filter(None, denies))
-    taken = tuple(filter(None, takes))
-    return _Said(tuple(does), taken, denied, rejects, first, sentences(record.what))
+    subjects, denied = tuple(filter(None, takes)), tuple(filter(None, denies))
+    return _Said(tuple(does), subjects, denied, rejects, first, sentences(record.what))
 
 
 def _content(clause: str) -> frozenset[str]:
@@ -153,3 +174,82 @@ def _rejects(a: _Said, b: _Said) -> bool:
             if not mine or not theirs or mine & theirs:
                 return True
     return False
+
+
+def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
+    """Return those of the known records that say the opposite, nearest first, then newest; pure."""
+    about = _subject(record)
+    contrary = [old for old in known if old.id != record.id and contradict(record, old)]
+    rated = [(_nearness(about, _subject(old)), stated_at(old), old) for old in contrary]
+    near = sorted(filter(lambda row: row[0], rated), key=lambda row: row[:2], reverse=True)
+    return [old for *_, old in near[:MAX_SHOWN]]
+
+
+def as_line(record: Record, max_chars: int = MAX_LINE_CHARS) -> str:
+    """Return a line as `earlier, 2026-01-03: failed: Offset pagination … (1a2b3c4d)`."""
+    text = cut(one_line(record.what), max_chars)
+    claimed = low_trust_of(record) if record.trust == "foreign" else ""
+    marks = ", ".join(filter(None, (short_id(record.id), claimed)))
+    return f"earlier, {stated_at(record)[:10]}: {outcome_of(record)}: {text} ({marks})"
+
+
+def outcome_of(record: Record) -> str:
+    """Return the outcome in a word: failed, worked, or the type of what is followed."""
+    if verdict(record) == "failed":
+        return "failed"
+    worked = record.outcome == "success" or record.type == "pattern"
+    return "worked" if worked else record.type
+
+
+def _subject(record: Record) -> _Subject:
+    """Return what the record is for or against; nothing where it is followed and only forbids."""
+    text = without_reason(record.what)
+    rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
+    followed = verdict(record) == "worked"
+    if followed and is_denied(text):
+        return _Subject()
+    things = [e for e in record.entities if e.type in SUBJECTS]
+    names = tuple(key_of(e.name) for e in things if key_of(e.name) not in rejected)
+    stems = subject(text)
+    if followed:
+        rejections = [*record.alternatives, *(e.name for e in things if key_of(e.name) in rejected)]
+        dropped = set(subject(" ".join(rejections)))
+        stems = [stem for stem in stems if stem not in dropped]
+    spoken = words(text)
+    behind = (spoken[place + 1 :] for place, word in enumerate(spoken) if word == "without")
+    lacking = [next((w for w in following if w not in ARTICLES), "") for following in behind]
+    lacked = frozenset(subject(" ".join(lacking)))
+    return _Subject(names, frozenset(stems), tuple(stems[:2]), _versions(text), lacked)
+
+
+def _versions(text: str) -> dict[str, str]:
+    """Return numbers that tell a release, by the name before them; a `v` in front is left out.
+
+    A name has a capital: "took 40 minutes" tells no release.
+    """
+    versions = {}
+    before = ""
+    for word in text.split():
+        word = word.strip(",;:()")
+        number = word.removeprefix("v")
+        if before and number.replace(".", "").isdigit() and (before[0].isupper() or number != word):
+            versions[before.lower()] = number
+        before = word
+    return versions
+
+
+def _nearness(a: _Subject, b: _Subject) -> float:
+    """Return the share of words in common, 0 where they do not surely speak of the same."""
+    is_other_release = any(b.versions.get(name, n) != n for name, n in a.versions.items())
+    is_without = a.lacking != b.lacking and a.lacking | b.lacking <= a.stems & b.stems
+    if is_other_release or is_without:
+        return 0.0
+    fewest, shared = min(len(a.stems), len(b.stems)), len(a.stems & b.stems)
+    share = shared / fewest if fewest else 0.0
+    if a.names and b.names:
+        first_in_both = a.names[0] in b.names and b.names[0] in a.names
+        alike = share == 1 or (shared >= MIN_WORDS and share >= MIN_SHARE)
+        return share if first_in_both and alike else 0.0
+    same_opening = len(a.opening) == MIN_WORDS and set(a.opening) == set(b.opening)
+    alike = shared >= MIN_WORDS_UNNAMED and share >= MIN_SHARE_UNNAMED
+    return share if same_opening or alike else 0.0

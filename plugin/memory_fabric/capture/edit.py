@@ -1,35 +1,44 @@
-"""Changes to a record that the user asks for: to its words, type, scope and reason."""
+"""Changes to a record that the user asks for: to its words, type, scope and reason; and decisions
+on candidates, on what contradicts, and on what a note replaced.
+"""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memory_fabric.capture import remember
 from memory_fabric.capture.clauses import reason_and_alternatives
-from memory_fabric.capture.identifying_names import for_everybody
-from memory_fabric.capture.remember import joined_to_project, stated
-from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.capture.people import for_everybody
+from memory_fabric.capture.remember import MAX_TEXT_CHARS, joined_to_project, kind_of, stated
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import (
+    AGREED,
     CONFIRMED,
     CONTRADICTS,
+    LASTING_SCOPES,
     OTHERS,
     QUOTATION,
+    STATED_TYPES,
     WHEN,
     Provenance,
     Record,
     contradicted,
+    record_type,
 )
+from memory_fabric.redaction.redact import redact, says_only_secrets
 from memory_fabric.store import records
 from memory_fabric.store.forget import plan
-from memory_fabric.store.history import changes, resolve
-from memory_fabric.store.memory import USER_SCOPES, Memory
+from memory_fabric.store.history import candidates, changes, resolve
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN
-from memory_fabric.store.schema import CURRENT
-from memory_fabric.text import same_form
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
+from memory_fabric.text import one_line, same_form, without_controls
 
 # What is known of the words of a note: it does not hold for other words.
 _OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
+REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
+
+Done = tuple[str, Record]
 
 
 class Stored(NamedTuple):
@@ -58,17 +67,64 @@ class Changed(NamedTuple):
     replaced: tuple[Record, ...] = ()
 
 
+def request(
+    *,
+    text: str | None = None,
+    kind: str | None = None,
+    scope: str | None = None,
+    why: str | None = None,
+    when: str | None = None,
+    prefix: str = "",
+) -> Edit:
+    """Return the change that is asked for; `prefix` begins the names of the fields in errors.
+
+    Raises BadInput.
+    """
+    return Edit(
+        _words(text, f"{prefix}text", required=True),
+        _one_of(kind and record_type(kind), f"{prefix}type", STATED_TYPES),
+        _one_of(scope, f"{prefix}scope", LASTING_SCOPES),
+        _words(why, f"{prefix}why"),
+        _words(when, f"{prefix}when"),
+    )
+
+
+def _words(text: str | None, field: str, *, required: bool = False) -> str | None:
+    """Return the text as it may be stored; None if it was not given. Raises BadInput."""
+    if text is None:
+        return None
+    text = one_line(without_controls(text))
+    if required and not any(map(str.isalnum, text)):
+        remedy = "Give a sentence; forget removes a memory."
+        raise BadInput(field, f"{field} is empty.", remedy=remedy)
+    if len(text) > MAX_TEXT_CHARS:
+        message = f"{field} has {len(text)} characters; the limit is {MAX_TEXT_CHARS}."
+        raise BadInput(field, message, remedy="Shorten it.")
+    if text and says_only_secrets(text):
+        message = f"{field} is only a secret, and secrets are not stored."
+        raise BadInput(field, message, remedy="State where the secret is kept instead.")
+    return redact(text)
+
+
+def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None:
+    if value is not None and value not in allowed:
+        local = " A memory of scope local ends with its session." if value == "local" else ""
+        message = f"{field} cannot be {value!r}.{local}"
+        raise BadInput(field, message, remedy=f"Use {', '.join(allowed)}.")
+    return value
+
+
 def editable(memory: Memory, name: str) -> Stored:
     """Return the record that an id or its end names, if it may be changed.
 
     Raises NotFound, and BadInput for what is no record, or one that cannot be changed.
     """
     try:
-        found = Stored(*resolve.record_by_id(memory, name))
+        stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
         _explain(memory, name)
         raise
-    record, id_ = found.record, short_id(found.record.id)
+    record, id_ = stored.record, short_id(stored.record.id)
     if record.source == OTHERS:
         whose = record.author or "someone else"
         raise _refused(f"{id_} is a memory of {whose}.", "Remember your own with remember.")
@@ -79,12 +135,12 @@ def editable(memory: Memory, name: str) -> Stored:
     if record.superseded_by or record.valid_to:
         by = record.superseded_by and f" by {short_id(record.superseded_by)}"
         raise _refused(f"{id_} was replaced{by}.", "Edit the current one, or undo the change.")
-    return found
+    return stored
 
 
 def _explain(memory: Memory, name: str) -> None:
     """Raise BadInput if the name is that of a turn, an entity or a change."""
-    if any(resolve.entities_meant(memory, known) for known in resolve.names_of(memory, name)):
+    if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
         raise _refused(
             f"{name!r} is an entity, which has no wording of its own.",
             f"Use the id of a memory in why {name!r}, or merge and alias for its names.",
@@ -112,26 +168,32 @@ def edited(
     Raises BadInput if nothing would change, for a global text that may name somebody, and for words
     that another record has, unless that is one of `closing` (ids).
     """
-    what = old.what if edit.text is None else edit.text
+    text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
     new = old._replace(
-        what=what, why=why, type=edit.type or old.type, scope=edit.scope or old.scope
+        what=text, why=why, type=edit.type or old.type, scope=edit.scope or old.scope
     )
-    if (what, why) != (old.what, old.why):
+    if (text, why) != (old.what, old.why):
         new = _restated(memory, old, new, by)
     if edit.when is not None:
         evidence = {**new.evidence, WHEN: edit.when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
-    if (what, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
-        new = _joined(memory, new)
+    if (text, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
+        # "Project chose X" stays only where type and scope say so.
+        name = new.project or (memory.project.name if memory.project else "")
+        chosen = [r for r in new.relations if (r.source, r.type) == (name, "chose")]
+        if chosen:
+            entities = tuple(e for e in new.entities if (e.name, e.type) != (name, "project"))
+            others = tuple(r for r in new.relations if r not in chosen)
+            new = new._replace(entities=entities, relations=others)
+        new = joined_to_project(new, memory)
     if new.scope == "global":
         new = for_everybody(new, memory)
     if new == old:
-        raise BadInput(
-            "text", f"{short_id(old.id)} says this already.", remedy="Say what to change."
-        )
+        message = f"{short_id(old.id)} says this already."
+        raise BadInput("text", message, remedy="Say what to change.")
     _require_new_words(memory, new, closing)
     if new.scope != "global":
         now = by.at or timestamp()
@@ -145,40 +207,28 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)
     alternatives = tuple(dict.fromkeys((*rejected, *unnamed)))
-    told = stated(memory, new.what, type=new.type, why=new.why, alternatives=alternatives)
+    record = stated(memory, new.what, type=new.type, why=new.why, alternatives=alternatives)
     return new._replace(
-        why=told.why,
-        entities=told.entities,
-        relations=told.relations,
+        why=record.why,
+        entities=record.entities,
+        relations=record.relations,
         alternatives=alternatives,
         trust=by.trust,
         source=by.source,
         status="active",
-        confidence=max(old.confidence, told.confidence),
-        generalizable=told.generalizable,
+        confidence=max(old.confidence, record.confidence),
+        generalizable=record.generalizable,
         evidence={k: v for k, v in old.evidence.items() if k not in _OF_THE_WORDS},
     )
 
 
-def _joined(memory: Memory, record: Record) -> Record:
-    """Return the record with "project chose X" only where its type and scope say so."""
-    name = record.project or (memory.project.name if memory.project else "")
-    chose = [r for r in record.relations if (r.source, r.type) == (name, "chose")]
-    if chose:
-        record = record._replace(
-            entities=tuple(e for e in record.entities if (e.name, e.type) != (name, "project")),
-            relations=tuple(r for r in record.relations if r not in chose),
-        )
-    return joined_to_project(record, memory)
-
-
 def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> None:
     """Raise BadInput if another current record of this scope and domain has the same words."""
-    known = memory.find_records(
+    with_same_key = memory.find_records(
         f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}",
         (records.key_of(new), new.scope, new.domain, new.id),
     )
-    for same in known:
+    for same in with_same_key:
         is_no_twin = same.source == OTHERS or same.id in closing
         if records.have_same_text(same, new) and not is_no_twin:
             id_ = short_id(same.id)
@@ -207,9 +257,9 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
         )
     if moves:
         closed = memory.find_records("superseded_by = ?", (new.id,))
-        gone = {"ids": [new.id], "bury": False, "moved_to": new.scope}
-        memory.write_now("forget", gone, by, store=old.store)
-        links = [_link(one, "", one.valid_to) for one in closed if one.valid_to]
+        moved = {"ids": [new.id], "bury": False, "moved_to": new.scope}
+        memory.write_now("forget", moved, by, store=old.store)
+        links = [_link(record, "", record.valid_to) for record in closed if record.valid_to]
         if links:
             memory.write_now("supersede", {"links": links}, by, store=old.store)
 
@@ -229,16 +279,16 @@ def change(
     Raises NotFound, StoreUnavailable, and BadInput as `edited`, or if it would replace itself.
     """
     old = editable(memory, name)
-    closing = [editable(memory, other) for other in instead_of]
-    if any(one.record.id == old.record.id for one in closing):
+    closing = [editable(memory, stored) for stored in instead_of]
+    if any(stored.record.id == old.record.id for stored in closing):
         raise BadInput("instead_of", f"{name} cannot replace itself.", remedy="Name another.")
     new = old.record
     if wanted != Edit():
-        new = edited(memory, old.record, wanted, by, [one.record.id for one in closing])
+        new = edited(memory, old.record, wanted, by, [stored.record.id for stored in closing])
         save(memory, old, new, by)
-    for one in closing:
-        close(memory, one, new, by)
-    return Changed(old.record, new, tuple(one.record for one in closing))
+    for stored in closing:
+        close(memory, stored, new, by)
+    return Changed(old.record, new, tuple(stored.record for stored in closing))
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
@@ -247,40 +297,94 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
     Raises NotFound, StoreUnavailable, and BadInput for a candidate or what cannot be edited.
     """
     chosen = [editable(memory, name) for name in dict.fromkeys(names)]
-    for one in chosen:
-        if one.record.status == "candidate":
-            id_ = short_id(one.record.id)
-            raise BadInput("id", f"{id_} is a candidate.", remedy=f"Use candidates --keep {id_}.")
-    return [confirm(memory, one, by) for one in chosen]
+    for stored in chosen:
+        if stored.record.status == "candidate":
+            id_ = short_id(stored.record.id)
+            raise _refused(f"{id_} is a candidate.", f"Use candidates --keep {id_}.")
+    return [confirm(memory, stored, by) for stored in chosen]
 
 
-def confirm(memory: Memory, one: Stored, by: Provenance) -> Record:
+def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
     """Note that the user confirmed a record now, so that it is not due for review for a while, and
     that it and what it contradicts, or is contradicted by, both hold.
     """
-    id_ = one.record.id
-    for other in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
-        if id_ in contradicted(other):
-            left = [old for old in contradicted(other) if old != id_]
-            marked = Stored(*resolve.record_by_id(memory, other.id))
-            _save_evidence(memory, marked, {CONTRADICTS: left}, by)
-    return _save_evidence(memory, one, {CONFIRMED: by.at or timestamp(), CONTRADICTS: []}, by)
+    id_ = stored.record.id
+    for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
+        if id_ in contradicted(doubted):
+            still_contradicted = [old for old in contradicted(doubted) if old != id_]
+            marked = Stored(*resolve.record_by_id(memory, doubted.id))
+            _save_evidence(memory, marked, {CONTRADICTS: still_contradicted}, by)
+    return _save_evidence(memory, stored, {CONFIRMED: by.at or timestamp(), CONTRADICTS: []}, by)
 
 
 def _save_evidence(
-    memory: Memory, one: Stored, changed: Mapping[str, Any], by: Provenance
+    memory: Memory, stored: Stored, changed: Mapping[str, Any], by: Provenance
 ) -> Record:
-    evidence = {key: value for key, value in {**one.record.evidence, **changed}.items() if value}
-    record = one.record._replace(evidence=evidence)
-    payload = {"record": records.as_object(record), "seen_in": list(one.seen)}
-    memory.write_now("put_record", payload, by, store=one.store)
+    evidence = {key: value for key, value in {**stored.record.evidence, **changed}.items() if value}
+    record = stored.record._replace(evidence=evidence)
+    payload = {"record": records.as_object(record), "seen_in": list(stored.seen)}
+    memory.write_now("put_record", payload, by, store=stored.store)
     return record
-
-
-def kind_of(memory: Memory, record: Record) -> str:
-    """Return the kind of the database that a record of this scope belongs in."""
-    return "user" if record.scope in USER_SCOPES or memory.project is None else "project"
 
 
 def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
     return {"id": old.id, "by": successor, "at": at, "was": OPEN}
+
+
+def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
+    """Return the change that keeps or drops the candidate of this id, and then says what was done.
+
+    Raises NotFound and BadInput; the change raises StoreUnavailable.
+    """
+    record = candidates.named(memory, name)
+
+    def decide() -> Done:
+        if not keep:
+            memory.forget([record.id], by)
+            return FORGOTTEN, record
+        stored = remember.keep(memory, record, by)
+        if stored is None:
+            message = "The candidate could not be stored."
+            raise StoreUnavailable("", message, remedy="Run memory-fabric doctor.")
+        return REMEMBERED, stored
+
+    return decide
+
+
+def keep(memory: Memory, name: str, by: Provenance) -> Done:
+    """Keep what an id names: a candidate as the user's, any other beside what contradicts it.
+
+    What was replaced or dropped is opened again. Raises NotFound, BadInput and StoreUnavailable.
+    """
+    record, sessions, store = resolve.record_by_id(memory, name)
+    if record.status == "candidate":
+        return decision(memory, record.id, by, keep=True)()
+    if not record.valid_to:
+        return KEPT, confirm(memory, editable(memory, record.id), by)
+    was = {"by": record.superseded_by, "at": record.valid_to}
+    memory.write_now(
+        "supersede", {"links": [{"id": record.id, **OPEN, "was": was}]}, by, store=store
+    )
+    opened = record._replace(superseded_by="", valid_to="")
+    return OPENED, confirm(memory, Stored(opened, sessions, store), by)
+
+
+def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
+    """Close what the record of an id contradicts in its favour; return it and what was closed.
+
+    Whatever its trust, the user has agreed to it. Raises NotFound, BadInput, StoreUnavailable.
+    """
+    new = editable(memory, name).record
+    marks = ", ".join("?" * len(contradicted(new)))
+    old = memory.find_records(f"id IN ({marks}) AND {ACTIVE_CURRENT}", contradicted(new))
+    if not old:
+        message = f"{short_id(new.id)} contradicts nothing on record."
+        raise _refused(message, "memory-fabric edit ID --instead-of OTHER closes any other.")
+    if new.status == "candidate":
+        _, new = decision(memory, new.id, by, keep=True)()
+    changed = change(memory, new.id, Edit(), [other.id for other in old], by)
+    stored = editable(memory, changed.new.id)
+    if new.trust != "user":
+        evidence = {AGREED: f"replace {short_id(new.id)}", **stored.record.evidence}
+        stored = stored._replace(record=stored.record._replace(evidence=evidence))
+    return confirm(memory, stored, by), changed.replaced

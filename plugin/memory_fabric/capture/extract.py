@@ -1,18 +1,19 @@
 """Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses.
 
 One pass over the words finds mentions; a relation is read only from the words between two
-neighbouring mentions of one sentence. An ordinary word never becomes an entity.
+neighbouring mentions of one sentence. An ordinary word never becomes an entity, but for the parts
+that a sentence relates by a verb although no vocabulary knows them, as "the checkout": only whole
+subjects and objects of one to three words are read; where it is unclear where a name ends, nothing
+is.
 """
 
-from __future__ import annotations
-
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from memory_fabric.capture.mentions import Mention, mentions
-from memory_fabric.capture.parts import BACKWARD, FORWARD, related_parts
-from memory_fabric.capture.polarity import clause_around, is_denied, is_left
-from memory_fabric.language.function_words import FUNCTION_WORDS
+from memory_fabric.capture.clauses import NO_NAME, clause_around, is_denied, is_left
+from memory_fabric.capture.mentions import OPENERS, Mention, mentions
+from memory_fabric.language.concepts import FUNCTION_WORDS, WEAK
+from memory_fabric.language.word_lists import either, sections
 from memory_fabric.models import Entity, Relation
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, words
@@ -40,12 +41,7 @@ _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
 # What is only considered, or said of others, before a name.
-_UNSETTLED = (
-    r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|before|until|when(?:ever)?|once|might|"
-    r"may|can|could|would|consider\w*|try|trying|tried|evaluat\w+|compar\w+|ask|who|people|those|"
-    r"wenn|falls|ob|bevor|bis|sobald|könnte\w*|würde\w*|si|cuando|antes|podría\w*|quand|avant|"
-    r"pourrai\w*|se|quando|poderia\w*|если|когда|пока)\b[^,;:]*$"
-)
+_UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
 # Words that end an object; articles and the like may stand between a verb and its object.
 _ENDING = (
     STOPWORDS
@@ -62,45 +58,57 @@ _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
 # Verbs that choose the object right behind them.
-_CHOOSING = (
-    r"\b(?:use|uses|used|using|utili[sz]e[sd]?|adopt(?:ed|s|ing)?|ch(?:oose|ooses|ose|osen)|"
-    r"pick(?:ed|s)?|select(?:ed|s)?|takes?|took|keep|keeps|kept|prefer(?:s|red)?|favou?r(?:ed)?|"
-    r"(?:go|goes|going|went) (?:with|for)|(?:stay|stays|staying|stayed|stick|sticks|sticking|"
-    r"stuck) (?:with|to|on)|settled? (?:on|for)|opt(?:ed)? for|decided? (?:on|for)|"
-    r"standardi[sz]e[sd]? on|rel(?:y|ies) on|build (?:on|with)|"
-    r"(?:built|written|implemented|stored|kept|saved|held|hosted|deployed|drawn|rendered|served|"
-    r"managed|formatted|linted|tested|cached|queued|sent|hashed|encrypted|parsed|validated|tracked|"
-    r"logged|handled|done) (?:in|on|with|by|through|via|to)|"
-    r"nehmen|nimm|verwende[nt]?|(?:be)?nutz(?:e|en|t)|wähle?n?|setzen auf|bleiben bei|"
-    r"us(?:ar|a|amos|aremos|ará|e)|utili[sz](?:ar|amos|aremos|a|ons|er|e|erons)|"
-    r"eleg(?:imos|ido|ir)|adopta(?:mos|r)|optamos por|nos quedamos con|"
-    r"pren(?:d|ons|drons)|chois(?:i|ir|issons)|adopt(?:ons|er|é)|opt(?:é|ons) pour|gard(?:ons|er)|"
-    r"escolh(?:emos|er|ido)|adota(?:mos|r)|ficamos com|"
-    r"использу(?:ем|й|йте|ется)|выбра(?:ли|н)|бер[её]м|оста[её]мся на)\s+"
-)
-_CHOICE = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
+_CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
+_DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs that leave one thing for the object.
-_MOVING = (
-    r"\b(?:(?:switch|mov|migrat|chang|convert|port|transition|upgrad)\w* (?:\S+ ){0,5}?to|"
-    r"(?:replac|swap)\w* (?:\S+ ){1,5}?(?:with|by|for)|wechseln (?:\S+ ){0,4}?zu|"
-    r"(?:migr|cambi|mud|pas)(?:amos|aremos|ons|ar|er) (?:\S+ ){0,4}?(?:a|à|para)|"
-    r"(?:переходим|перешли) (?:с \S+ )?на)\s+"
-)
+_MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
 # Other ways of choosing a name, which stands at the sign: it opens the text before a purpose or a
 # service, or is the subject of a passive; in German and scripts without spaces verbs come last.
 _AT = "\0"
-_AROUND = (
-    r"^[`\"“*]*\0(?:\s*$|,? (?:for|instead of|rather than|over|not|statt|für|para|pour|em vez de|"
-    r"en vez de)\b| (?:holds|stores|keeps|serves|handles|carries|hosts|powers|caches) "
-    r"(?!its\b|up\b))|"
-    r"\0 (?:is|was|are|were|has been|will be) (?:now |still )?"
-    r"(?:used|chosen|picked|selected|adopted|kept)\b|"
-    r"\b(?:für|auf|zu) (?:(?:das|die|den|der|dem) )?[`\"]?\0[^,;.]*"
-    r"\b(?:entschieden|entscheiden|umgestellt|umsteigen|gewechselt|gesetzt|geeinigt)\b|"
-    r"(?:使用|采用|採用|选择了?|选用|选定|改用|沿用|用|换成|换到|切换到|迁移到|转向)\s?[「『“`]?\0|"
-    r"\0[」』”`]?\s?(?:[をにへ]\s?(?:使|利用|採用|選|移行|決|切り替え)|"
-    r"(?:을|를|로|으로)\s?(?:\S+\s)?(?:사용|선택|채택|전환|쓰|쓴|결정|도입|이전))"
+_AROUND = either("extract", "around").replace("<NAME>", _AT)
+# The words between two things -> the relation, read forwards or backwards.
+FORWARD, BACKWARD = (
+    {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
+    for name in ("forwards", "backwards")
 )
+# Words that relate two things without a verb, or mostly as an adjective or of people.
+_NO_VERB = frozenset(
+    "for over used using required enabled recommended allows need instead rather".split()
+)
+_VERB = "|".join(
+    sorted(
+        (w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB), key=len, reverse=True
+    )
+)
+# "Used for" and "used by" need no auxiliary in a note.
+_VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
+# Verbs of several subjects: a single one before them is an order, "please use".
+_PLURAL = frozenset("use require need enable prefer depend rely are were".split())
+_NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
+_ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"
+_SUBJECT = (
+    rf"(?:(?:^|[.;:!?] |, )(?P<article>(?:the|our|a|an|all|every|each) )?|"
+    rf"\b(?P<opener>the|our|that|because|since|and) )(?P<name>{_NAME}){_VERBS}"
+)
+# An object ends where the clause does, or before a preposition.
+_END = (
+    r"(?=$|[.,;:!?)]|\n| (?:for|in|on|to|with|by|from|at|as|when|where|because|since|so|and|or|but|"
+    r"instead|rather|over|until|unless|if|which|that)\b)"
+)
+_OBJECT = rf"{_VERBS}{_ARTICLE}(?P<name>{_NAME}){_END}"
+_PURPOSE = rf",? for {_ARTICLE}(?P<name>{_NAME}){_END}"
+# A choice of unknown things: "use spaces instead of tabs", "synced with one-repo instead of two".
+_CHOICE = (
+    r"\b(?:us(?:e|es|ed|ing)|with|to|cho(?:ose|se|sen)|prefers?|pick(?:ed)?|adopt(?:ed)?|take|took)"
+    rf" {_ARTICLE}(?P<name>{_NAME}) (?:instead of|rather than|over) "
+    rf"{_ARTICLE}(?P<other>{_NAME}){_END}"
+)
+# Common words that name a part of a system where a verb governs them.
+_PARTS = frozenset("app build client code page repo repository test tests".split())
+# Behind these an -ing form is something to do: "recommends waiting".
+_ADVISING = frozenset("recommends suggests prefers prefer".split())
+# Adjectives in the form of adverbs.
+_RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
 
 
 def extract(
@@ -112,13 +120,13 @@ def extract(
     the existing entity. Reads 64 KB at most.
     """
     text = text[:MAX_CHARS]
-    named = mentions(text, known)
-    parts = related_parts(text, named, known)
-    found = sorted([*named, *parts], key=lambda mention: mention.start)
-    relations = tuple(dict.fromkeys(_relations(text, found)))
+    names = mentions(text, known)
+    parts = _related_parts(text, names, known)
+    in_order = sorted([*names, *parts], key=lambda mention: mention.start)
+    relations = tuple(dict.fromkeys(_relations(text, in_order)))
     related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
-    for mention in found:
+    for mention in in_order:
         # A part that nothing relates may be any words.
         if mention not in parts or mention.name in related:
             entities.setdefault(mention.name, Entity(mention.name, mention.type))
@@ -162,26 +170,21 @@ def _governs(verbs: str, before: str, behind: str) -> bool:
     return not first or first[0] in _ENDING or first[0].isdigit()
 
 
-def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
+def _relations(text: str, named: list[Mention]) -> Iterator[Relation]:
     last: Relation | None = None
-    for left, right in pairwise(found):
+    for left, right in pairwise(named):
         if left.name == right.name or _is_asked(text, right.end):
             last = None
             continue
         before, last = last, _between(text, left, right, last)
-        if not last or not _is_meant(text, left, right, last):
+        clause = clause_around(text, left.start, right.end)
+        # The clause may state the reverse, or a condition.
+        is_supposed = is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left))
+        if not last or is_supposed or (last.type not in _OF_DEPARTURES and is_left(clause)):
             continue
         yield last
         if last.type == "used_for" and last.source != left.name and before:
             yield Relation(left.name, "rejected_for", last.target)  # "X instead of Y for Z"
-
-
-def _is_meant(text: str, left: Mention, right: Mention, relation: Relation) -> bool:
-    """Return True if the clause states the relation, and not its reverse or a condition."""
-    clause = clause_around(text, left.start, right.end)
-    if is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left)):
-        return False
-    return relation.type in _OF_DEPARTURES or not is_left(clause)
 
 
 def _between(text: str, left: Mention, right: Mention, last: Relation | None) -> Relation | None:
@@ -189,16 +192,21 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     if len(gap) > 60:
         return None
     gap = gap.replace("`", "").replace("*", "")
-    if last and last.target == left.name and last.type in _LISTED and _is_list(gap):
+    is_list = " ".join(gap.replace(",", " ").lower().split()) in _LIST_WORDS
+    if last and last.target == left.name and last.type in _LISTED and is_list:
         return Relation(last.source, last.type, right.name) if last.source != right.name else None
     if last and last.type == "chose_over" and gap.startswith(", for"):
         gap = gap[1:]
-    if gap.strip().lower() in _COMPARED and pattern(_CHOICE).search(_before(text, left)):
+    if gap.strip().lower() in _COMPARED and pattern(_DECIDING).search(_before(text, left)):
         return Relation(left.name, "chose_over", right.name)
-    phrase = _phrase(gap)
+    phrase = " ".join(word for word in gap.lower().split() if word not in _FILLERS)
+    if any(sign in gap for sign in '.,;:!?()\n"|—'):
+        phrase = ""  # across a clause
     if phrase in BACKWARD:
         return Relation(right.name, BACKWARD[phrase], left.name)
-    if phrase in ("with", "to") and _swapped(text, left, phrase):
+    before = [word for word in _words_before(text, left, 6) if word not in _FILLERS] or [""]
+    is_moved = phrase == "to" and before[-1] == "from" and not _MOVE_WORDS.isdisjoint(before)
+    if is_moved or (phrase == "with" and before[-1] in _REPLACE_WORDS):
         return Relation(right.name, "replaces", left.name)
     if phrase == "to" and _PREFERRED & set(_words_before(text, left, 6)):
         return Relation(left.name, "chose_over", right.name)
@@ -211,33 +219,14 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     return Relation(source, kind, right.name) if source != right.name else None
 
 
-def _phrase(gap: str) -> str:
-    """Return the words between two mentions without fillers; '' across a clause."""
-    if any(sign in gap for sign in '.,;:!?()\n"|—'):
-        return ""
-    return " ".join(word for word in gap.lower().split() if word not in _FILLERS)
-
-
-def _is_list(gap: str) -> bool:
-    return " ".join(gap.replace(",", " ").lower().split()) in _LIST_WORDS
-
-
 def _fits(kind: str, phrase: str, text: str, left: Mention, right: Mention) -> bool:
     if phrase == "for":
         return left.type in ("technology", "pattern") and right.type != "agent"
     if phrase == "over":
-        return bool(pattern(_CHOICE).search(_before(text, left)))
+        return bool(pattern(_DECIDING).search(_before(text, left)))
     if kind in ("chose", "prefers", "recommends") or phrase == "used":
         return left.type in ("agent", "component", "technology")
     return True
-
-
-def _swapped(text: str, left: Mention, phrase: str) -> bool:
-    """Return True if the words before are "replaced X with" or "moved from X to"."""
-    before = [word for word in _words_before(text, left, 6) if word not in _FILLERS]
-    if phrase == "with":
-        return bool(before) and before[-1] in _REPLACE_WORDS
-    return bool(before) and before[-1] == "from" and bool(_MOVE_WORDS & set(before))
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
@@ -261,3 +250,54 @@ def _is_asked(text: str, place: int) -> bool:
         if character in "!\n。！":
             return False
     return False
+
+
+def _related_parts(text: str, named: Sequence[Mention], known: Mapping[str, str]) -> list[Mention]:
+    """Return mentions of parts that the text relates and `named` lacks, in no order."""
+    parts: dict[int, Mention] = {}
+    for start, end in _spans(text, named):
+        part = text[start:end]
+        overlaps = any(start < m.end and m.start < end for m in (*named, *parts.values()))
+        if not overlaps and _is_name(part):
+            name = known.get(name_key(part)) or "-".join(part.lower().split())
+            parts[start] = Mention(name, "component", start, end)
+    return list(parts.values())
+
+
+def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
+    for match in pattern(_SUBJECT).finditer(text):
+        parts, verb = match["name"].lower().split(), match["verb"].split()[0]
+        # Without an article it may be an order: "please" of "please use".
+        is_subject = parts[0] not in OPENERS and (verb not in _PLURAL or parts[-1].endswith("s"))
+        if match["article"] or match["opener"] or is_subject:
+            yield match.span("name")
+    for match in pattern(_OBJECT).finditer(text):
+        if _is_object(match["name"], match["verb"], text[: match.start()]):
+            yield match.span("name")
+    for match in pattern(_CHOICE).finditer(text):
+        if _is_name(match["name"]) and _is_name(match["other"]):
+            yield match.span("name")
+            yield match.span("other")
+    for mention in named:
+        if mention.type in ("technology", "pattern", "tool"):
+            # The purpose stands right behind what it is for.
+            purpose = pattern(_PURPOSE).match(text, mention.end)
+            if purpose:
+                yield purpose.span("name")
+
+
+def _is_name(text: str) -> bool:
+    parts = text.lower().split()
+    is_manner = any(part.endswith("ly") and part not in _RHYTHMS for part in parts)
+    if parts[-1].endswith("ly") or is_manner or not NO_NAME.isdisjoint(parts):
+        return False
+    return any((part not in WEAK or part in _PARTS) and len(part) > 2 for part in parts)
+
+
+def _is_object(name: str, verb: str, before: str) -> bool:
+    """Return True if what follows a verb is a thing: nothing to do, and after several subjects."""
+    if verb.split()[-1] in _ADVISING and name.endswith("ing"):
+        return False
+    if verb.endswith("for") and " " in name and name.split()[0].endswith("ing"):
+        return False  # "used for keeping state"
+    return verb.split()[0] not in _PLURAL or before.endswith("s")

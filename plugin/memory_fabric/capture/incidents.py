@@ -5,18 +5,10 @@ whose error says nothing, or that passed without a changed file or a stated caus
 Open failures are handed to the next reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric.capture.command_output import (
-    is_no_failure,
-    outcome,
-    pasted_error,
-    signature,
-)
-from memory_fabric.capture.confidence import BASE
+from memory_fabric.capture.command_output import is_no_failure, outcome, pasted_error, signature
 from memory_fabric.capture.shell_commands import (
     Command,
     command_in,
@@ -25,6 +17,8 @@ from memory_fabric.capture.shell_commands import (
     share_target,
 )
 from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
+from memory_fabric.capture.statement import BASE
+from memory_fabric.language.word_lists import phrases
 from memory_fabric.models import Record
 from memory_fabric.patterns import pattern
 from memory_fabric.redaction.prefilter import without_secrets
@@ -40,15 +34,6 @@ MAX_OPEN = 8
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
-# A user's sentence about something that does not work.
-_SYMPTOM = (
-    r"\b(?:fail\w*|error\w*|broken?|breaks|crash\w*|bugs?|wrong|issue|problem|exception|undefined|"
-    r"hangs?|times? out|timeout|slow|[45]\d\d|(?:does|do|did|is|was|can)(?:n't|nt| not)|cannot|"
-    r"stopped|"
-    r"falla\w*|no funciona|no carga|fehler\w*|geht nicht|funktioniert nicht|kaputt|erreur|"
-    r"ne marche|"
-    r"ne fonctionne|erro|não funciona)\b|错误|失败|报错|不行|エラー|失敗|動かない|오류|실패|안 돼"
-)
 # Errors with so much of the shorter one's words are one failure: lines and counts may differ.
 SAME_ERROR = 0.8
 
@@ -95,22 +80,27 @@ def follow(
     open_: list[Failure] = list(failing)
     solved: list[Failure] = []
     fresh: list[int] = []
-    asked = ""
+    prompt = ""
     for step in steps:
         if step.changed_file:
-            open_ = [_changed(failure, step.changed_file) for failure in open_]
+            open_ = [
+                failure._replace(files=tuple(dict.fromkeys((*failure.files, step.changed_file))))
+                if len(failure.files) < MAX_FILES
+                else failure
+                for failure in open_
+            ]
         elif step.asked:
-            asked, fresh = step.asked, []
+            prompt, fresh = step.asked, []
         elif step.said:
             open_ = _with_account(open_, step.said)
             for place in fresh:
                 cause = _cause(step.said, solved[place])
                 if cause:
                     solved[place] = solved[place]._replace(cause=cause)
-                    fresh = [other for other in fresh if other != place]
+                    fresh = [earlier for earlier in fresh if earlier != place]
         elif step.command:
             count = len(open_)
-            open_, over = _ran(step, open_, asked)
+            open_, over = _ran(step, open_, prompt)
             fresh = [] if len(open_) > count else fresh
             fresh += range(len(solved), len(solved) + len(over))
             solved += over
@@ -125,10 +115,10 @@ def fix_of(failure: Failure) -> Record | None:
     error = cut(failure.error, MAX_ERROR_NAMED)
     names = first_of(failure.files, MAX_FILES_NAMED)
     fixed = f"; fixed in {names}" if len(failure.files) <= MAX_FILES_NAMED else ""
-    what = f"{failure.cause[:1].upper()}{failure.cause[1:]} (`{command}` failed: {error}{fixed})"
+    text = f"{failure.cause[:1].upper()}{failure.cause[1:]} (`{command}` failed: {error}{fixed})"
     return Record(
         type="solution",
-        what=what,
+        what=text,
         outcome="success",
         confidence=BASE,
         evidence=evidence_of(failure),
@@ -137,16 +127,16 @@ def fix_of(failure: Failure) -> Record | None:
 
 def evidence_of(failure: Failure) -> dict[str, Any]:
     """Return what is known of a solved failure: command, error, files, the user's symptom."""
-    evidence: dict[str, Any] = {COMMAND: failure.command.text, ERROR: failure.error}
-    evidence |= {FILES: list(failure.files)}
+    command, files = failure.command.text, list(failure.files)
+    evidence: dict[str, Any] = {COMMAND: command, ERROR: failure.error, FILES: files}
     return evidence | ({SYMPTOM: failure.symptom} if failure.symptom else {})
 
 
 def is_same_error(one: str, other: str) -> bool:
     """Return True if two errors have most of the words of the shorter one in common."""
-    stated = [{word for word in words(error) if not word.isdigit()} for error in (one, other)]
-    least = min(map(len, stated))
-    return least > 0 and len(stated[0] & stated[1]) >= SAME_ERROR * least
+    first, second = ({w for w in words(error) if not w.isdigit()} for error in (one, other))
+    least = min(len(first), len(second))
+    return least > 0 and len(first & second) >= SAME_ERROR * least
 
 
 def symptom_in(asked: str, error: str) -> str:
@@ -154,9 +144,11 @@ def symptom_in(asked: str, error: str) -> str:
 
     One that shares a word with the error is preferred.
     """
-    named = [s for s in sentences_in(asked) if pattern(_SYMPTOM).search(s)]
+    symptom = pattern(phrases("stated_causes", "symptom"))
+    symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}
-    best = next((s for s in named if in_error.intersection(words(s))), named[0] if named else "")
+    shared = (sentence for sentence in symptoms if in_error.intersection(words(sentence)))
+    best = next(shared, symptoms[0] if symptoms else "")
     return cut(without_secrets(best), MAX_SYMPTOM_CHARS)
 
 
@@ -174,16 +166,15 @@ def as_object(failure: Failure) -> dict[str, Any]:
 
 def from_object(value: Mapping[str, Any]) -> Failure | None:
     """Return the failure in a JSON object; None if it is none."""
-    stated = value.get("command")
-    if not isinstance(stated, dict) or not isinstance(stated.get("words"), list):
+    command, files = value.get("command"), value.get("files")
+    if not isinstance(command, dict) or not isinstance(command.get("words"), list):
         return None
-    words = tuple(str(word) for word in stated["words"])
-    text, place = str(stated.get("text", "")), str(stated.get("place", ""))
-    files = value.get("files")
+    words = tuple(map(str, command["words"]))
+    text, place = str(command.get("text", "")), str(command.get("place", ""))
     return Failure(
         Command(text, words, place),
         str(value.get("error", "")),
-        tuple(str(file) for file in files) if isinstance(files, list) else (),
+        tuple(map(str, files)) if isinstance(files, list) else (),
         str(value.get("cause", "")),
         str(value.get("symptom", "")),
         value.get("passes") is True,
@@ -240,12 +231,6 @@ def _passed(step: Step, command: Command) -> bool | None:
     if step.failed:
         return False
     return None if report is False else True
-
-
-def _changed(failure: Failure, file: str) -> Failure:
-    if file in failure.files or len(failure.files) >= MAX_FILES:
-        return failure
-    return failure._replace(files=(*failure.files, file))
 
 
 def _with_account(open_: list[Failure], said: str) -> list[Failure]:

@@ -4,98 +4,57 @@ One pass over the words. Text between backticks is one name; elsewhere a name is
 shape of one in code, or has a capital inside a sentence.
 """
 
-from __future__ import annotations
-
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
+from memory_fabric.language.proper_names import GIVEN, kind_of
 from memory_fabric.language.vocabulary import (
     ORDINARY,
     PATTERN_HEADS,
     PATTERNS,
     TECHNOLOGIES,
+    canonical,
     entity_type,
     is_agent,
 )
-from memory_fabric.patterns import pattern
-from memory_fabric.text import STOPWORDS, name_key
+from memory_fabric.language.word_lists import words as listed
+from memory_fabric.patterns import exact
+from memory_fabric.store.graph import entities_by_key
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_NAME_BYTES = 512
-_MAX_MENTIONS = 2000
-_LONGEST_NAME_WORDS = 4
-
-_VERBS_AFTER_NAME = frozenset(
-    """is uses requires needs was has and over supports for replaces depends enables does can will
-    instead handles runs works cannot should must as""".split()
-)
-
-_COMPONENT_HEADS = frozenset(
-    """endpoint endpoints api apis service services handler handlers route routes page pages
-    component components table tables job jobs worker workers queue queues database
-    databases db dbs cache store layer pipeline pipelines module modules form forms
-    controller controllers webhook webhooks client clients server servers gateway dashboard
-    frontend backend app apps cli sdk library libraries schema cluster boundary
-    boundaries""".split()
-)
+MAX_MENTIONS = 2000
+MAX_NAME_WORDS = 4
+MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
+# The most words of a text that are looked up; further known names are optional.
+MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400
+# A short form in brackets is at most so long.
+MAX_SHORT_CHARS = 12
+_listed = partial(listed, "mentions")
+_HEADS = _listed("heads")
+_VAGUE = STOPWORDS | _listed("vague")
+# Labels of the parts of a text, and acronyms of the field.
+_CAPITALISED = _listed("labels", "letters")
+OPENERS = _listed("openers")
 _VERBS_OF_PARTS = frozenset("uses depends requires relies needs".split())
-_COMPONENT_STARTS = frozenset(("all", "every", "each", "any"))
-_VAGUE = STOPWORDS | frozenset(
-    """new old other others whole entire existing following first last next different above below
-    remaining various several two three many current main single extra additional specific
-    certain given actual real right wrong good bad big small future previous own using use
-    cross multi full half non inter sub per pre post semi mid self server client real one""".split()
-)
-# Capitals that name nothing: emphasis, acronyms of the field, labels of a text's parts.
-_SHOUTED = frozenset(
-    """not never always must only all any every both no yes ok do don't doesn't won't can't cannot
-    can will shall should may might is are was were be been and or but if then else when
-    before after without with use using keep make run stop new old very really just also too
-    more most less same entire whole important critical warning note mandatory required
-    optional default""".split()
-)
-_TRADE_LETTERS = frozenset(
-    """api apis cli clis env envs ssl md ui uis ux url urls uri uris id ids uuid uuids ip ips os db
-    dbs pr prs mr mrs ci cd
-    qa faq faqs rfc adr adrs todo todos fixme wip tbd mvp poc eol eof utf ascii kb mb gb tb
-    ms io cpu gpu ram ssd crud dto orm sdk ide gui i ai ml it hr ceo cto am pm utc gmt usa
-    eu us uk""".split()
-)
-_LABELS = frozenset(
-    """phase step option task section part chapter figure table user users admin issue ticket
-    version stage level case example appendix page question answer round milestone sprint
-    epic story monday tuesday wednesday thursday friday saturday sunday january february
-    march april may june july august september october november december english german
-    french spanish""".split()
-)
-OPENERS = frozenset(
-    """add adopt allow always apply ask avoid build call change check choose chosen commit configure
-    consider copy create decided decision default define delete deploy deprecate document
-    drop enable ensure every expose fix follow for from generate handle have hide hire if import
-    include instead install integrate keep let limit log make mark meet migrate move must name
-    never no note only our pass pin place prefer put raise read reject remove rename replace
-    require reuse run save see send set show since skip start stick stop store strip support
-    switch tell test treat try update upgrade use using validate when while with wrap write
-    your""".split()
-)
+_EACH = frozenset(("all", "every", "each", "any"))
 # German nouns begin with capitals, which therefore name nothing.
 _GERMAN = frozenset(
     "und der die das nicht für wir mit ist ein eine einen statt auf auch wird".split()
 )
-_TOOL_VERBS = frozenset("use uses used using via through adopt adopted run runs running to".split())
-_AFTER_TOOL = frozenset(
-    """for to as instead over and or in on with not rather everywhere because since at by from
-    while when here now only""".split()
-)
-_MAX_PROPER_WORDS = 4
-_MAX_SPAN_WORDS = 5
-_MAX_SPAN_CHARS = 60
+_TOOL_VERBS = frozenset("use uses used using via through adopt adopted run runs running".split())
 _LITERALS = frozenset("true false null none nil undefined nan yes no ok todo".split())
-_FILE_ENDINGS = frozenset(
-    """py pyi js jsx mjs cjs ts tsx go rs java kt kts rb php c h cc cpp hpp cs swift scala sql sh
-    md mdx json jsonl yaml yml toml ini cfg conf env lock html css scss vue svelte tf proto
-    graphql xml db sqlite csv ipynb ps1 bat gradle ex exs lua zig dart""".split()
+_WORD = r"[^\s,;:!?\"'“”‘’()\[\]{}<>`|*=…。，、：；！？（）「」]+"
+# CamelCase, snake_case, dotted.call and CONSTANT_CASE names, unlike prose.
+_SHAPE = (
+    r"(?:[A-Z][a-z0-9]+){2,8}|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){1,8}"
+    r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}"
 )
+# A name between backticks: a symbol, a path, an option, a short command.
+_SPAN = r"[\w@./~$%:#*+<>\[\]=-]+(?:\(\))?(?: [\w@./~$%:#*+<>\[\]=-]+)*"
 
 
 class _Word(NamedTuple):
@@ -116,40 +75,25 @@ class Mention(NamedTuple):
     end: int
 
 
-def _word_pattern() -> re.Pattern[str]:
-    return pattern(r"[^\s,;:!?\"'“”‘’()\[\]{}<>`|*=…。，、：；！？（）「」]+", 0)
-
-
-def _shape_pattern() -> re.Pattern[str]:
-    """Match CamelCase, snake_case, dotted.call and CONSTANT_CASE names, unlike prose."""
-    return pattern(
-        r"(?:[A-Z][a-z0-9]+){2,8}|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){1,8}"
-        r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}",
-        0,
-    )
-
-
-def _span_pattern() -> re.Pattern[str]:
-    """Match a name between backticks: a symbol, a path, an option, a short command."""
-    return pattern(r"[\w@./~$%:#*+<>\[\]=-]+(?:\(\))?(?: [\w@./~$%:#*+<>\[\]=-]+)*", 0)
-
-
 def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
     """Return the names in a text, in order; `known` maps the `name_key` of entities to names."""
-    spans = _spans(text)
+    spans: list[tuple[int, int]] = []  # between two backticks of one line
+    for line in exact(r"[^\n]+").finditer(text):
+        marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
+        spans += [(marks[k] + 1, marks[k + 1]) for k in range(0, len(marks) - 1, 2)]
     words = _words(text, spans)
-    german = len({word.text for word in words} & _GERMAN) > 1
-    found: list[Mention] = []
+    is_german = len({word.text for word in words} & _GERMAN) > 1
+    names: list[Mention] = []
     i = 0
-    while i < len(words) and len(found) < _MAX_MENTIONS:
+    while i < len(words) and len(names) < MAX_MENTIONS:
         if words[i].span >= 0:
             mention, used = _span_at(text, words, i, spans, known)
         else:
-            mention, used = _prose_at(words, i, known, proper=not german)
+            mention, used = _prose_at(words, i, known, proper=not is_german)
         if mention:
-            found.append(mention)
+            names.append(mention)
         i += used
-    return found
+    return names
 
 
 def _prose_at(
@@ -162,22 +106,15 @@ def _prose_at(
     used = _proper_length(words, i) if proper else 0
     if not used:
         return None, 1
-    name = " ".join(word.text for word in words[i : i + used])
-    mention = _resolved(name, words[i].start, words[i + used - 1].end, known)
-    return mention._replace(type=_proper_type(words, i, used)), used
-
-
-def _proper_type(words: list[_Word], i: int, used: int) -> str:
-    """Return the type of a proper name: people, companies and places are no technologies."""
-    from memory_fabric.language.proper_names import kind_of  # late: few texts have such names
-
     run = [word.text for word in words[i : i + used]]
-    known = entity_type(" ".join(run))
-    if known or run[-1].lower() in _COMPONENT_HEADS:
-        return known or "component"
-    before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
-    after = words[i + used].text.lower() if i + used < len(words) else ""
-    return kind_of(run, before[::-1], after) or "technology"
+    mention = _resolved(" ".join(run), words[i].start, words[i + used - 1].end, known)
+    kind = entity_type(" ".join(run)) or ("component" if run[-1].lower() in _HEADS else "")
+    if not kind:
+        # People, companies and places are no technologies.
+        before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
+        after = words[i + used].text.lower() if i + used < len(words) else ""
+        kind = kind_of(run, before[::-1], after) or "technology"
+    return mention._replace(type=kind), used
 
 
 def _span_at(
@@ -189,7 +126,7 @@ def _span_at(
 ) -> tuple[Mention | None, int]:
     """Return the name between the backticks around word `i`, and the number of its words."""
     start, end = spans[words[i].span]
-    used = sum(1 for word in words[i : i + _MAX_SPAN_WORDS + 1] if word.span == words[i].span)
+    used = sum(1 for word in words[i : i + MAX_SPAN_WORDS + 1] if word.span == words[i].span)
     inside = text[start:end].strip()
     name = known.get(name_key(inside)) or TECHNOLOGIES.get(name_key(inside))
     if name or _is_span_name(inside, used):
@@ -201,35 +138,22 @@ def _span_at(
 
 def _is_span_name(inside: str, used: int) -> bool:
     """Return True if text between backticks is a name: of code, a file, an option, a command."""
-    if not 2 <= len(inside) <= _MAX_SPAN_CHARS or used > _MAX_SPAN_WORDS:
+    if not 2 <= len(inside) <= MAX_SPAN_CHARS or used > MAX_SPAN_WORDS:
         return False
-    if (
-        "://" in inside
-        or "[redacted" in inside
-        or not inside.isascii()
-        or inside.lower() in _LITERALS
-    ):
+    if "://" in inside or "[redacted" in inside or inside.lower() in _LITERALS:
         return False
-    if not any(c.isalpha() for c in inside) or not _span_pattern().fullmatch(inside):
+    is_shaped = inside.isascii() and exact(_SPAN).fullmatch(inside)
+    if not is_shaped or not any(map(str.isalpha, inside)):
         return False
     parts = inside.lower().split()
     return len(parts) == 1 or not any(part in STOPWORDS for part in parts[:2])
-
-
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Return the spans between two backticks of one line, in order."""
-    found = []
-    for line in pattern(r"[^\n]+", 0).finditer(text):
-        marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
-        found += [(marks[k] + 1, marks[k + 1]) for k in range(0, len(marks) - 1, 2)]
-    return found
 
 
 def _words(text: str, spans: list[tuple[int, int]]) -> list[_Word]:
     """Return the words with their positions, without full stops and slashes at their ends."""
     words: list[_Word] = []
     end = place = 0
-    for match in _word_pattern().finditer(text):
+    for match in exact(_WORD).finditer(text):
         word = match.group().rstrip(".-/&—–")
         gap = text[end : match.start()]
         while place < len(spans) and spans[place][1] <= match.start():
@@ -258,13 +182,17 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
         name = known.get(key) or TECHNOLOGIES.get(key) or PATTERNS.get(key)
         if name:
             return name, used
-    return _based(run) or _single(words, i, known)
+    if len(run) > 1 and run[0].key.endswith("based") and run[1].key in PATTERN_HEADS:
+        stem = run[0].text.lower().removesuffix("based").rstrip("-_")
+        if stem and stem.replace("-", "").isalnum():
+            return f"{stem}-{run[1].text.lower()}", 2  # `token-based pagination`: token-pagination
+    return _single(words, i, known)
 
 
 def _run(words: list[_Word], i: int) -> list[_Word]:
     """Return up to four neighbouring words from `i`, each separated by one space."""
     run = [words[i]]
-    for word in words[i + 1 : i + _LONGEST_NAME_WORDS]:
+    for word in words[i + 1 : i + MAX_NAME_WORDS]:
         if word.start != run[-1].end + 1 or word.first or word.span != run[0].span:
             break
         run.append(word)
@@ -274,28 +202,21 @@ def _run(words: list[_Word], i: int) -> list[_Word]:
 def _proper_length(words: list[_Word], i: int) -> int:
     """Return the number of words from `i` that are one proper name; 0 if none begins here."""
     run = [words[i]] if _is_capital(words[i]) else []
-    for word in words[i + 1 : i + _MAX_PROPER_WORDS] if run else ():
+    for word in words[i + 1 : i + MAX_NAME_WORDS] if run else ():
         beside = word.start == run[-1].end + 1 and not word.first and word.span < 0
         if not beside or not (_is_capital(word) or word.text in ("ID", "API", "UI", "DB", "CI")):
             break
         run.append(word)
-    if not run or (run[0].first and len(run) > 1 and _opens(run)):
+    if not run or _is_title(words, i):
         return 0
-    if run[0].first and len(run) < 2 and not _is_person(run[0].text):
-        return 0
-    return 0 if _is_title(words, i) else len(run)
-
-
-def _is_person(word: str) -> bool:
-    from memory_fabric.language.proper_names import GIVEN  # late: few texts have such names
-
-    return word.lower() in GIVEN
-
-
-def _opens(run: list[_Word]) -> bool:
-    """Return True if a capital only begins a sentence: "Use Redis", "Usamos Redis"."""
-    word = run[0].text
-    return word.lower() in OPENERS or word.endswith("ing") or run[1].key in TECHNOLOGIES
+    if not run[0].first:
+        return len(run)
+    opener = run[0].text
+    if len(run) < 2:
+        return int(opener.lower() in GIVEN)
+    # A capital may only begin the sentence: "Use Redis", "Usamos Redis".
+    opens = opener.lower() in OPENERS or opener.endswith("ing") or run[1].key in TECHNOLOGIES
+    return 0 if opens else len(run)
 
 
 def _is_capital(word: _Word) -> bool:
@@ -303,14 +224,9 @@ def _is_capital(word: _Word) -> bool:
     text, lower = word.text, word.text.lower()
     if not text[0].isupper() or not text.isascii() or len(text) < 2 or text[-1] == "'":
         return False
-    if (
-        lower in STOPWORDS
-        or lower in _LABELS
-        or lower.removesuffix("s") in _LABELS
-        or (text.isupper() and lower in _SHOUTED)
-    ):
+    if not _CAPITALISED.isdisjoint((lower, lower.removesuffix("s"))) or lower in STOPWORDS:
         return False
-    if lower.removesuffix("s") in _TRADE_LETTERS or lower in _TRADE_LETTERS:
+    if text.isupper() and lower in _listed("shouted"):
         return False
     return text.replace("-", "").replace(".", "").isalnum()
 
@@ -327,15 +243,6 @@ def _is_title(words: list[_Word], i: int) -> bool:
     return len(around) > 3 and capitals * 5 > len(around) * 3
 
 
-def _based(run: list[_Word]) -> tuple[str, int] | None:
-    """Return the pattern in words such as `token-based pagination`: token-pagination."""
-    if len(run) > 1 and run[0].key.endswith("based") and run[1].key in PATTERN_HEADS:
-        stem = run[0].text.lower().removesuffix("based").rstrip("-_")
-        if stem and stem.replace("-", "").isalnum():
-            return f"{stem}-{run[1].text.lower()}", 2
-    return None
-
-
 def _single(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
     word = words[i]
     text, key = word.text, word.key
@@ -346,18 +253,11 @@ def _single(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, 
     name = TECHNOLOGIES.get(key) or PATTERNS.get(key)
     if name:
         return (name, 1) if key not in ORDINARY or _meant_as_name(words, i, name) else None
-    if "-" in text and text.islower() and _is_made_name(text):
-        return text, 1
+    first, _, ending = text.partition("-")
+    is_made = ending.rpartition("-")[2] in PATTERN_HEADS | _HEADS and text.islower()
+    if is_made and len(first) > 2 and first not in _VAGUE and text.replace("-", "").isalnum():
+        return text, 1  # a pattern or component: `token-caching`, `billing-service`
     return (text.removesuffix("()"), 1) if _is_identifier(text) else None
-
-
-def _is_made_name(name: str) -> bool:
-    """Return True for a hyphenated pattern or component: `token-caching`, `billing-service`."""
-    first, _, rest = name.partition("-")
-    head = rest.rpartition("-")[2]
-    if head not in PATTERN_HEADS and head not in _COMPONENT_HEADS:
-        return False
-    return len(first) > 2 and first not in _VAGUE and name.replace("-", "").isalnum()
 
 
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
@@ -368,11 +268,11 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
         # "Use poetry for dependencies": the object of "use", if no noun follows.
-        ends = i + 1 == len(words) or words[i + 1].first or follower in _AFTER_TOOL
-        return words[i - 1].text.lower() in _TOOL_VERBS - {"to"} and ends and not word.first
+        ends = i + 1 == len(words) or words[i + 1].first or follower in _listed("after a tool")
+        return words[i - 1].text.lower() in _TOOL_VERBS and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
         return False
-    return not word.first or follower in _VERBS_AFTER_NAME
+    return not word.first or follower in _listed("verbs after a name")
 
 
 def _is_identifier(text: str) -> bool:
@@ -381,46 +281,100 @@ def _is_identifier(text: str) -> bool:
     if not 2 < len(text) <= 80 or "//" in text or not text.isascii():
         return False
     stem, dot, ending = text.rpartition(".")
-    if dot and ending in _FILE_ENDINGS and stem.strip("./") and not stem.endswith("e.g"):
+    if dot and ending in _listed("file endings") and stem.strip("./") and not stem.endswith("e.g"):
         return True
     if text.startswith("--"):
         return text[2:3].isalpha() and text[2:].replace("-", "").isalnum()
     if text[0] in "./~" and text.lstrip("./~")[:1].isalpha():
         return "/" in text or (text[0] == "." and text[1:].islower() and len(text) > 4)
-    return text[0].isalpha() and bool(_shape_pattern().fullmatch(text))
+    return text[0].isalpha() and bool(exact(_SHAPE).fullmatch(text))
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
     """Return the component in `all list endpoints` or `for the analytics DB`, and its words."""
     opener = words[i].text.lower()
     # The opening word is one before, so that the mention itself begins at its first modifier.
-    if i == 0 or opener in _VAGUE or opener in _COMPONENT_HEADS or not opener.isalpha():
+    if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()
     prior = words[i - 2].text.lower() if i > 1 else ""
-    if before not in _COMPONENT_STARTS and before not in ("the", "our"):
+    if before not in _EACH and before not in ("the", "our"):
         return None
     run = _run(words, i)
     for used in range(2, min(len(run), 3) + 1):
         parts = [word.text.lower() for word in run[:used]]
-        if parts[-1] not in _COMPONENT_HEADS:
+        if parts[-1] not in _HEADS:
             continue
         follower = run[used].text.lower() if used < len(run) else ""
-        told = (
-            before in _COMPONENT_STARTS
-            or prior in ("for", "in", "on", "across")
-            or follower in _VERBS_OF_PARTS
+        is_meant = (
+            before in _EACH or prior in ("for", "in", "on", "across") or follower in _VERBS_OF_PARTS
         )
-        fit = all(part.isalpha() and part not in _VAGUE for part in parts)
-        return ("-".join(parts), used) if told and fit else None
+        is_plain = all(part.isalpha() and part not in _VAGUE for part in parts)
+        return ("-".join(parts), used) if is_meant and is_plain else None
     return None
 
 
 def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Mention:
     kind = entity_type(name) or "component"
     name = known.get(name_key(name), name)
-    return Mention(_within_bytes(name), kind, start, end)
+    name = name.encode("utf-8", "replace")[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+    return Mention(name, kind, start, end)
 
 
-def _within_bytes(name: str) -> str:
-    return name.encode("utf-8", "replace")[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each of the names the other names in the text; names without any are left out.
+
+    A short form counts in brackets after the name, or if the vocabulary knows it and the text uses
+    it.
+    """
+    spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
+    aliases: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        _, behind, after = text.partition(f"{name} (")
+        before, around, _ = text.partition(f" ({name})")
+        shorts = [after.partition(")")[0]] if behind else []
+        shorts += [before.rpartition(" ")[2]] if around else []
+        shorts = [short.strip("\"'`.,;:") for short in shorts]
+        forms = [*(short for short in shorts if _is_short(short, name)), spoken.get(name, "")]
+        different = (form for form in forms if form and name_key(form) != name_key(name))
+        aliases[name] = tuple(dict.fromkeys(different))
+    return {name: forms for name, forms in aliases.items() if forms}
+
+
+def _is_short(short: str, name: str) -> bool:
+    """Return True if the letters of a shorter word occur in the name in order, first to first."""
+    letters = [c for c in short.lower() if c.isalpha()]
+    if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
+        return False
+    of_name = iter(name.lower())
+    return name[:1].lower() == letters[0] and all(letter in of_name for letter in letters)
+
+
+class KnownNames(Mapping[str, str]):
+    """A mapping from `name_key` to the name of known entities; most texts need no lookup."""
+
+    def __init__(self, memory: Memory, text: str) -> None:
+        self._memory, self._text = memory, text
+        self._looked_up: dict[str, str] | None = None
+
+    def __getitem__(self, key: str) -> str:
+        return self._names()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+    def _names(self) -> dict[str, str]:
+        if self._looked_up is None:
+            self._looked_up = {}
+            for database in reversed(self._memory.databases()):
+                entities = entities_by_key(database, self._keys())
+                self._looked_up |= {key: entity.name for key, entity in entities.items()}
+        return self._looked_up
+
+    def _keys(self) -> list[str]:
+        parts = words(self._text[:MAX_LOOKED_UP_CHARS])[:MAX_LOOKED_UP_WORDS]
+        pairs = [one + other for one, other in pairwise(parts)]
+        return [key for key in dict.fromkeys([*parts, *pairs]) if len(key) > 1]

@@ -1,16 +1,12 @@
 """Store a text that was said on purpose: its record, with known names and other names of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from memory_fabric import ids
-from memory_fabric.capture.aliases import aliases_in
-from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.contradiction import beside, contradicting
 from memory_fabric.capture.extract import chosen
-from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.statement import statement
+from memory_fabric.capture.mentions import KnownNames, aliases_in
+from memory_fabric.capture.statement import PURPOSE, statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import (
@@ -60,23 +56,26 @@ def state(
             return None, False
     if record.scope == "global":
         # late: rare, and never in a hook
-        from memory_fabric.capture.identifying_names import for_everybody
+        from memory_fabric.capture.people import for_everybody
 
         record = for_everybody(record, memory)
     if record.scope == "user":
         # late: most records are about a project
-        from memory_fabric.capture.person import of_person
+        from memory_fabric.capture.people import of_person
 
         record = record._replace(entities=of_person(record.what, record.entities))
     unread = Unread()
     if against is None and TRUST_ORDER.get(provenance.trust, 0) >= TRUST_ORDER["assistant"]:
-        found = unread.attempt([], contradicting, memory, record)
-        against = [old for old in found if old.id not in instead_of]
-    if against:
-        record = beside(record, against)
-    made = joined_to_project(_bounded(record)._replace(id=record.id or ids.new_id()), memory)
-    stored = memory.remember(made, provenance, instead_of, echo=echo, at=at)
-    is_new = stored is not None and stored.id == made.id
+        contrary = unread.attempt([], contradicting, memory, record)
+        against = [old for old in contrary if old.id not in instead_of]
+    record = beside(record, against or ())._replace(
+        id=record.id or ids.new_id(),
+        what=cut(without_controls(record.what), MAX_TEXT_CHARS),
+        why=cut(without_controls(record.why), MAX_TEXT_CHARS),
+    )
+    record = joined_to_project(record, memory)
+    stored = memory.remember(record, provenance, instead_of, echo=echo, at=at)
+    is_new = stored is not None and stored.id == record.id
     if stored is not None and is_new and stored.confidence >= STORED_FROM:
         unread.attempt(None, _learn_aliases, memory, stored, provenance)
     unread.report(memory)
@@ -92,10 +91,10 @@ def stated(
     """
     unread = Unread()
     plain = Record(record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE)
-    known = KnownNames(memory, f"{text}. {why}")
+    names = KnownNames(memory, f"{text}. {why}")
 
     def read() -> Record:
-        return statement(text, type=type, why=why, alternatives=alternatives, known=known)
+        return statement(text, type=type, why=why, alternatives=alternatives, known=names)
 
     record = unread.attempt(plain, read)
     unread.report(memory)
@@ -104,41 +103,34 @@ def stated(
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
     """Store a candidate as a record, since the user confirmed it; its prompt is its quotation."""
-    told = stated(
-        memory,
-        candidate.what,
-        type=candidate.type,
-        why=candidate.why,
-        alternatives=candidate.alternatives,
-    )
+    text, type_, why = candidate.what, candidate.type, candidate.why
+    statement_read = stated(memory, text, type=type_, why=why, alternatives=candidate.alternatives)
     record = candidate._replace(
-        why=told.why,
-        alternatives=told.alternatives,
-        entities=candidate.entities or told.entities,
-        relations=candidate.relations or told.relations,
-        confidence=told.confidence,
+        why=statement_read.why,
+        alternatives=statement_read.alternatives,
+        entities=candidate.entities or statement_read.entities,
+        relations=candidate.relations or statement_read.relations,
+        confidence=statement_read.confidence,
     )
     words = str(candidate.evidence.get(PROMPT) or "")
     if candidate.trust == "user" and words:
-        left = {key: value for key, value in candidate.evidence.items() if key != PASTED}
-        record = record._replace(evidence={**left, QUOTATION: words})
+        evidence = {key: value for key, value in candidate.evidence.items() if key != PASTED}
+        record = record._replace(evidence={**evidence, QUOTATION: words})
     return memory.remember(joined_to_project(record, memory), provenance)
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
     """Save the other names that the record's own text gives its entities; taken names stay."""
-    found = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
-    if not found or record.scope == "local":
-        return
+    names = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
     kind = "user" if record.scope in USER_SCOPES else "project"
-    database = memory.database(kind, create=False)
+    database = memory.database(kind, create=False) if record.scope != "local" and names else None
     if database is None:
         return
-    for name, aliases in found.items():
-        known = entities_by_key(database, [name, *aliases])
-        free = [alias for alias in aliases if name_key(alias) not in known]
-        if free and name_key(name) in known:
-            payload = {"entity": known[name_key(name)].name, "aliases": free}
+    for name, aliases in names.items():
+        entities = entities_by_key(database, [name, *aliases])
+        free = [alias for alias in aliases if name_key(alias) not in entities]
+        if free and name_key(name) in entities:
+            payload = {"entity": entities[name_key(name)].name, "aliases": free}
             memory.write("alias", payload, provenance, store=kind)
 
 
@@ -181,8 +173,6 @@ def _is_a_thing(name: str) -> bool:
     )
 
 
-def _bounded(record: Record) -> Record:
-    return record._replace(
-        what=cut(without_controls(record.what), MAX_TEXT_CHARS),
-        why=cut(without_controls(record.why), MAX_TEXT_CHARS),
-    )
+def kind_of(memory: Memory, record: Record) -> str:
+    """Return the kind of the database that a record of this scope belongs in."""
+    return "user" if record.scope in USER_SCOPES or memory.project is None else "project"

@@ -4,13 +4,12 @@ Removed before anything is read: our own blocks, machine tags, comments, code fe
 logs, traces, diffs, tables, templates. Every step is a pass over the lines; no step backtracks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memory_fabric.patterns import pattern
+from memory_fabric.language.word_lists import either, sections, words
+from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, without_injected
 
 MAX_CHARS = 65536
@@ -23,49 +22,16 @@ _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shor
 # What `redact` leaves of what was private: no part of what was said.
 _PRIVATE = "[redacted: private]"
 
-_MACHINE_TAGS = (
-    "local-command-stdout local-command-stderr local-command-caveat command-name command-message "
-    "command-args command-contents task-notification bash-input bash-stdout bash-stderr "
-    "system-reminder tool_use_error user-prompt-submit-hook function_results private analysis "
-    "example examples template ide_selection ide_opened_file ide_diagnostics attached_files "
-    "attached-files file_contents open_and_recently_viewed_files additional_data user_info"
-).split()
-_PASTE_LEADS = (
-    "review comment", "review feedback", "this comment", "this feedback", "review says",
-    "reviewer said", "reviewer says", "copilot says", "copilot said",
-    "here's the output", "here is the output", "i get this", "i got this", "error message",
-    "the log says", "stack trace", "look at this:",
-)  # fmt: skip
+_MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
+_PASTE_LEADS = sections("segments")["leads of pastes"]
 _LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
-_TRACE_STARTS = (
-    "traceback (most recent call last)", 'file "', "at ", "caused by:", "panic:", "goroutine ",
-    "exit code", "npm err!", "error ts", "diff --git", "index ", "@@ ", "+++ ", "--- a", "--- b",
-    "tool use:", "result:",
-)  # fmt: skip
 # What compilers, linters and loggers write: a place in a file, from where the rest of the line is
 # theirs; and lines that are theirs as a whole, by the time, level, place or code they begin with, a
 # rule's code at their end, or an elided call.
 _PLACE = (
     r"(?:^|\s)(?:-->\s*)?[\w./\\@~-]*\.[a-z]\w{0,9}(?:(?::\d+){1,2}(?:[:,]| -|$)|\(\d+(?:,\d+)?\):)"
 )
-_DIAGNOSTIC = (
-    r"\W{0,3}(?:\w{3} +\d{1,2} )?\d{1,2}:\d\d:\d\d\b|"
-    r"(?:error|warning|help|hint|fatal)(?:\[\w+\])?: |"
-    r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning): |"
-    r"\d+:\d+\s|\w+=\S+ \w+=\S|= (?:note|help): |\d* ?\| |"
-    r".*(?:\w\(\.\.\.\)|\b[a-z][\w-]*\([A-Z]{0,6}-?\d{2,6}\)$|  (?:@?[\w-]+/)*[a-z]+(?:-[a-z]+)+$)"
-)
-_ABBREVIATIONS = frozenset(
-    "e.g i.e vs etc cf approx incl resp dr mr mrs ms st fig no vol al bzw z.b ca p.ej ej".split()
-)
-_QUESTION_STARTS = frozenset(
-    """which whose can could would should shall is are was were does did has had am may might isn't
-    aren't doesn't didn't won't wouldn't shouldn't couldn't can't""".split()
-)
-_SUBJECTS = frozenset(
-    """i you we they he she it this that these those there the a an our your my its anyone someone
-    anybody somebody""".split()
-)
+_SENTENCE_END = r"[.!?…]{1,4}[\"')\]`*”]{0,3}(?=\s|$)|[。！？]"
 _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", ", huh", ", agreed")
 
 
@@ -94,19 +60,15 @@ class _Block(NamedTuple):
 
 
 def segments(text: str) -> list[Sentence]:
-    """The sentences that were said, in order; empty for a text that only shows things."""
-    said = _without_shown(text[:MAX_CHARS])
+    """Return the sentences that were said, in order; empty for a text that only shows things."""
+    prose = _without_shown(text[:MAX_CHARS])
     sentences: list[Sentence] = []
-    for block in _blocks(_prose_lines(said.splitlines())):
+    for block in _blocks(_prose_lines(prose.splitlines())):
         opens = True
         for part in _split(block.text):
             if 3 <= len(part) <= MAX_SENTENCE_CHARS:
-                sentences.append(
-                    Sentence(
-                        part, is_question(part), block.bullet, block.heading, block.lead,
-                        block.paragraph, opens,
-                    )
-                )  # fmt: skip
+                of_block = block.bullet, block.heading, block.lead, block.paragraph
+                sentences.append(Sentence(part, is_question(part), *of_block, opens))
                 opens = False
     return sentences
 
@@ -121,7 +83,8 @@ def is_question(sentence: str) -> bool:
         return second in ("i", "you", "we", "they")
     if first in ("what", "why", "how", "who", "where") and not bare.lower().startswith("what's"):
         return second not in ("happened", "we", "i", "matters")
-    return first in _QUESTION_STARTS and second in _SUBJECTS
+    starts, subjects = words("segments", "starts of questions"), words("segments", "subjects")
+    return first in starts and second in subjects
 
 
 def _without_shown(text: str) -> str:
@@ -138,24 +101,21 @@ def _without_shown(text: str) -> str:
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
-    """The text without everything between two marks; to the end where the second is missing."""
-    kept: list[str] = []
+    """Return the text without what is between two marks; to the end if the second is missing."""
+    pieces: list[str] = []
     place = 0
-    while True:
-        start = text.find(opening, place)
-        if start < 0:
-            kept.append(text[place:])
-            return "".join(kept)
-        kept.append(text[place:start])
+    while (start := text.find(opening, place)) >= 0:
+        pieces.append(text[place:start])
         end = text.find(closing, start)
         if end < 0:
-            return "".join(kept)
-        kept.append("\n")
+            return "".join(pieces)
+        pieces.append("\n")
         place = end + len(closing)
+    return "".join((*pieces, text[place:]))
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
-    """The lines that are prose; a dropped one leaves an empty line, which parts paragraphs."""
+    """Return the lines that are prose; a dropped one leaves an empty line between paragraphs."""
     prose: list[str] = []
     fence = ""
     in_trace = False
@@ -163,31 +123,26 @@ def _prose_lines(lines: list[str]) -> list[str]:
     is_diff = any(line.startswith(("@@ ", "diff --git ")) for line in lines)
     is_diff = is_diff or _looks_like_diff(lines)
     for line in lines:
-        place = pattern(_PLACE, 0).search(line)
+        place = exact(_PLACE).search(line)
         line = line[: place.start()] if place else line
         bare = line.strip()
         if fence or bare.startswith(("```", "~~~")):
-            fence = _fence_after(fence, bare)
+            # An open fence is closed only by its own mark.
+            is_closed = fence and bare.startswith(fence) and not bare.strip("`~")
+            fence = "" if is_closed else fence or bare[:3]
             prose.append("")
             continue
         in_trace = bool(bare) and (in_trace or bare.lower().startswith("traceback (most"))
         in_paste = _in_paste(in_paste, line, prose)
-        shown = in_trace or in_paste or _is_shown(line, bare)
-        prose.append("" if shown or (is_diff and line[:1] in ("+", "-", "@")) else line)
+        is_shown = in_trace or in_paste or _is_shown(line, bare)
+        prose.append("" if is_shown or (is_diff and line[:1] in ("+", "-", "@")) else line)
     return prose
 
 
-def _fence_after(fence: str, bare: str) -> str:
-    """The fence that is open after this line; an open one is closed only by its own mark."""
-    if fence:
-        return "" if bare.startswith(fence) and not bare.strip("`~") else fence
-    return bare[:3]
-
-
 def _looks_like_diff(lines: list[str]) -> bool:
-    added = sum(1 for line in lines if line.startswith("+") and not line.startswith("+ "))
-    removed = sum(1 for line in lines if line.startswith("-") and not line.startswith("- "))
-    spaced = sum(1 for line in lines if line.startswith(("+  ", "-  ")))
+    added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
+    spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
     return bool(added and (removed or spaced)) and added + removed + spaced > len(lines) // 3
 
 
@@ -208,7 +163,7 @@ def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
 
 
 def _last_said(prose: list[str]) -> str:
-    """The last line that is not blank, looking back over two blank ones at most."""
+    """Return the last line that is not blank, looking back over two blank ones at most."""
     for line in prose[-1:-4:-1]:
         if line.strip():
             return line.strip()
@@ -222,9 +177,10 @@ def _is_shown(line: str, bare: str) -> bool:
     if bare[0] in ">|" or bare.startswith(("$ ", "❯", "⎿", "⏺", "·", "│", "├", "└")):
         return True
     lowered = bare.lower()
-    if lowered.startswith(_TRACE_STARTS) and not lowered.startswith("at least"):
+    is_trace = exact(either("segments", "starts of traces")).match(lowered)
+    if is_trace and not lowered.startswith("at least"):
         return not lowered.startswith(("at ", "index ")) or "(" in bare or ":" in bare
-    if pattern(_DIAGNOSTIC, 0).match(bare):
+    if exact(either("segments", "diagnostics")).match(bare):
         return True
     return _is_log(bare, lowered) or _is_code(line, bare)
 
@@ -235,7 +191,7 @@ def _is_log(bare: str, lowered: str) -> bool:
         word = head.split(maxsplit=1)[0]
         if word.rstrip("]:") in _LOG_LEVELS and (bare[0] == "[" or bare[:4].isupper()):
             return True
-    digits = sum(1 for character in bare[:24] if character.isdigit())
+    digits = sum(map(str.isdigit, bare[:24]))
     return digits >= 8 and any(sign in bare[:24] for sign in ":/-") and bare[0] in "[(0123456789"
 
 
@@ -244,7 +200,7 @@ def _is_code(line: str, bare: str) -> bool:
         return True
     if bare.startswith(("import ", "from ", "def ", "class ", "const ", "func ", "return ")):
         return bare[-1] not in ".!?" and any(sign in bare for sign in "=(.:")
-    signs = sum(1 for character in bare if character in "{}[]<>=;|\\/_")
+    signs = sum(map("{}[]<>=;|\\/_".count, bare))
     if signs * 4 > len(bare) and "`" not in bare and bare[0] not in "-*#":
         return True
     indented = line.startswith(("    ", "\t"))
@@ -252,7 +208,7 @@ def _is_code(line: str, bare: str) -> bool:
 
 
 def _blocks(lines: list[str]) -> Iterator[_Block]:
-    """Paragraphs and list items, wrapped lines joined, each under its heading and its lead."""
+    """Yield paragraphs and list items, wrapped lines joined, each with its heading and its lead."""
     heading = lead = ""
     paragraph = 0
     open_lines: list[str] = []
@@ -269,10 +225,13 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
         title = _heading(bare)
         starts_bullet = _bullet_length(bare)
         if not bare or title or starts_bullet or not _continues(open_lines, bare):
-            done = closed()
-            yield from done
-            if done and not bullet:
-                lead = _lead(done[0].text)
+            ended = closed()
+            yield from ended
+            if ended and not bullet:
+                # The line that introduces what follows; empty if the paragraph stands by itself.
+                before = ended[0].text.lower().rstrip(" :")
+                lead = before.rpartition(". ")[2] if ended[0].text.endswith(":") else ""
+                lead = "because" if before.endswith("because") else lead
         if not bare:
             paragraph += 1
         elif title:
@@ -287,26 +246,16 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
     yield from closed()
 
 
-def _lead(paragraph: str) -> str:
-    """The line that introduces what follows, empty where the paragraph stands by itself."""
-    bare = paragraph.lower().rstrip(" :")
-    if bare.endswith("because"):
-        return "because"
-    return bare.rpartition(". ")[2] if paragraph.endswith(":") else ""
-
-
 def _continues(open_lines: list[str], bare: str) -> bool:
     """Return True if the next line belongs to the paragraph: an editor wrapped the last one."""
-    if not open_lines:
-        return True
-    last = open_lines[-1]
+    last = open_lines[-1] if open_lines else ","
     if len(last) >= _WRAPPED_LOWER_FROM and bare[:1].islower() and last[-1] not in ".!?:":
         return True
     return len(last) >= _WRAPPED_FROM or last[-1] in ",;(" or last.endswith((" and", " or"))
 
 
 def _heading(bare: str) -> str:
-    """The title, where the line is a heading: hashes, or bold from end to end."""
+    """Return the title, where the line is a heading: hashes, or bold from end to end."""
     if bare.startswith("#"):
         title = bare.lstrip("#")
         return title.strip(" #*:") if title[:1] == " " else ""
@@ -321,14 +270,14 @@ def _bullet_length(bare: str) -> int:
     """Return the length of the bullet, 0 where the line is no list item."""
     if bare[:2] in ("- ", "* ", "+ ", "• ", "– "):
         return 2
-    mark, _, rest = bare.partition(" ")
-    if rest and 2 <= len(mark) <= 4 and mark[-1] in ".)" and mark[:-1].strip("(").isalnum():
+    mark, _, item = bare.partition(" ")
+    if item and 2 <= len(mark) <= 4 and mark[-1] in ".)" and mark[:-1].strip("(").isalnum():
         return len(mark) + 1 if mark[0].isdigit() or len(mark.strip("(.)")) == 1 else 0
     return 0
 
 
 def _plain(text: str) -> str:
-    """The text without marks of emphasis and without check boxes."""
+    """Return the text without marks of emphasis and without check boxes."""
     if text[:4].lower() in ("[ ] ", "[x] "):
         text = text[4:]
     while text and text[0] > "\u2190" and not text[0].isalnum() and text[0] not in "「『《【（":
@@ -336,15 +285,11 @@ def _plain(text: str) -> str:
     return text.replace("**", "") if "*" in text else text
 
 
-def _end_pattern() -> re.Pattern[str]:
-    return pattern(r"[.!?…]{1,4}[\"')\]`*”]{0,3}(?=\s|$)|[。！？]", 0)
-
-
 def _split(text: str) -> Iterator[str]:
-    """The sentences of one block, long quotations left out."""
+    """Yield the sentences of one block, long quotations left out."""
     for piece in _without_quotations(text):
         start = 0
-        for match in _end_pattern().finditer(piece):
+        for match in exact(_SENTENCE_END).finditer(piece):
             if match.group()[0] in ".…" and not _ends_here(piece, start, match):
                 continue
             yield piece[start : match.end()].strip()
@@ -359,13 +304,13 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
         return not follower or follower.isupper()
     before = text[max(start, match.start() - 12) : match.start()].rpartition(" ")[2]
     before = before.strip("(\"'*`").lower()
-    if before in _ABBREVIATIONS:
+    if before in words("segments", "abbreviations"):
         return False
     return not (match.start() - start < 3 and (before.isdigit() or len(before) == 1))
 
 
 def _without_quotations(text: str) -> list[str]:
-    """The pieces around long quotations; an unpaired mark leaves the text whole."""
+    """Return the pieces around long quotations; an unpaired mark leaves the text whole."""
     text = text.replace("“", '"').replace("”", '"')
     parts = text.split('"')
     if len(parts) < 3 or len(parts) % 2 == 0:

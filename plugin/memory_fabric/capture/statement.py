@@ -4,44 +4,26 @@ A few plain words tell its type (BR-7, BR-11, BR-15, BR-16); nothing is guessed 
 text stays whole: its reason and the rejected alternatives are read from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from memory_fabric.capture.clauses import reason_and_alternatives, without_reason
-from memory_fabric.capture.confidence import PURPOSE, with_reason
 from memory_fabric.capture.extract import extract
-from memory_fabric.capture.global_scope import is_generalizable
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.models import Entity, Record, record_type
+from memory_fabric.language.word_lists import phrases
+from memory_fabric.models import GENERALIZABLE_FROM, Entity, Record, record_type
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
+# The confidence of records, by who stated them and how: said on purpose; a note with the user's own
+# words; said in so many words in a prompt; a note of the assistant alone; a candidate. Stored from
+# 0.5, in MEMORY.md from 0.7, generalizable from 0.8.
+PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
+# What hooks observe: an incident, the summary of a session.
+BASE = 0.5
+# A reason counts for this much, and never lifts a record into the next class.
+REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
 # The marker that comes first in the text decides; of two at one place, the upper one.
-_PREFERENCE = (
-    r"\bprefer(?:s|red|ence)?\b|\bi(?:'d| would) rather\b|"
-    r"\bi (?:really )?(?:like|love|hate|dislike)\b|"
-    r"\b(?:bevorzug\w+|ich mag|prefier[oe]\w*|preferimos|je préfère|préf[éè]r\w+|prefiro)\b|"
-    r"喜欢|偏好|が好き|好みます|선호|좋아"
-)
-_DECISION = (
-    r"\b(?:decided?|decision|chose|chosen|agreed (?:on|to|that)|settled on|picked|opted for|"
-    r"adopted|standardi[sz]ed? on|going with|go(?:es)? with|went with|will (?:now )?use|'ll use|"
-    r"(?:we|let's) (?:now )?use|(?:moved|switched|migrated) (?:\S+ ){0,4}?to|replaced)\b|"
-    r"^(?:use|adopt|choose|pick|switch to|move to|replace)\b|"
-    r"\b(?:entschieden|beschlossen|wir (?:nehmen|verwenden|nutzen)|decidi(?:mos|do|ó|u)|"
-    r"elegi(?:mos|do)|usaremos|usamos|(?:avons|a) (?:décidé|choisi)|on (?:utilise|prend)|"
-    r"nous utilis\w+|escolhe(?:mos|u)|vamos usar)\b|^(?:verwende|nutze|usar?|utilise[rz]?)\b|"
-    r"决定|选择了?|选用|采用|选定|決定|選択|採用|使用することに|に決め|하기로|결정|채택|사용한다"
-)
-_CONSTRAINT = (
-    r"\b(?:always|never|must(?:n't)?|shall|do not|don't|will not|won't|may not|not allowed|"
-    r"forbidden|required|no longer|at most|at least|avoid|nie|niemals|immer|muss|müssen|dürfen|"
-    r"darf|siempre|nunca|jamás|debe[ns]?|hay que|toujours|jamais|doit|doivent|il faut|sempre|"
-    r"devem?)\b|^(?:only|no)\b|"
-    r"必须|总是|永远|从不|不要|禁止|不得|必ず|いつも|常に|絶対|してはいけない|しないで|"
-    r"항상|절대|반드시|하지 마"
-)
+_MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
 # What failed stands before the verb that says so: "Offset pagination caused timeouts".
 _FAILED = (
     r"(?:(?:we (?:tried|used)|using|trying|the|a|an|our) )*(?P<name>\w[\w-]*(?: \w[\w-]*){0,4}?) "
@@ -50,23 +32,13 @@ _FAILED = (
     r"d(?:o|id)(?:n't| not)|was|were|is|are|took|takes|ran|runs|lost|loses|hangs?|hung|costs?|"
     r"crash(?:es)?|\w+ed)\b"
 )
-_MARKERS = (
-    ("preference", _PREFERENCE),
-    ("decision", _DECISION),
-    ("constraint", _CONSTRAINT),
-    ("solution", r"\b(?:fixed by|the fix (?:is|was)|solved by|resolved by|workaround)\b"),
-    ("blocker", r"\bblocked (?:by|on|until)\b|\bwaiting (?:for|on)\b|^blocker\b|\bblocker is\b"),
-    (
-        "antipattern",
-        r"\b(?:failed|fails|did(?:n't| not) (?:work|scale)|do(?:es)?(?:n't| not) (?:work|scale))\b",
-    ),
-    (
-        "problem",
-        r"\b(?:broken|crash(?:es|ed)?|bug in)\b|^(?:known )?(?:problem|issue|bug)s?:|"
-        r"\b(?:an?|the|known|main|another) (?:problem|issue|bug) (?:with|in|is|was)\b|"
-        r"\b(?:has|have|had|there(?:'s| is| was)) an? (?:\w+ )?(?:problem|issue|bug)\b",
-    ),
-)
+
+
+def with_reason(of_class: float, has_reason: bool) -> float:
+    """Return the confidence of a record of a class, a little higher if a reason is stated."""
+    above = [c for c in (PURPOSE, USER_NOTE, STATED, NOTE) if c > of_class]
+    most = min(above) - LEAST_DISTANCE if above else 1.0
+    return round(min(of_class + REASON_STEP * has_reason, most), 2)
 
 
 def statement(
@@ -85,12 +57,13 @@ def statement(
     """
     reason, over = reason_and_alternatives(text)
     why = why or reason
-    said = f"{text}. {why}" if why and why not in text else text
-    entities, relations = extract(said, known=known)
+    whole = f"{text}. {why}" if why and why not in text else text
+    entities, relations = extract(whole, known=known)
     kind = record_type(type) or stated_type(text, entities)
     if kind == "antipattern":
         entities = _with_antipattern(text, entities)
     score = with_reason(base, bool(why))
+    is_about_known = any(entity_type(e.name) in ("technology", "pattern") for e in entities)
     return Record(
         type=kind,
         what=text,
@@ -100,15 +73,15 @@ def statement(
         relations=relations,
         outcome="failed" if kind == "antipattern" and not type else "neutral",
         confidence=score,
-        generalizable=is_generalizable(score, why, entities),
+        generalizable=score >= GENERALIZABLE_FROM and bool(why) and is_about_known,
     )
 
 
 def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
     """Add what failed as an antipattern, or mark the pattern that it is (BR-15)."""
     match = pattern(_FAILED).match(text)
-    said = match["name"].lower().split() if match else []
-    name = "-".join(word for word in said if word not in STOPWORDS)
+    spoken = match["name"].lower().split() if match else []
+    name = "-".join(word for word in spoken if word not in STOPWORDS)
     for place, entity in enumerate(entities):
         if name_key(entity.name) == name_key(name) or (not name and entity.type == "pattern"):
             if entity.type in ("technology", "agent"):
@@ -123,13 +96,13 @@ def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:
     clause = without_reason(text).strip()
     if clause.endswith(("?", "？")):
         return "question"
-    first, found = len(clause) + 1, "note"
-    for kind, expression in _MARKERS:
-        match = pattern(expression).search(clause)
+    first, stated = len(clause) + 1, "note"
+    for kind in _MARKED_TYPES:
+        match = pattern(phrases("statement", kind)).search(clause)
         if match and match.start() < first:
-            first, found = match.start(), kind
-    if found == "antipattern" and not any(
+            first, stated = match.start(), kind
+    if stated == "antipattern" and not any(
         entity_type(entity.name) in ("technology", "pattern") for entity in entities
     ):
         return "problem"
-    return found
+    return stated

@@ -3,8 +3,6 @@
 Failures are counted. The log names the location in the code, never the sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,14 +12,9 @@ T = TypeVar("T")
 
 # Errors of reading a sentence. Store, deadline and system errors are not among them.
 FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
+    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError,
-)
+)  # fmt: skip
 MAX_PLACES = 3
 
 
@@ -46,10 +39,10 @@ class Unread:
     def report(self, memory: Memory) -> None:
         """Add the unreadable sentences to the memory's failures, and count them in its store."""
         if self.sentences:
-            said = f"{self.sentences} set aside ({', '.join(self.places)})"
+            summary = f"{self.sentences} set aside ({', '.join(self.places)})"
             from memory_fabric.store.health import unreadable_counts  # late: only after a failure
 
-            memory.fail(f"sentences that could not be read: {said}")
+            memory.fail(f"sentences that could not be read: {summary}")
             unreadable_counts.add(memory, self.sentences)
             self.sentences = 0
 

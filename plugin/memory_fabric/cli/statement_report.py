@@ -3,8 +3,12 @@
 import shlex
 from typing import Any, NamedTuple
 
-from memory_fabric.capture.contradiction import contradicting, is_choice_against
-from memory_fabric.capture.opposites import as_line, outcome_of
+from memory_fabric.capture.contradiction import (
+    as_line,
+    contradicting,
+    is_choice_against,
+    outcome_of,
+)
 from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, shown_type, stated_at

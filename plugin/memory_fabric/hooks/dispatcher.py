@@ -429,7 +429,7 @@ def _left(
         log(f"{event.name}: not kept for later: {named(error)}")
         return LOST if settings.notices != "off" else ""
     if event.name == "UserPromptSubmit":
-        from memory_fabric.capture.prompts.gate import may_hear
+        from memory_fabric.capture.cues import may_hear
 
         if not may_hear(prompt(event)):
             return ""

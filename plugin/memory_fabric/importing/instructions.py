@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_fabric import deadline
-from memory_fabric.capture.confidence import PURPOSE
-from memory_fabric.capture.statement import stated_type
+from memory_fabric.capture.statement import PURPOSE, stated_type
 from memory_fabric.clients.table import INSTRUCTION_FILES
 from memory_fabric.ids import timestamp
 from memory_fabric.importing import items as files_read

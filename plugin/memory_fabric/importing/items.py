@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric.capture.confidence import NOTE
+from memory_fabric.capture.statement import NOTE
 from memory_fabric.errors import BadInput
 from memory_fabric.events import is_machine_text
 from memory_fabric.ids import id_for, timestamp

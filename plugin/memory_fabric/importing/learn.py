@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.capture.confidence import CANDIDATE
+from memory_fabric.capture.cues import may_hear
 from memory_fabric.capture.notes.quotation import around
-from memory_fabric.capture.notes.typed_text import typed_words
-from memory_fabric.capture.prompts.detector import heard, said_again
-from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.notes.typed import typed_words
+from memory_fabric.capture.prompts import heard, said_again
+from memory_fabric.capture.statement import CANDIDATE
 from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of

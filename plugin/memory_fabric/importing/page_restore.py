@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.capture.confidence import PURPOSE
-from memory_fabric.capture.statement import stated_type
+from memory_fabric.capture.statement import PURPOSE, stated_type
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import page
 from memory_fabric.importing.items import FORGOTTEN, KNOWN, SOURCE, TRUST, UNREADABLE, Left, LeftOut

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_fabric import ids, processes
-from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.config import Settings

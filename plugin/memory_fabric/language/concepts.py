@@ -4,57 +4,27 @@
 memory covers.
 """
 
-from __future__ import annotations
-
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from memory_fabric.language.function_words import FUNCTION_WORDS
+from memory_fabric.language import word_lists
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
 
 # Common words of prompts to a coding assistant: they describe the action, hardly the topic.
-WEAK = frozenset(
-    """add adding added allow also always another answer app apply approach around ask avoid away
-    back bad based basic best better big bit bring build building built call case cases change
-    changed changes check clean code come comes common complete completely correct correctly could
-    create created creating current currently day days default delete different directory do done
-    easy edit either else end ensure entire error errors etc even every everything exactly example
-    existing explain extra fail failed failing fails far feature features file files find fine first
-    fix fixed fixing folder following found full function functions general give given giving good
-    great handle handled happen happened happens happy help implement implementation implemented
-    improve include including input instead issue issues keep kind know known last later least left
-    let lets like line lines list little load long look looking looks lot made main make makes
-    making many may maybe mean means method might missing modify month move much must name need
-    needed needs never new next nice nothing number old one open option output part people per
-    perform place point possible prefer problem problems project proper properly provide put
-    question quick quickly quite rather read ready real really recommend refactor remember remove
-    removed rename repo repository resolve result results return right run running runs said say
-    see seem seems set setting several shall show side simple simply since single small something
-    sort sound sounds source specific start started step steps still stop stuff sure take talk
-    tell test tests thing things think three time times today together told top total tried true
-    try trying turn two type understand update updated updates use used useful user users uses using
-    value values want wanted wants way week well whole wise without word work working works worth
-    would write writing wrong yeah year years yet""".split()
-)
+WEAK = word_lists.words("weak_words")
+# The same of the larger languages besides English: they say how, hardly what about.
+FUNCTION_WORDS = word_lists.words("function_words")
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
 # An agent's name says whose memory is meant; each of its words alone means little.
 AGENT_WORD_STRENGTH = 0.5
 # Short forms of words that are searched for in both forms.
 SHORT_FORMS = {
-    "db": "database",
-    "auth": "authentication",
-    "config": "configuration",
-    "env": "environment",
-    "docs": "documentation",
-    "deps": "dependencies",
-    "perf": "performance",
-    "prod": "production",
-    "infra": "infrastructure",
-    "i18n": "internationalization",
-    "a11y": "accessibility",
-}
+    "db": "database", "auth": "authentication", "config": "configuration", "env": "environment",
+    "docs": "documentation", "deps": "dependencies", "perf": "performance", "prod": "production",
+    "infra": "infrastructure", "i18n": "internationalization", "a11y": "accessibility",
+}  # fmt: skip
 LONG_FORMS = {long: short for short, long in SHORT_FORMS.items()}
 # The most spellings of a name.
 MAX_SPELLINGS = 6
@@ -74,21 +44,23 @@ class Concept(NamedTuple):
 @lru_cache(8)  # every stage of one recall needs those of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
     """Return the concepts of a query: its terms, then the words of the agents it names."""
-    named = {hint.lower() for hint in query.entity_hints}
-    found: dict[str, Concept] = {}
-    meant = dict(query.meant)
+    names = {hint.lower() for hint in query.entity_hints}
+    by_stem: dict[str, Concept] = {}
+    meanings = dict(query.meant)
     for term in query.terms:
         spellings = _spellings(term)
-        if term in meant:
-            named.add(term)
-            spellings = (*spellings, *_spellings_of_name(meant[term]))
+        if term in meanings:
+            names.add(term)
+            # A name of several words has its spellings from its entity.
+            spoken = words(meanings[term])
+            spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))
-        found.setdefault(stem(term), Concept(term, spellings, stems, _strength(term, named)))
+        by_stem.setdefault(stem(term), Concept(term, spellings, stems, _strength(term, names)))
     for hint in query.entity_hints:
         for word in words(hint) if is_agent(hint) else ():
             concept = Concept(word, (word,), frozenset((stem(word),)), AGENT_WORD_STRENGTH)
-            found.setdefault(stem(word), concept)
-    return tuple(found.values())
+            by_stem.setdefault(stem(word), concept)
+    return tuple(by_stem.values())
 
 
 def stems_of(text: str) -> set[str]:
@@ -99,14 +71,11 @@ def stems_of(text: str) -> set[str]:
 @lru_cache(8)  # retrieval, relevance and the floor need those of the same prompt
 def name_keys(text: str) -> frozenset[str]:
     """Return the keys of all possible names in the text: runs of one to four words."""
-    found = words(text)[:MAX_NAMED_WORDS]
-    keys = set(found)
+    spoken = words(text)[:MAX_NAMED_WORDS]
+    keys = set(spoken)
     for count in range(2, MAX_NAME_WORDS + 1):
-        keys.update("".join(found[i : i + count]) for i in range(len(found) - count + 1))
-    for key in tuple(keys):
-        known = TECHNOLOGIES.get(key) or PATTERNS.get(key)
-        if known:
-            keys.add(name_key(known))
+        keys.update("".join(spoken[i : i + count]) for i in range(len(spoken) - count + 1))
+    keys.update([name_key(name) for key in keys if (name := _known(key))])
     return frozenset(keys)
 
 
@@ -115,21 +84,15 @@ def _known(term: str) -> str:
 
 
 def _spellings(term: str) -> tuple[str, ...]:
-    known = _known(term)
-    if not known:
-        other = SHORT_FORMS.get(term) or LONG_FORMS.get(term)
-        return (term, other) if other else (term,)
-    variants = [term, known.lower()]
+    our_name = _known(term)
+    if not our_name:
+        short_or_long = SHORT_FORMS.get(term) or LONG_FORMS.get(term)
+        return (term, short_or_long) if short_or_long else (term,)
+    variants = [term, our_name.lower()]
     for table in (TECHNOLOGIES, PATTERNS):
-        variants += [key for key, name in table.items() if name == known]
+        variants += [key for key, name in table.items() if name == our_name]
     single = [v for v in dict.fromkeys(variants) if v.isalnum()]
     return tuple(single[:MAX_SPELLINGS]) or (term,)
-
-
-def _spellings_of_name(name: str) -> tuple[str, ...]:
-    """Return the spellings of a name of one word; none of a longer one, which its entity has."""
-    found = words(name)
-    return _spellings(found[0]) if len(found) == 1 else ()
 
 
 def _strength(term: str, named: set[str]) -> float:
@@ -140,3 +103,28 @@ def _strength(term: str, named: set[str]) -> float:
     if term.isdigit():
         return NUMBER_STRENGTH
     return NAME_STRENGTH if term in named or _known(term) else 1.0
+
+
+def near_words(concept: Concept) -> tuple[str, ...]:
+    """Return the synonyms of a concept, without those that count as the same; () for most.
+
+    A question about the "database" matches a memory of PostgreSQL, one about "sign-in" one about
+    authentication. Synonyms count less than the words of the question (relevance.NEAR_SHARE), so
+    that an exact word always ranks higher. Only explicit queries use them, not prompts.
+    """
+    near = _synonyms().get(stem(concept.text), ())
+    return tuple(word for word in near if stem(word) not in concept.stems)
+
+
+@cache
+def _synonyms() -> dict[str, tuple[str, ...]]:
+    """Return the words near each stem: words alike, and the members of a kind."""
+    table = word_lists.sections("synonyms")
+    kinds = (line.partition(" = ") for line in table["kinds"])
+    rows = [(line, line) for line in table["alike"]]
+    rows += [(kind, members) for kind, _, members in kinds]
+    near: dict[str, dict[str, None]] = {}
+    for spoken, others in rows:
+        for word in spoken.split():
+            near.setdefault(stem(word), {}).update(dict.fromkeys(others.split()))
+    return {key: tuple(word for word in near[key] if stem(word) != key) for key in near}

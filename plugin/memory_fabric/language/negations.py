@@ -4,8 +4,6 @@ They are lower case and stand in one table for all who compare words. What only 
 added there, such as verbs of rejecting, or the parts into which it splits "don't".
 """
 
-from __future__ import annotations
-
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())
 NOT = frozenset(
     "not no cannot nicht kein keine keinen keinem pas aucun não nao niet geen не нельзя".split()

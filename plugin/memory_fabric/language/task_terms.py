@@ -4,49 +4,13 @@ A task is written for a model: who it is, where it works, what it must not do, h
 subject is in between, in lists and paragraphs; the task's short description names it as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from itertools import accumulate, dropwhile
 
+from memory_fabric.language.word_lists import either, words
+from memory_fabric.patterns import exact
 from memory_fabric.text import STOPWORDS, one_line, without_injected
 
-# Openings of sentences about the agent or its folder, which never name the subject.
-PERSONAS = (
-    "you are ", "you're ", "act as ", "as an expert", "as a senior", "your role ",
-    "working directory", "you are working in", "the working directory", "project root",
-    "the repository is at", "the repo is at", "the repository root", "repository:", "repo:",
-    "branch:", "cwd:", "root:", "the codebase is at", "platform:", "today's date", "model:",
-)  # fmt: skip
-# Openings of sentences on how to work, which are sorted last.
-MANNERS = (
-    "do not ", "don't ", "never ", "always ", "make sure ", "ensure ", "please ensure",
-    "please make sure", "important:", "note:", "remember to", "use the ", "only ",
-    "you have access", "you may ", "you can ", "you should ", "you must ", "you will ", "commit ",
-    "no need to",
-    "stop when", "run the tests", "run tests", "if you ", "if unsure", "this is a research task",
-)  # fmt: skip
-# Openings of sentences on how to report, which count only if nothing else is there.
-SHAPES = (
-    "return ", "report ", "respond ", "reply ", "output ", "when you are done", "when done",
-    "when you have finished", "when finished", "once done", "your final ", "your response ",
-    "your report ", "your answer ", "the final ", "be thorough", "be concise", "be careful",
-    "be specific", "keep your ", "keep it ", "format:", "thoroughness", "search breadth",
-    "finish with ", "include file paths", "include the file", "give me ", "write your ",
-)  # fmt: skip
-# The first words of a task's sentence: actions and headings. Inside it the same words may be its
-# subject: the search, product reviews, a task queue.
-OPENINGS = frozenset(
-    """please analyse analyze assess background context deliverable deliverables describe details
-    determine evaluate examine explain explore goal goals identify inspect instructions investigate
-    locate look notes objective objectives output overview produce report requirements research
-    respond return review scope search steps suggest summarise summarize summary task tasks
-    understand verify""".split()
-)
-# Words of tasks that are never their subject.
-ERRAND_WORDS = frozenset(
-    """careful carefully codebase concise concisely following relevant snippets subagent thorough
-    thoroughly""".split()
-)
 BULLETS = "-*•>#|+0123456789.) \t"
 CODE_FENCE = "```"
 CODE_ENDS = ("{", "}", ";", "\\")
@@ -66,7 +30,7 @@ def questions(task: str) -> tuple[str, ...]:
     """
     description, _, prompt = without_injected(task).partition("\n")
     every = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
-    plain = [words for sentence in every[:MAX_SENTENCES] if (words := _without_errand(sentence))]
+    plain = list(filter(None, map(_without_errand, every[:MAX_SENTENCES])))
     whole = ". ".join(dict.fromkeys(plain))
     if len(whole) <= FOCUS_CHARS:
         return (whole,) if whole else ()
@@ -80,19 +44,15 @@ def title(task: str) -> str:
 
 def text_of(description: object, prompt: str) -> str:
     """Return the task as one text, its description alone on the first line."""
-    said = one_line(description) if isinstance(description, str) else ""
-    return f"{said}\n{prompt}"
+    title = one_line(description) if isinstance(description, str) else ""
+    return f"{title}\n{prompt}"
 
 
 def _beginning(sentences: list[str]) -> str:
     """Return as many sentences as fit into the focus, at least the first."""
-    kept, chars_left = [sentences[0]], FOCUS_CHARS - len(sentences[0])
-    for sentence in sentences[1:]:
-        chars_left -= len(sentence) + 2
-        if chars_left < 0:
-            break
-        kept.append(sentence)
-    return ". ".join(dict.fromkeys(kept))
+    lengths = accumulate(len(sentence) + 2 for sentence in sentences)
+    count = sum(length <= FOCUS_CHARS + 2 for length in lengths)
+    return ". ".join(dict.fromkeys(sentences[: max(1, count)]))
 
 
 def _in_order(sentences: list[str]) -> list[str]:
@@ -105,13 +65,17 @@ def _in_order(sentences: list[str]) -> list[str]:
     shapes: list[str] = []
     for sentence in sentences:
         start = sentence.lower()
-        if start.startswith(PERSONAS):
+        if _opens("personas", start):
             continue
-        if start.startswith(SHAPES):
+        if _opens("shapes", start):
             shapes.append(sentence)
         else:
-            (manners if start.startswith(MANNERS) else subject).append(sentence)
+            (manners if _opens("manners", start) else subject).append(sentence)
     return subject + manners or shapes
+
+
+def _opens(name: str, lowered: str) -> bool:
+    return exact(either("task_terms", name)).match(lowered) is not None
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -132,15 +96,12 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _without_errand(sentence: str) -> str:
     """Return the sentence without the words of tasks and without long paths."""
-    kept = [word for word in sentence.split() if _says_what(word)]
-    while kept and _bare(kept[0]) in OPENINGS:
-        del kept[0]
-    says = any(_bare(word) not in STOPWORDS and _bare(word) not in OPENINGS for word in kept)
-    return " ".join(kept) if says and any(c.isalnum() for word in kept for c in word) else ""
-
-
-def _says_what(word: str) -> bool:
-    return word.count("/") < PATH_SLASHES and _bare(word) not in ERRAND_WORDS
+    openings, errands = words("task_terms", "openings"), words("task_terms", "errands")
+    spoken = (word for word in sentence.split() if _bare(word) not in errands)
+    short = (word for word in spoken if word.count("/") < PATH_SLASHES)
+    subject = list(dropwhile(lambda word: _bare(word) in openings, short))
+    says = not (STOPWORDS | openings).issuperset(map(_bare, subject))
+    return " ".join(subject) if says and any(map(str.isalnum, "".join(subject))) else ""
 
 
 def _bare(word: str) -> str:

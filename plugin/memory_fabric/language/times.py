@@ -1,21 +1,68 @@
-"""Dates in words: the time span that a question or a filter means."""
+"""The age of a time stamp, and the time span that a question or a filter means in words."""
 
-from __future__ import annotations
-
-import re
 from datetime import UTC, datetime, timedelta
 
 from memory_fabric.errors import BadInput
-from memory_fabric.language.time_hints import CUES, MONTHS, WEEKDAYS, letters_of, parsed
 from memory_fabric.patterns import pattern
+from memory_fabric.text import words
 
 Range = tuple[str, str]
 
+MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+# A text without these words names no time span, unless by a year.
+CUES = frozenset(
+    "today yesterday day days week weeks weekend month months year years sept".split()
+).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
+YEAR_DIGITS = 4
+
+_ONLY_LETTERS = bytes(c if 97 <= c <= 122 else 32 for c in range(256))
 _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+_MONTH = "|".join([*MONTHS, "sept", *(month[:3] for month in MONTHS)])
+_ISO_DATE = r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b"
+_NAMED_MONTH = (
+    rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b({_MONTH})\b\.?"
+    r"(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4})\b)?"
+)
+_YEAR = r"\b(?:in|of|during|since|from) ((?:19|20)\d\d)\b"
+_AGO = r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b"
+_LAST = r"\b(last|this|past|previous) (week|weekend|month|year)\b"
 # "may" and "march" are also a modal and a verb: as bare words they need a capital.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
+_SMALL_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 DATE_CHARS = len("2026-01-15")
+
+
+def may_name_time(text: str) -> bool:
+    """Return True if `ranges` could find a time span in the text."""
+    return not CUES.isdisjoint(letters_of(text)) or any(
+        len(word) == YEAR_DIGITS and word.isdecimal() for word in words(text)
+    )
+
+
+def letters_of(text: str) -> list[str]:
+    """Return the runs of Latin letters of a text, lower case."""
+    return text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS).decode().split()
+
+
+def parsed(stamp: str) -> datetime | None:
+    """Return the time of an ISO 8601 text, in UTC; None if it is none."""
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def days_between(stamp: str, now: str) -> float | None:
+    """Return the days from `stamp` to `now`, at least 0; None if either is unknown."""
+    then, moment = (parsed(stamp) if stamp else None), (parsed(now) if now else None)
+    if then is None or moment is None:
+        return None
+    return max(0.0, (moment - then).total_seconds() / 86400)
 
 
 def boundary(text: str, now: str) -> str:
@@ -31,8 +78,7 @@ def boundary(text: str, now: str) -> str:
         return ""
     if match := pattern(r"(\d{1,4})([hdwmy])", 0).fullmatch(value):
         return _iso(moment, days=-int(match[1]) * _UNIT_DAYS[match[2]])
-    found = ranges(text, now)
-    return found[0][0] if found else ""
+    return next((first for first, _ in ranges(text, now)), "")
 
 
 def moment(text: str, now: str) -> str:
@@ -45,9 +91,10 @@ def moment(text: str, now: str) -> str:
         return _not_after(exact, now)
     spans: tuple[Range | None, ...]
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
-        year, *rest = map(int, value.split("-"))
+        year, *parts = map(int, value.split("-"))
         whole = _month(year, 1), _month(year, 12)
-        spans = (_day(year, *rest) if len(rest) == 2 else _month(year, *rest),) if rest else whole
+        part = _day(year, *parts) if len(parts) == 2 else _month(year, *(parts or [1]))
+        spans = (part,) if parts else whole
     elif pattern(r"\d{1,4}[hdwmy]", 0).fullmatch(value.lower()):
         spans = tuple(_iso_dates(boundary(value, now)))
     else:
@@ -58,14 +105,11 @@ def moment(text: str, now: str) -> str:
 
 def stated(text: str, now: str, field: str) -> str:
     """Return the time that a field's value means. Raises BadInput if it means none."""
-    found = moment(text, now)
-    if not found:
-        raise BadInput(
-            field,
-            f"{text!r} names no time.",
-            remedy='Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.',
-        )
-    return found
+    time = moment(text, now)
+    if not time:
+        remedy = 'Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.'
+        raise BadInput(field, f"{text!r} names no time.", remedy=remedy)
+    return time
 
 
 def _not_after(moment: datetime, now: str) -> str:
@@ -83,67 +127,42 @@ def ranges(text: str, now: str) -> tuple[Range, ...]:
     moment = parsed(now) if now else None
     lowered = text.lower()
     words = set(letters_of(text))
-    found: list[Range] = []
+    spans: list[Range] = []
     has_digits = any(map(str.isdigit, text))
     if has_digits:
-        found += _iso_dates(text)
+        spans += _iso_dates(text)
     if moment is not None and words & CUES:
-        found += _relative(lowered, words, moment) + _named_months(text, moment)
-    if has_digits and not found and moment is not None:
-        found += _years(lowered)
-    return tuple(dict.fromkeys(found))[:MAX_RANGES]
-
-
-def _expression(name: str) -> re.Pattern[str]:
-    month = "|".join([*MONTHS, "sept", *(m[:3] for m in MONTHS)])
-    return pattern(
-        {
-            "iso": r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b",
-            "month": rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b({month})\b\.?"
-            r"(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4})\b)?",
-            "year": r"\b(?:in|of|during|since|from) ((?:19|20)\d\d)\b",
-            "ago": r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b",
-            "last": r"\b(last|this|past|previous) (week|weekend|month|year)\b",
-        }[name],
-    )
+        spans += _relative(lowered, words, moment) + _named_months(text, moment)
+    if has_digits and not spans and moment is not None:
+        years = map(int, pattern(_YEAR).findall(lowered))
+        spans += [(f"{year}-01-01", f"{year + 1}-01-01") for year in years]
+    return tuple(dict.fromkeys(spans))[:MAX_RANGES]
 
 
 def _iso_dates(text: str) -> list[Range]:
-    found = []
-    for year, month, day in _expression("iso").findall(text):
-        span = _day(int(year), int(month), int(day)) if day else _month(int(year), int(month))
-        found += [span] if span else []
-    return found
+    dates = pattern(_ISO_DATE).findall(text)
+    spans = (_day(int(y), int(m), int(d)) if d else _month(int(y), int(m)) for y, m, d in dates)
+    return list(filter(None, spans))
 
 
 def _relative(lowered: str, words: set[str], now: datetime) -> list[Range]:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    found: list[Range] = []
-    if "today" in words:
-        found.append(_span(today, 1))
+    spans = [_span(today, 1)] if "today" in words else []
     if "yesterday" in words:
-        found.append(_span(today - timedelta(days=1), 1))
-    for name in words.intersection(WEEKDAYS):
+        spans.append(_span(today - timedelta(days=1), 1))
+    for name in filter(words.__contains__, WEEKDAYS):
         back = (today.weekday() - WEEKDAYS.index(name)) % 7 or 7
-        found.append(_span(today - timedelta(days=back), 1))
-    for count, unit in _expression("ago").findall(lowered):
-        found += _ago(count, unit, today)
-    for which, unit in _expression("last").findall(lowered):
-        found.append(_last(which, unit, today))
-    return found
+        spans.append(_span(today - timedelta(days=back), 1))
+    for count, unit in pattern(_AGO).findall(lowered):
+        days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
+        middle = today - timedelta(days=days * (_SMALL_NUMBERS.get(count) or int(count)))
+        # People round: "two weeks ago" is some day of that week.
+        slack = 0 if unit == "day" else days // 2
+        spans.append(_span(middle - timedelta(days=slack), 1 + 2 * slack))
+    return spans + [_last(word == "this", u, today) for word, u in pattern(_LAST).findall(lowered)]
 
 
-def _ago(count: str, unit: str, today: datetime) -> list[Range]:
-    small = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-    days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
-    middle = today - timedelta(days=days * (small.get(count) or int(count)))
-    # People round: "two weeks ago" is some day of that week.
-    slack = 0 if unit == "day" else days // 2
-    return [_span(middle - timedelta(days=slack), 1 + 2 * slack)]
-
-
-def _last(which: str, unit: str, today: datetime) -> Range:
-    this = which == "this"
+def _last(this: bool, unit: str, today: datetime) -> Range:
     if unit == "week":
         monday = today - timedelta(days=today.weekday())
         return _span(monday if this else monday - timedelta(days=7), 7)
@@ -159,28 +178,18 @@ def _last(which: str, unit: str, today: datetime) -> Range:
 
 
 def _named_months(text: str, now: datetime) -> list[Range]:
-    found = []
-    for match in _expression("month").finditer(text):
+    spans: list[Range | None] = []
+    for match in pattern(_NAMED_MONTH).finditer(text):
         before, name, after, year = match.groups()
-        bare = not (before or after or year)
-        if bare and name.lower() in _AMBIGUOUS and not name[0].isupper():
+        day, lowered = int(before or after or 1), name.lower()
+        if not (before or after or year) and lowered in _AMBIGUOUS and not name[0].isupper():
             continue
-        span = _month_span(name.lower()[:3], before or after or "", year or "", now)
-        found += [span] if span else []
-    return found
-
-
-def _month_span(name: str, day: str, year: str, now: datetime) -> Range | None:
-    month = next(i for i, full in enumerate(MONTHS, 1) if full.startswith(name))
-    number = int(year) if year else now.year
-    if not year and (month, int(day or 1)) > (now.month, now.day):
-        number -= 1
-    return _day(number, month, int(day)) if day else _month(number, month)
-
-
-def _years(lowered: str) -> list[Range]:
-    years = [int(year) for year in _expression("year").findall(lowered)]
-    return [(f"{year}-01-01", f"{year + 1}-01-01") for year in years]
+        month = next(i for i, full in enumerate(MONTHS, 1) if full.startswith(lowered[:3]))
+        is_ahead = not year and (month, day) > (now.month, now.day)
+        number = int(year or now.year) - is_ahead
+        has_day = before or after
+        spans.append(_day(number, month, day) if has_day else _month(number, month))
+    return list(filter(None, spans))
 
 
 def _month(year: int, month: int) -> Range | None:

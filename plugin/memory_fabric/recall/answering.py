@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
-from memory_fabric.language.concepts import WEAK, Concept, concepts
-from memory_fabric.language.past_talk import asks_for_the_assistant
+from memory_fabric.language.concepts import WEAK, Concept, concepts, near_words
+from memory_fabric.language.questions import asks_for_the_assistant
 from memory_fabric.models import SAID_BEFORE, Hit, Query, Relation
 from memory_fabric.recall.dedupe import coverage, is_decisive, is_superseded
 from memory_fabric.recall.rank import TRUST_FACTORS
@@ -285,8 +285,6 @@ def without_empty_turns(
     """
     if query.phrases:
         return list(candidates)
-    from memory_fabric.language.synonyms import near_words  # late: prompts have no turns
-
     question_stems = {
         word
         for concept in concepts(query)

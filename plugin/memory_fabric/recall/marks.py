@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memory_fabric.ids import short_id
-from memory_fabric.language.time_hints import days_between
+from memory_fabric.language.times import days_between
 from memory_fabric.models import (
     CHANGED_FILES,
     CONFIRMED,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.language.time_hints import days_between
+from memory_fabric.language.times import days_between
 from memory_fabric.models import Hit, Query, Relation
 from memory_fabric.recall.marks import is_over
 from memory_fabric.recall.normalize import MOST, most_relevant_first

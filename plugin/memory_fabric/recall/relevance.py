@@ -16,8 +16,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from memory_fabric.language import concepts, time_hints
-from memory_fabric.language.concepts import Concept
+from memory_fabric.language import concepts, times
+from memory_fabric.language.concepts import Concept, near_words
 from memory_fabric.models import Query
 from memory_fabric.recall.parts import split
 from memory_fabric.store.search import Candidate
@@ -48,7 +48,7 @@ PRIOR_CANDIDATES = 3.0
 
 _DATE_WORDS = frozenset(
     "yesterday today tomorrow tonight week weekend month year ago last next morning".split()
-).union(time_hints.MONTHS, time_hints.WEEKDAYS)
+).union(times.MONTHS, times.WEEKDAYS)
 _NUMBER_WORDS = frozenset(
     """one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million
     once twice couple several""".split()
@@ -183,9 +183,6 @@ def _sentences(query: Query, wanted: Sequence[Concept]) -> list[list[int]]:
 
 def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
     """Return the synonyms of each concept."""
-    # late: a table that prompts do not wait for
-    from memory_fabric.language.synonyms import near_words
-
     return [near_words(concept) for concept in wanted]
 
 
@@ -371,10 +368,8 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
 def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
     """Return the time spans that the question names, in days."""
-    if not time_hints.may_name_time(text):
+    if not times.may_name_time(text):
         return ()
-    from memory_fabric.language import times  # late: only for a question that may name a time
-
     return times.ranges(text, now)
 
 

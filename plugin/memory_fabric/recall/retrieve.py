@@ -203,10 +203,7 @@ def _near(
     failures: list[str],
 ) -> list[Candidate]:
     """Return texts with only synonyms of the words; their bm25 counts 0, as it is about others."""
-    # late: a table that prompts do not wait for
-    from memory_fabric.language.synonyms import near_words
-
-    groups = [near for near in map(near_words, concepts.concepts(query)) if near]
+    groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
     known_ids = {candidate.id for candidate in known}
@@ -224,7 +221,6 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 
     They have no index and no bm25; `normalize` checks phrases.
     """
-    from memory_fabric.language.synonyms import near_words
 
     # late: a prompt never reads those files
     from memory_fabric.store.tiers import client_memory_files
@@ -234,7 +230,8 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
     if query.phrases:
         return memory_files
     wanted = [
-        concept.stems.union(map(stem, near_words(concept))) for concept in concepts.concepts(query)
+        concept.stems.union(map(stem, concepts.near_words(concept)))
+        for concept in concepts.concepts(query)
     ]
     wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
     notes = []

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.ids import new_id, short_id, timestamp
-from memory_fabric.language.time_hints import days_between, parsed
+from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import (
     CONFIRMED,
     OTHERS,

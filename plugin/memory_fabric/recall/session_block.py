@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memory_fabric.ids import short_id
 from memory_fabric.language import negations
-from memory_fabric.language.time_hints import days_between
+from memory_fabric.language.times import days_between
 from memory_fabric.models import (
     AGREED,
     CONFIRMED,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Query
 from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.store.reader import Reader
@@ -136,14 +137,12 @@ def _unusual(terms: Sequence[str]) -> list[str]:
     """Return the terms that are no ordinary words."""
     if not terms:
         return []
-    # late: a large table, for terms that are no names
-    from memory_fabric.language.ordinary_words import WORDS
-
+    ordinary = listed("ordinary_words")
     return [
         term
         for term in terms
         if not any(
-            form in WORDS or f"{form}e" in WORDS
+            form in ordinary or f"{form}e" in ordinary
             for form in (term, *(term.removesuffix(end) for end in ENDINGS))
         )
     ]

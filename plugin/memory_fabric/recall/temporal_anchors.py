@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory_fabric.language.concepts import WEAK, stems_of
-from memory_fabric.language.time_hints import MONTHS, WEEKDAYS
+from memory_fabric.language.times import MONTHS, WEEKDAYS
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, stem, words

@@ -10,7 +10,7 @@ from typing import Any
 from memory_fabric import __version__
 from memory_fabric.clients.table import name_in
 from memory_fabric.ids import short_id
-from memory_fabric.language.time_hints import days_between, parsed
+from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
 from memory_fabric.recall.marks import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due

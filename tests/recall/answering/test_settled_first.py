@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.language.past_talk import asks_for_the_assistant
+from memory_fabric.language.questions import asks_for_the_assistant
 from memory_fabric.models import Provenance
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory

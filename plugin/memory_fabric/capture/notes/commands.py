@@ -3,29 +3,19 @@
 The prompt hook does them itself, without the assistant, and its notice names what was done.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from memory_fabric.capture import edit
 from memory_fabric.capture.notes.replaced import line, with_id
-from memory_fabric.capture.notes.typed_commands import (
-    FORGET,
-    KEEP,
-    LAST,
-    NOTES,
-    OF_RULES,
-    REPLACE,
-    UNDO,
-)
-from memory_fabric.errors import FabricError
+from memory_fabric.capture.notes.typed import KEEP, LAST, NOTES, OF_RULES, REPLACE, UNDO
+from memory_fabric.errors import FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import Provenance, Record
+from memory_fabric.rules import effects
 from memory_fabric.store import switches
+from memory_fabric.store.history import changes, trace
+from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised
-
-if TYPE_CHECKING:
-    from memory_fabric.store.history.changes import Change
 
 MAX_SHOWN_CHARS = 160
 # An argument with fewer characters and without a digit may be a word: `keep face`.
@@ -43,16 +33,18 @@ def run(memory: Memory, verb: str, argument: str, session: str) -> str:
             return _switch_notes(memory, argument == "on")
         if verb == UNDO and argument in ("", LAST):
             return _undo_last(memory, by, "" if argument else session)
-        meant = with_id(memory, argument)
-        if len(meant) > 1:
-            several = "; ".join(line(record) for record in meant)
+        records = with_id(memory, argument)
+        if len(records) > 1:
+            several = "; ".join(map(line, records))
             return f"not done: {argument} fits several ids, type more of it: {several}"
-        if not meant:
+        if not records:
             is_word = len(argument) < SURE_CHARS and not any(map(str.isdigit, argument))
             return "" if is_word else f"nothing was done: no memory has the id {argument}"
         if verb in OF_RULES:
-            return _bind(memory, verb, meant[0], by)
-        return _DONE[verb](memory, meant[0], by)
+            return _bind(memory, verb, records[0], by)
+        if verb == UNDO:
+            return _undo(memory, records[0], by)
+        return _change(memory, verb, records[0], by)
     except (FabricError, OSError) as error:
         return f"not done: {error}"
 
@@ -69,76 +61,46 @@ def _switch_notes(memory: Memory, on: bool) -> str:
     )
 
 
-def _forget(memory: Memory, record: Record, by: Provenance) -> str:
-    memory.forget([record.id], by)
-    memory.flush()
-    return f"forgot {line(record)}; `undo last` brings it back"
-
-
 def _bind(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
     """Set what a bound rule does, or lift it."""
-    # late: only with this command
-    from memory_fabric.capture import edit
-    from memory_fabric.rules import effects
-
     old = edit.editable(memory, record.id)
     new = effects.set_by_user(old.record, verb, by.at or timestamp())
     if new != old.record:
         edit.save(memory, old, new, by)
         memory.flush()
     back = "tell" if verb == effects.LIFT else "lift"
-    shown, id_ = line(new), short_id(new.id)
-    return f"this rule {effects.DOES[verb]}: {shown}; `{back} {id_}` changes it"
+    rule, id_ = line(new), short_id(new.id)
+    return f"this rule {effects.DOES[verb]}: {rule}; `{back} {id_}` changes it"
 
 
-def _keep(memory: Memory, record: Record, by: Provenance) -> str:
-    from memory_fabric.capture.decisions import keep  # late: only with this command
-
-    done, kept = keep(memory, record.id, by)
+def _change(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
+    if verb == KEEP:
+        outcome, record = edit.keep(memory, record.id, by)
+        message = f"{outcome} {line(record)}"
+    elif verb == REPLACE:
+        new, old = edit.replace(memory, record.id, by)
+        closed = "; ".join(map(line, old))
+        message = f"{line(new)} replaces {closed}; `keep {short_id(old[0].id)}` takes it back"
+    else:
+        memory.forget([record.id], by)
+        message = f"forgot {line(record)}; `undo last` brings it back"
     memory.flush()
-    return f"{done} {line(kept)}"
-
-
-def _replace(memory: Memory, record: Record, by: Provenance) -> str:
-    from memory_fabric.capture.decisions import replace  # late: only with this command
-
-    new, old = replace(memory, record.id, by)
-    memory.flush()
-    closed = "; ".join(map(line, old))
-    return f"{line(new)} replaces {closed}; `keep {short_id(old[0].id)}` takes it back"
+    return message
 
 
 def _undo(memory: Memory, record: Record, by: Provenance) -> str:
-    # late: only with this command
-    from memory_fabric.store.history import changes
-
-    made = changes.read_all(
-        memory,
-        "kind IN ('remember', 'supersede', 'put_record') AND instr(payload, ?) > 0",
-        (record.id,),
-    )
-    for change in made:
-        if (
-            not (change.undone or change.settles)
-            and change.inverse
-            and _is_about(change, record.id)
-        ):
+    where = "kind IN ('remember', 'supersede', 'put_record') AND instr(payload, ?) > 0"
+    for change in changes.read_all(memory, where, (record.id,)):
+        closed = [link["id"] for link in change.payload.get("links", ())]
+        closed += change.payload.get("supersedes", ())
+        # Not a change that only names the record.
+        is_about = record.id in (change.payload.get("record", {}).get("id"), *closed)
+        if is_about and change.inverse and not (change.undone or change.settles):
             return _undone(memory, [change], by)
     return f"nothing was undone: no change is about {line(record)}"
 
 
-def _is_about(change: Change, id_: str) -> bool:
-    """Return True for a change of a record, not of one that only names it."""
-    said = change.payload
-    closed = [*said.get("supersedes", ()), *(link["id"] for link in said.get("links", ()))]
-    return id_ in (said.get("record", {}).get("id"), *closed)
-
-
 def _undo_last(memory: Memory, by: Provenance, session: str) -> str:
-    from memory_fabric.errors import NotFound
-    from memory_fabric.store.history import changes
-    from memory_fabric.store.history import undo as undoing
-
     try:
         last = undoing.last(memory, session)
     except NotFound:
@@ -149,14 +111,8 @@ def _undo_last(memory: Memory, by: Provenance, session: str) -> str:
 
 
 def _undone(memory: Memory, chosen: list[Change], by: Provenance) -> str:
-    from memory_fabric.store.history import trace
-    from memory_fabric.store.history import undo as undoing
-
-    what = cut(neutralised(trace.described(memory, chosen[0]).what), MAX_SHOWN_CHARS).rstrip(".")
+    text = cut(neutralised(trace.described(memory, chosen[0]).what), MAX_SHOWN_CHARS).rstrip(".")
     [result, *_] = undoing.undo(memory, chosen, by)
     if not result.by:
         return f"nothing was undone: {result.because}"
-    return f"undone: {what}; `memory-fabric undo {short_id(result.by)}` redoes it"
-
-
-_DONE = {UNDO: _undo, FORGET: _forget, KEEP: _keep, REPLACE: _replace}
+    return f"undone: {text}; `memory-fabric undo {short_id(result.by)}` redoes it"

@@ -2,8 +2,6 @@
 of the user's records, for the user; and what other sessions' notes closed, for both.
 """
 
-from __future__ import annotations
-
 import time
 from typing import NamedTuple
 
@@ -52,9 +50,9 @@ class Debt(NamedTuple):
     def ids(self) -> tuple[str, ...]:
         """The ledger's names for what is shown."""
         pairs = (*self.contradictory, *self.asked)
-        shown = (*self.candidates, *(new for new, _ in pairs))
+        records = (*self.candidates, *(new for new, _ in pairs))
         closed = (CLOSED + old.id for old, *_ in self.closed)
-        return (*(ID + record.id for record in shown), *closed)
+        return (*(ID + record.id for record in records), *closed)
 
     @property
     def closed_lines(self) -> list[str]:
@@ -73,19 +71,17 @@ def of_session(memory: Memory, session: str) -> Debt:
     Contradictory records come before candidates; at most three of both together.
     """
     pairs = _contradictory(memory)
-    asked = [pair for pair in pairs if any(one.pinned or one.trust == "user" for one in pair)]
-    pairs = [pair for pair in pairs if pair not in asked][:MAX_SHOWN]
-    found = memory.find_records(_WAITING, (MAX_TIMES,), MAX_READ)
-    found.sort(key=lambda record: record.created_at, reverse=True)
-    found.sort(key=lambda record: int(record.evidence.get(AGAIN, 0)), reverse=True)
-    candidates = found[: MAX_SHOWN - len(pairs)]
-    closed = _closed(memory, session)
-    return Debt(tuple(candidates), tuple(pairs), tuple(asked[:MAX_SHOWN]), tuple(closed))
+    of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
+    pairs = [pair for pair in pairs if pair not in of_user][:MAX_SHOWN]
+    waiting = memory.find_records(_WAITING, (MAX_TIMES,), MAX_READ)
+    waiting.sort(key=lambda r: (int(r.evidence.get(AGAIN, 0)), r.created_at), reverse=True)
+    candidates, closed = tuple(waiting[: MAX_SHOWN - len(pairs)]), tuple(_closed(memory, session))
+    return Debt(candidates, tuple(pairs), tuple(of_user[:MAX_SHOWN]), closed)
 
 
 def text(debt: Debt) -> str:
     """Return the lines of the block; '' if nothing waits."""
-    lines = [f"{one}." for one in debt.closed_lines]
+    lines = [f"{line}." for line in debt.closed_lines]
     lines += [
         f"{_quoted(new)} contradicts {_quoted(old)}: Dropped: the id of the one that does not hold."
         for new, old in debt.contradictory
@@ -97,14 +93,14 @@ def text(debt: Debt) -> str:
 
 def _closed(memory: Memory, session: str) -> list[tuple[Record, Record | None, str]]:
     """Return the records that other sessions' notes closed and nobody opened since."""
-    found = []
+    closed = []
     today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
     for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_SHOWN]:
         for old in memory.find_records("id = ? AND valid_to <> ''", (id_,), 1):
             new = memory.find_records("id = ?", (old.superseded_by,), 1)
             when = {today: "today", yesterday: "yesterday"}.get(at[:10], f"on {at[:10]}")
-            found.append((old, new[0] if new else None, when))
-    return found
+            closed.append((old, new[0] if new else None, when))
+    return closed
 
 
 def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
@@ -117,5 +113,5 @@ def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
 
 
 def _quoted(record: Record) -> str:
-    what = shown(record)
-    return f"[{short_id(record.id)}] {what if what.startswith('“') else f'“{what}”'}"
+    text = shown(record)
+    return f"[{short_id(record.id)}] {text if text.startswith('“') else f'“{text}”'}"

@@ -10,8 +10,7 @@ A note without its markdown has at most 600 characters, its fields included, and
 searched for fields, so that the time is linear in the text.
 """
 
-from __future__ import annotations
-
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -135,18 +134,18 @@ def without_notes(text: str) -> str:
         return text
     whole = text.splitlines()
     lines = _shown(text)
-    kept, at = [], 0
+    prose, at = [], 0
     while at < len(lines):
-        found = _label(lines[at])
-        if found:
-            body = _body(lines[at], *found)
+        label = pattern(_LABEL).match(lines[at])
+        if label:
+            body = _body(lines[at], label)
             at += 1 + _continuation(lines[at], body, lines[at + 1 : at + 1 + MAX_LINES])
             while at < len(lines) and pattern(_FIELD_LINE).match(lines[at]):
                 at += 1
         else:
-            kept.append(whole[at])
+            prose.append(whole[at])
             at += 1
-    return "\n".join(kept)
+    return "\n".join(prose)
 
 
 def _shown(text: str) -> list[str]:
@@ -156,7 +155,7 @@ def _shown(text: str) -> list[str]:
     models write it so, and a line too many in a fence is safer than one too few. A fence that is
     not closed ends with its blockquote or with the text.
     """
-    kept: list[str] = []
+    visible: list[str] = []
     fences: list[tuple[str, int]] = []
     tag = ""
     for line in text.splitlines():
@@ -164,18 +163,17 @@ def _shown(text: str) -> list[str]:
         depth = line[: len(line) - len(bare)].count(">")
         if tag:
             tag = "" if f"</{tag}" in line.lower() else tag
-            kept.append("")
+            visible.append("")
             continue
         if fences and depth < fences[-1][1]:
             fences.clear()
         if _is_fence(bare, depth, fences) or fences:
-            kept.append("")
+            visible.append("")
             continue
-        tag = _injected_tag(bare)
-        kept.append("" if tag else line)
-        if tag and f"</{tag}" in line.lower():
-            tag = ""
-    return kept
+        tag = next((tag for tag in INJECTED_TAGS if bare.lower().startswith(f"<{tag}")), "")
+        visible.append("" if tag else line)
+        tag = "" if f"</{tag}" in line.lower() else tag
+    return visible
 
 
 def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
@@ -183,23 +181,15 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
     if fences and depth != fences[-1][1]:
         return False
     item = pattern(r"(?:[-*+]|\d{1,3}[.)])\s{1,4}").match(bare)
-    found = pattern(_FENCE).match(bare, item.end() if item and not fences else 0)
-    if not found:
+    fence = pattern(_FENCE).match(bare, item.end() if item and not fences else 0)
+    if not fence:
         return False
-    marks, rest = found["fence"], bare[found.end() :].strip()
-    if not fences:
+    marks, has_language = fence["fence"], bool(bare[fence.end() :].strip())
+    if not fences or (has_language and marks.startswith(fences[-1][0])):
         fences.append((marks, depth))
     elif marks.startswith(fences[-1][0]):
-        if rest:
-            fences.append((marks, depth))
-        else:
-            fences.pop()
+        fences.pop()
     return True
-
-
-def _injected_tag(bare: str) -> str:
-    lowered = bare[:40].lower()
-    return next((tag for tag in INJECTED_TAGS if lowered.startswith(f"<{tag}")), "")
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
@@ -210,36 +200,32 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
     at = 0
     while at < len(lines):
         line = lines[at]
-        found = _label(line)
+        label = pattern(_LABEL).match(line)
         at += 1
-        if not found:
+        if not label:
             continue
-        label, end = found
-        body = _body(line, label, end)
+        body = _body(line, label)
         while len(body) <= MAX_LINE_CHARS:
             more = _continuation(line, body, lines[at : at + MAX_LINES])
             if not more:
                 break
-            body = "\n".join((body, *map(_joined, lines[at : at + more])))
+            for following in lines[at : at + more]:
+                marks = " \t>*+•‣◦–—-" if pattern(_FIELD_LINE).match(following) else " \t>"
+                body += f"\n{following.lstrip(marks).rstrip()}"
             at += more
-        kind = label["kind"]
-        known = kind is None or kind.lower() in KINDS
-        if not known or _is_unreadable(body):
-            yield "", ""
-        else:
-            yield kind.lower() if kind else "", body
+        kind = (label["kind"] or "").lower()
+        is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
+        # Neutralising marks the tags of injected blocks.
+        is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
+        is_note = kind in ("", *KINDS) and is_safe
+        yield (kind, body) if is_note else ("", "")
 
 
-def _label(line: str) -> tuple[dict[str, str | None], int] | None:
-    found = pattern(_LABEL).match(line)
-    return (found.groupdict(), found.end()) if found else None
-
-
-def _body(line: str, label: dict[str, str | None], end: int) -> str:
+def _body(line: str, label: re.Match[str]) -> str:
     """Return the text behind the label, without the emphasis around it or around the line."""
-    lead, after = label["lead"] or "", label["after"] or ""
+    lead, after = label["lead"], label["after"]
     closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
-    text = after + line[end:].strip()
+    text = after + line[label.end() :].strip()
     if not closing or label["middle"] or label["inside"]:
         return text  # not emphasised, or not beyond the label
     if after:
@@ -250,7 +236,7 @@ def _body(line: str, label: dict[str, str | None], end: int) -> str:
 def _continuation(first: str, body: str, following: list[str]) -> int:
     """Return the number of lines that continue a wrapped note."""
     line = following[0] if following else ""
-    if not line.strip() or _label(line):
+    if not line.strip() or pattern(_LABEL).match(line):
         return 0
     if pattern(_FIELD_LINE).match(line):
         return 1
@@ -262,12 +248,6 @@ def _continuation(first: str, body: str, following: list[str]) -> int:
     return int(indented and not (ends and ends in _BOUNDARY))
 
 
-def _joined(line: str) -> str:
-    """Return a line that continues a note, without its marks."""
-    marks = " \t>*+•‣◦–—-" if pattern(_FIELD_LINE).match(line) else " \t>"
-    return line.lstrip(marks).rstrip()
-
-
 def _lines_to_close(body: str, following: list[str]) -> int:
     """Return the number of lines after which an open quotation of `From:` is closed, or 0."""
     value = dict(_fields(body)).get("from", "")
@@ -275,7 +255,7 @@ def _lines_to_close(body: str, following: list[str]) -> int:
     if opening not in _CLOSINGS or _close(value) > 0:
         return 0
     for count, line in enumerate(following, 1):
-        if not line.strip() or _label(line):
+        if not line.strip() or pattern(_LABEL).match(line):
             return 0
         value = f"{value}\n{line}"
         if len(value) > MAX_LINE_CHARS:
@@ -289,12 +269,6 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip(" \t>"))
 
 
-def _is_unreadable(body: str) -> bool:
-    if not 0 < len(body) <= MAX_LINE_CHARS or not any(map(str.isalnum, body)):
-        return True
-    return "‹" in neutralised(body).replace("‹", "", body.count("‹"))
-
-
 def _note(kind: str, body: str) -> Note | None:
     """Return the note, or None if it has no whole sentence."""
     values: dict[str, str] = {}
@@ -302,7 +276,9 @@ def _note(kind: str, body: str) -> Note | None:
         values.setdefault(name, value)
     sentence = one_line(values.pop("", "")).rstrip(";； ")
     bare = sentence.rstrip(". ").lower()
-    if not any(map(str.isalnum, bare)) or bare in _NOTHING or _is_open(sentence):
+    # A quotation or a span of code in the sentence that is not closed: a cut note.
+    is_open = pattern(_OPEN_SPAN).search(pattern(_SPANS).sub("", sentence))
+    if not any(map(str.isalnum, bare)) or bare in _NOTHING or is_open:
         return None
     if bare.startswith("<") and bare.endswith(">"):
         return None  # a placeholder, as in the protocol
@@ -327,24 +303,19 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
     while True:
         if name == "from" and at == start:
             at += _close(body[start:]) + 1 if body[start : start + 1] in _CLOSINGS else 0
-        found = tokens.search(body, at)
-        if not found:
+        token = tokens.search(body, at)
+        if not token:
             yield name, body[start:].strip()
             return
-        at = found.end()
-        if found["span"] or not _begins_field(body, found.start(), at, name):
+        at = token.end()
+        # A field begins at the end of a sentence; behind a field a quotation after it is enough.
+        before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
+        is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
+        if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
             continue
-        yield name, body[start : found.start()].strip()
-        name = found["field"].lower()
+        yield name, body[start : token.start()].strip()
+        name = token["field"].lower()
         start = at = len(body) - len(body[at:].lstrip(" \t\n\u3000*_"))
-
-
-def _begins_field(body: str, start: int, end: int, name: str) -> bool:
-    """Return True at the end of a sentence; behind a field a quotation after `From:` is enough."""
-    before = body[:start].rstrip(f" \t\u3000{_MARKS}")
-    if not before or before[-1] in _BOUNDARY:
-        return True
-    return bool(name) and body[end:].lstrip()[:1] in ("[", *_CLOSINGS)
 
 
 def _close(value: str) -> int:
@@ -380,15 +351,10 @@ def source(value: str) -> tuple[str, str]:
     return (one_line(value[1:end]), "") if end else ("", "")
 
 
-def _is_open(sentence: str) -> bool:
-    """Return True if a quotation or a span of code in the sentence is not closed: a cut note."""
-    return bool(pattern(_OPEN_SPAN).search(pattern(_SPANS).sub("", sentence)))
-
-
 def _id_or_words(value: str) -> str:
     name = _unquoted(value)
-    found = pattern(_ID).fullmatch(name)
-    return found[1].lower() if found else name
+    id_ = pattern(_ID).fullmatch(name)
+    return id_[1].lower() if id_ else name
 
 
 def _value(text: str) -> str:

@@ -1,21 +1,17 @@
 """Notes of a turn stored as records: trust by their quotation, and what they replace."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from memory_fabric import deadline, ids
-from memory_fabric.capture.confidence import NOTE, USER_NOTE
 from memory_fabric.capture.contradiction import contradicting
-from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.notes import replaced
-from memory_fabric.capture.notes.agreed import agreement
 from memory_fabric.capture.notes.grammar import MAX_NOTE_CHARS, Note, parse
-from memory_fabric.capture.notes.quotation import find, says_everywhere
-from memory_fabric.capture.notes.waiting import is_closing_queued, is_queued
-from memory_fabric.capture.remember import state
-from memory_fabric.capture.statement import statement
+from memory_fabric.capture.notes.protocol import Kept
+from memory_fabric.capture.notes.quotation import agreement, find, says_everywhere
+from memory_fabric.capture.remember import kind_of, state
+from memory_fabric.capture.statement import NOTE, USER_NOTE, statement
 from memory_fabric.models import (
     AGREED,
     ALSO,
@@ -31,7 +27,9 @@ from memory_fabric.models import (
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.effects import is_named
+from memory_fabric.store import journal, signing
 from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.conversations.prompts import Prompt
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.remember import OPEN
 from memory_fabric.store.records import key_of
@@ -58,7 +56,7 @@ class Said(NamedTuple):
     after it.
     """
 
-    prompts: tuple[prompts.Prompt, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
     checked: bool = True
     at: str = ""
     is_past: bool = False
@@ -88,10 +86,10 @@ class Earned(NamedTuple):
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
         """Return the evidence of a note: kind, words, and its fields, with what nobody typed."""
         # Of those without an entry only the quoted one, with which the record is raised.
-        known = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
-        typed = [p.text for p in known if p.origin != prompts.CHOSEN and said.checked]
-        unsaid = [one.text for one in bindings_of(note.when) if not is_named(one, typed)]
-        found = {
+        seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
+        typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
+        unsaid = [b.text for b in bindings_of(note.when) if not is_named(b, typed)]
+        evidence = {
             NOTED: note.kind,
             QUOTATION: without_secrets(self.words),
             WHEN: without_secrets(note.when),
@@ -100,29 +98,7 @@ class Earned(NamedTuple):
             AGREED: without_secrets(self.agreed),
             STAGED: self.at if self.is_staged else "",
         }
-        return {key: value for key, value in found.items() if value}
-
-
-class Kept(NamedTuple):
-    """The result for one note or `Dropped:` line.
-
-    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
-    `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
-    that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
-    the user that it quotes. `only_here` means that `For: everywhere` was not granted. `earlier` are
-    records of other sessions on the same subject, which the note leaves as they are.
-    """
-
-    record: Record | None = None
-    is_new: bool = True
-    replaced: tuple[Record, ...] = ()
-    contradicted: tuple[Record, ...] = ()
-    refused: tuple[tuple[str, str], ...] = ()
-    unsaid: str = ""
-    lost: str = ""
-    quoted: str = ""
-    only_here: bool = False
-    earlier: tuple[Record, ...] = ()
+        return {key: value for key, value in evidence.items() if value}
 
 
 def keep(
@@ -147,36 +123,35 @@ def keep(
     dropped: dict[str, None] = {}
     too_long: dict[str, None] = {}
     for text in texts:
-        found = parse(text)
-        too_long.update(dict.fromkeys(found.too_long))
-        for note in found.notes:
+        parsed = parse(text)
+        too_long.update(dict.fromkeys(parsed.too_long))
+        for note in parsed.notes:
             notes.setdefault((note.kind, same_form(note.text)), note)
-        dropped.update(dict.fromkeys(found.dropped))
-    kept = [] if into is None else into
+        dropped.update(dict.fromkeys(parsed.dropped))
+    results = [] if into is None else into
     until = deadline.current()
     for note in list(notes.values())[:limit]:
         until.check("the next note")
-        one = _keep(memory, note, said, by)
-        if one is not None:
-            kept.append(one)
-    said_by_user = "\n".join(one.quoted for one in kept if one.record and one.is_new)
+        result = _keep(memory, note, said, by)
+        if result is not None:
+            results.append(result)
+    said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
     for name in list(dropped)[:limit]:
         until.check("the next record to drop")
-        kept.append(_drop(memory, name, said_by_user, said, by))
-    left = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
-    left += [note.text for note in list(notes.values())[limit:]]
-    left += [f"Dropped: {name}" for name in list(dropped)[limit:]]
-    kept += [Kept(lost=without_secrets(without_full_stop(text))) for text in left]
-    return kept
+        results.append(_drop(memory, name, said_by_user, said, by))
+    lost = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
+    lost += [note.text for note in list(notes.values())[limit:]]
+    lost += [f"Dropped: {name}" for name in list(dropped)[limit:]]
+    results += [Kept(lost=without_secrets(without_full_stop(text))) for text in lost]
+    return results
 
 
 def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
-    found = earned(memory, note, said)
-    candidate = found.candidate
-    by = by._replace(trust=found.trust if by.trust == "user" else by.trust)
+    behind = earned(memory, note, said)
+    candidate = behind.candidate
+    by = by._replace(trust=behind.trust if by.trust == "user" else by.trust)
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
-    everywhere = note.everywhere and by.trust == "user" and says_everywhere(found.quoted)
-    evidence = found.evidence(note, said)
+    everywhere = note.everywhere and by.trust == "user" and says_everywhere(behind.quoted)
     record = statement(
         text,
         type=note.kind,
@@ -189,61 +164,63 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         id=ids.new_id(),
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
-        evidence=evidence,
-        valid_from=found.at,
+        evidence=behind.evidence(note, said),
+        valid_from=behind.at,
     )
-    named = replaced.named(memory, note.instead_of, text) if note.instead_of else []
-    targets = [old for old in named if old.status == "active" and not said.precedes(old)]
+    meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
+    targets = [old for old in meant_records if old.status == "active" and not said.precedes(old)]
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    reasons = [(old, replaced.refusal(memory, new, found.quoted, old)) for old in targets]
+    reasons = [(old, replaced.refusal(memory, new, behind.quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
     against = [old for old in targets if old not in closing]
     if by.trust == "user":
-        for stated in replaced.said_again(memory, found.words, by, record):
+        for stated in replaced.said_again(memory, behind.words, by, record):
             replaced.discard(memory, stated, by, bury=False)
             closing = [old for old in closing if old.id != stated.id]
-    contrary = [old for old in contradicting(memory, record) if old not in named]
+    contrary = [old for old in contradicting(memory, record) if old not in meant_records]
     # What a session has refuted itself does not outlive it.
     refuted = [
         old
         for old in contrary
         if old.session == by.session
         and not said.precedes(old)
-        and not replaced.refusal(memory, new, found.quoted, old)
+        and not replaced.refusal(memory, new, behind.quoted, old)
     ]
     closing += refuted
     against += [old for old in contrary if old not in refuted]
-    if by.source == "compaction" and _was_noted(memory, record, found.words, by.session):
+    if by.source == "compaction" and _was_noted(memory, record, behind.words, by.session):
         return None
-    if is_queued(memory, record, by.session):
+    if _is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
     if candidate is not None:
         replaced.discard(memory, candidate, by, bury=False)
     # Words that the user typed in this session count, whatever the assistant was told.
-    echo = (candidate is not None or not found.words) and _was_told(memory, record, by)
-    ids_closed = [old.id for old in closing]
+    echo = (candidate is not None or not behind.words) and _was_told(memory, record, by)
     past = said.at if said.is_past else ""
+    ids_closed = [old.id for old in closing]
     stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past, against=against)
     if stored is None:
         return Kept(lost=text)
-    unsaid = note.quotation if said.checked and not (found.words or found.agreed) else ""
+    is_said = behind.words or behind.agreed or not said.checked
+    unsaid = "" if is_said else without_secrets(note.quotation)
     refused = [(replaced.line(old), reason) for old, reason in reasons if reason]
-    unknown = "" if named else replaced.id_in(note.instead_of)
+    unknown = "" if meant_records else replaced.id_in(note.instead_of)
     if unknown and not replaced.with_id(memory, unknown):
         refused.append((unknown, "no such memory"))
-    ends = (tuple(closing), tuple(against), tuple(refused))
-    only_here = note.everywhere and not everywhere
-    earlier = replaced.earlier(memory, stored, [*named, *contrary], found.quoted) if is_new else ()
     return Kept(
         stored,
         is_new,
-        *ends,
-        without_secrets(unsaid),
-        quoted=found.quoted,
-        only_here=only_here,
-        earlier=tuple(earlier),
+        tuple(closing),
+        tuple(against),
+        tuple(refused),
+        unsaid,
+        quoted=behind.quoted,
+        only_here=note.everywhere and not everywhere,
+        earlier=replaced.earlier(memory, stored, [*meant_records, *contrary], behind.quoted)
+        if is_new
+        else (),
     )
 
 
@@ -257,22 +234,23 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
     if candidate is not None:
         quotation = candidate.what
         text = str(candidate.evidence.get("prompt") or candidate.what)
-        typed = (prompts.Prompt(0, candidate.valid_from, text, prompts.TYPED),)
-    found = find(quotation, note.text, typed)
-    if found.prompt is None:
+        typed = (Prompt(0, candidate.valid_from, text, prompts.TYPED),)
+    place = find(quotation, note.text, typed)
+    if place.prompt is None:
         return Earned(at=said.at, candidate=candidate)
-    if not found.words:
-        chosen = found.prompt.origin == prompts.CHOSEN
-        is_last = typed[0] == found.prompt
-        agreed = f"chosen: “{found.answer}”" if chosen else ""
-        agreed = agreement(said.before, found.answer) if is_last and not chosen else agreed
+    if not place.words:
+        chosen = place.prompt.origin == prompts.CHOSEN
+        is_last = typed[0] == place.prompt
+        agreed = f"chosen: “{place.answer}”" if chosen else ""
+        agreed = agreement(said.before, place.answer) if is_last and not chosen else agreed
         return Earned(agreed=agreed, at=said.at, candidate=candidate)
-    is_staged = found.prompt.origin == prompts.STAGED
+    is_staged = place.prompt.origin == prompts.STAGED
     # Who only asks has settled nothing.
-    is_asked = all(one.rstrip("\"'”’»)] ")[-1:] in ASKING for one in found.quoted.splitlines())
+    ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
+    is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
     return Earned(
-        trust, found.words, found.quoted, "", found.prompt.at, candidate, is_staged and not is_asked
+        trust, place.words, place.quoted, "", place.prompt.at, candidate, is_staged and not is_asked
     )
 
 
@@ -297,33 +275,27 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
     )
     quotation = same_form(quotation)
-    own = _stems(record.what)
+    own = set(map(stem, words(record.what)))
     for old in earlier:
-        others = _stems(old.what)
-        shared = len(own & others)
+        theirs = set(map(stem, words(old.what)))
+        shared = len(own & theirs)
         if quotation and same_form(str(old.evidence.get(QUOTATION) or "")) == quotation:
-            is_same = 3 * shared >= min(len(own), len(others))
+            is_same = 3 * shared >= min(len(own), len(theirs))
         else:
-            has_number = any(map(str.isdigit, "".join(own ^ others)))
-            is_same = shared >= SAME_FROM * len(own | others) and not has_number
+            has_number = any(map(str.isdigit, "".join(own ^ theirs)))
+            is_same = shared >= SAME_FROM * len(own | theirs) and not has_number
         if is_same:
             return True
     return False
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, words(text)))
-
-
 def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
     """Return True if this session was given the record: repeating it is no further evidence."""
-    known = memory.find_records(
-        "key = ? AND status IN ('active', 'candidate')", (key_of(record),), 1
-    )
-    if not known or not by.session:
+    same = "key = ? AND status IN ('active', 'candidate')"
+    stored = memory.find_records(same, (key_of(record),), 1)
+    if not stored or not by.session:
         return False
-    given = sessions.injected(memory.session_database(), by.session)
-    return f"record:{known[0].id}" in given
+    return f"record:{stored[0].id}" in sessions.injected(memory.session_database(), by.session)
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept:
@@ -332,11 +304,11 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     One with the user's trust is closed only beside notes that quote (`quoted`) what the user said
     on the same subject.
     """
-    named = [old for old in replaced.named(memory, name) if not said.precedes(old)]
-    if not named:
-        known = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
-        return Kept(is_new=False) if known else Kept(lost=f"Dropped: {without_secrets(name)}")
-    [old] = named
+    matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
+    if not matches:
+        is_closed = replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name))
+        return Kept(is_new=False) if is_closed else Kept(lost=f"Dropped: {without_secrets(name)}")
+    [old] = matches
     if old.status == "candidate" and PASTED not in old.evidence:
         replaced.discard(memory, old, by)
         return Kept(replaced=(old,))
@@ -345,8 +317,33 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     reason = replaced.refusal(memory, new, quoted, old)
     if reason:
         return Kept(refused=((replaced.line(old), reason),))
-    if is_closing_queued(memory, old):
+    links = [link for payload in _queued(memory, "supersede") for link in payload["links"]]
+    if any(link["id"] == old.id and not link["by"] for link in links):
         return Kept(is_new=False)
     link = {"id": old.id, "by": "", "at": now, "was": OPEN}
-    memory.write("supersede", {"links": [link]}, by, store=replaced.kind_of(memory, old))
+    memory.write("supersede", {"links": [link]}, by, store=kind_of(memory, old))
     return Kept(replaced=(old,))
+
+
+def _is_queued(memory: Memory, record: Record, session: str) -> bool:
+    """Return True if this session has queued a record with the same words.
+
+    Notes wait while the graph cannot be written. The place that was read in the transcript cannot
+    be saved then, so each Stop reads them again.
+    """
+    if not session:
+        return False
+    sought = (session, record.type, same_form(record.what))
+    queued = (payload.get("record") or {} for payload in _queued(memory, "remember"))
+    forms = ((r.get("session"), r.get("type"), same_form(r.get("what", ""))) for r in queued)
+    return sought in forms
+
+
+def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield the payloads of waiting operations that this home has signed; mostly there are none."""
+    folders = dict.fromkeys(map(memory.queue_folder, ("project", "user")))
+    for folder in filter(journal.is_waiting, folders):
+        key = signing.known_key(memory.settings.home)
+        for line in journal.queued(folder)[0]:
+            if line.get("kind") == kind and signing.is_ours(line, key):
+                yield line["payload"]

@@ -1,10 +1,20 @@
-"""The texts that ask the assistant for notes, and the sessions in which they are told."""
+"""The texts that ask the assistant for notes, the sessions in which they are told, and the feedback
+to the writer of a turn's notes: one line beside the next prompt.
 
-from __future__ import annotations
+A part of it is `[key, heading, text, told]`; a key is told once in a session, since a turn may be
+read twice: in its last message, and later in the transcript.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from memory_fabric.config import SDK, Settings
+from memory_fabric.ids import short_id
+from memory_fabric.language.word_lists import sections
+from memory_fabric.models import Record, shown_type
+from memory_fabric.text import cut, first_of, neutralised, one_line
+
+Part = list[str]
 
 # The same bytes in every session, so that the client's prompt cache holds them.
 PROTOCOL = """\
@@ -23,12 +33,34 @@ SUMMARY_REQUEST = (
 )
 # The ledger's name for the protocol.
 ID = "notes:protocol"
-# Words of a subagent's task that prescribe the form of its answer.
-PRESCRIBED = (
-    "json", "yaml", "csv", "only output", "output only", "return only", "only return", "reply only",
-    "respond only", "respond with", "reply with", "answer with", "nothing else", "exact format",
-    "output format", "in this format", "following format", "schema", "one word", "one line",
+MAX_CHARS, MAX_WORDS_CHARS, MAX_EARLIER_CHARS = 300, 40, 100
+KEPT, UNSAID, REPLACED, NOT_REPLACED, DROPPED, NOT_DROPPED, LOST, EARLIER = HEADINGS = (
+    "Kept", "Not the user's words", "Replaced", "Not replaced", "Dropped", "Not dropped",
+    "Not kept", "On this before (if it no longer holds, note Dropped: ID)",
 )  # fmt: skip
+ONLY_HERE = "for this project only: no words of the user say everywhere"
+
+
+class Kept(NamedTuple):
+    """The result for one note or `Dropped:` line.
+
+    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it;
+    `refused` are lines of what was named and not closed, with the reasons. `unsaid` is a quotation
+    that the user did not type, `lost` a line of which nothing was kept, `quoted` the sentences of
+    the user that it quotes. `only_here` means that `For: everywhere` was not granted. `earlier` are
+    records of other sessions on the same subject, which the note leaves as they are.
+    """
+
+    record: Record | None = None
+    is_new: bool = True
+    replaced: tuple[Record, ...] = ()
+    contradicted: tuple[Record, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    unsaid: str = ""
+    lost: str = ""
+    quoted: str = ""
+    only_here: bool = False
+    earlier: tuple[Record, ...] = ()
 
 
 def is_told(settings: Settings) -> bool:
@@ -45,5 +77,55 @@ def for_agent(settings: Settings, tasks: Sequence[str]) -> str:
     """Return the protocol for a subagent; '' if it is not told or a task prescribes its answer."""
     if not is_told(settings):
         return ""
+    # Phrases that prescribe the form of an answer.
+    prescribing = sections("task_terms")["prescribed"]
     folded = [task.casefold() for task in tasks]
-    return "" if any(word in task for task in folded for word in PRESCRIBED) else PROTOCOL
+    return "" if any(phrase in task for task in folded for phrase in prescribing) else PROTOCOL
+
+
+def parts_of(kept: Iterable[Kept], session: str) -> list[Part]:
+    """Return what a session is to be told of these notes; nothing of what it repeats of others."""
+    parts = []
+    for result in kept:
+        record, is_dropped = result.record, result.record is None
+        if record is not None and record.session == session:
+            id_ = short_id(record.id)
+            whose = " (user's words)" if record.trust == "user" else ""
+            text = f"{id_} {record.evidence.get('noted') or shown_type(record.type)}{whose}"
+            text += f", {ONLY_HERE}" if result.only_here else ""
+            against = ", ".join(short_id(old.id) for old in result.contradicted)
+            text += f", contradicts {against}: the user is asked" if against else ""
+            parts.append([id_, KEPT, text])
+            if result.unsaid:
+                parts.append([_quoted(result.unsaid), UNSAID, _quoted(result.unsaid)])
+            for old in result.earlier:
+                text = f"{short_id(old.id)} {_quoted(old.what, MAX_EARLIER_CHARS)}"
+                parts.append([f"{EARLIER} {short_id(old.id)}", EARLIER, text])
+        if is_dropped or result.is_new:
+            closed, open_ = (DROPPED, NOT_DROPPED) if is_dropped else (REPLACED, NOT_REPLACED)
+            ids = [short_id(old.id) for old in result.replaced]
+            parts += [[f"{closed} {id_}", closed, id_] for id_ in ids]
+            for name, reason in result.refused:
+                id_ = name.partition(":")[0]
+                parts.append([f"{open_} {id_}", open_, f"{id_} ({reason})"])
+        if result.lost:
+            parts.append([f"{LOST} {_quoted(result.lost)}", LOST, _quoted(result.lost)])
+    return parts
+
+
+def text_of(parts: Sequence[Sequence[str]]) -> str:
+    """Return the line for the writer: at most MAX_CHARS, with as many of each heading as fit."""
+    line = ""
+    for most in (len(parts), 6, 3, 1):
+        line = " ".join(
+            f"{heading}: {first_of(texts, most)}."
+            for heading in HEADINGS
+            if (texts := [part[2] for part in parts if part[1] == heading])
+        )
+        if len(line) <= MAX_CHARS:
+            break
+    return cut(neutralised(one_line(line)), MAX_CHARS)
+
+
+def _quoted(text: str, max_chars: int = MAX_WORDS_CHARS) -> str:
+    return f"“{cut(one_line(text), max_chars)}”"

@@ -1,11 +1,10 @@
-"""The user's words behind a note: found in what they typed, and widened to all that turns them.
+"""The user's words behind a note: found in what they typed, and widened to all that turns them; and
+the one proposal of the assistant to which a short answer of the user agrees.
 
 Nothing here decides if the words say the note's sentence. They are kept and shown before it, with
 the paragraph in which they stand, so that a reader sees what was said. Only prompts are searched,
 never the transcript, without the parts that were marked as not typed.
 """
-
-from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,11 +12,19 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from memory_fabric.capture.notes.typed_text import is_spaceless, plain, tokens_of, typed_words
+from memory_fabric.capture.notes.typed import (
+    assents,
+    is_assent,
+    is_spaceless,
+    plain,
+    tokens_of,
+    typed_words,
+)
 from memory_fabric.language import negations
+from memory_fabric.language.word_lists import phrases, sections, words
 from memory_fabric.patterns import pattern
-from memory_fabric.store.conversations.prompts import Prompt
-from memory_fabric.text import STOPWORDS, one_line
+from memory_fabric.store.conversations.prompts import CHOSEN, Prompt
+from memory_fabric.text import STOPWORDS, cut, one_line
 
 # A quotation has so many words, or twice as many letters in scripts without spaces.
 MIN_WORDS = 4
@@ -44,32 +51,21 @@ _ITEM = (
 )
 _FENCES = ("```", "~~~")
 _HEADING = r"\s{0,3}#{1,6}\s|\s*(\*\*|__)[^*_]{1,80}\1:?\s*\Z|\s*(?-i:[A-Z][A-Z '’&-]{2,60})\Z"
-# Words for every project, as expressions; a denial before them is looked for apart.
-_EVERYWHERE = (
-    r"\b(?:always|everywhere|every ?time|whenever|generally|in general|globally|overall|"
-    r"as a rule|wherever i|(?:whatever|whichever) the project|"
-    r"(?:in |for |across )?(?:all|any|every|each)(?: of)?(?: my| our| the| other)* "
-    r"(?:\w+ )?(?:project|repo|session|chat|conversation|codebase)\w*|"
-    r"immer|überall|jedes mal|jedesmal|generell|grundsätzlich|allgemein|insgesamt|stets|"
-    r"(?:allen?|jedem|sämtlichen)(?: meinen| unseren)? (?:projekten?|repos?\w*)|"
-    r"siempre|en todas? partes|cada vez|en general|generalmente|por lo general|"
-    r"(?:todos(?: mis| los| nuestros)?|cada|cualquier) (?:\w+ )?(?:proyecto|repo)\w*|"
-    r"toujours|partout|à chaque fois|chaque fois|en général|généralement|"
-    r"(?:tous(?: mes| les| nos)?|chaque|n['’]importe quel) (?:\w+ )?(?:projet|dépôt|repo)\w*|"
-    r"sempre|em todo lugar|toda vez|em geral|geralmente|"
-    r"(?:todos(?: os)?(?: meus| nossos)?|cada|qualquer) (?:\w+ )?(?:projeto|repo)\w*|"
-    r"всегда|везде|каждый раз|вообще|в целом|"
-    r"(?:всех|каждом|любом)(?: моих| наших)? (?:проект|репозитори)\w*)\b|"
-    r"总是|始终|一直|永远|每次|到处|通常|一般|总体|(?:所有|每个|任何|全部)的?(?:项目|仓库|代码库)|"
-    r"いつも|常に|毎回|どこでも|一般に|全般|(?:すべての|全ての|全|どの)(?:プロジェクト|リポジトリ)|"
-    r"항상|언제나|매번|어디서나|일반적으로|전반적으로|(?:모든|어느|각) (?:프로젝트|저장소|레포)"
-)
 EMPTY_REASON = "no words of the user"
 NOT_TYPED = "the words were not typed in this session"
 TOO_FEW = "the words are too few"
 ONLY_ANSWERS = "the words only answer"
 TOO_LONG = "the words stand in too long a sentence"
 TOO_MANY = "the words stand in too many places"
+MAX_PROPOSAL_CHARS, MAX_ANSWER_CHARS = 300, 120
+# Labels of options: `A)`, `2.`, `(b)`, `**C:**`.
+_LABEL = r"(?:^|(?<=\s))[*_(\[]{0,3}([A-Ha-h]|\d{1,2})[.):\]](?=[\s*_])"
+_LABELLED = r"[^\w]{0,4}(?:option|plan|variante?|opción|вариант|方案|選択肢)?[\s:]{0,2}(\w{1,2})\b"
+_ORDINALS = tuple(line.split() for line in sections("quotation")["ordinals"])
+_NAMING = words("quotation", "ordinals", "naming")
+# Words between two things that one question offers.
+_OR = r"\b(?:or|oder|ou|or else|o|или|lub)\b|还是|還是|それとも|아니면"
+_PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
@@ -124,9 +120,6 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
     `prompts` are those of the session, newest first. A whole prompt of fewer words counts if one of
     them is in the note's `sentence`: else it only answers something.
     """
-    from memory_fabric.capture.notes.assents import is_assent  # late: only with `From:`
-    from memory_fabric.store.conversations.prompts import CHOSEN
-
     parts = [part for part in map(_joined, pattern(_ELISION).split(quotation)) if part]
     if not parts:
         return Found(reason=EMPTY_REASON)
@@ -134,25 +127,25 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
         return Found(reason=TOO_FEW)
     lengths = [_length(part) for part in pattern(_ELISION).split(quotation) if _joined(part)]
     is_short = sum(lengths) < MIN_WORDS or (len(parts) > 1 and min(lengths) < MIN_PART_WORDS)
-    left, reason = MAX_TYPED_CHARS, NOT_TYPED
+    chars_left, reason = MAX_TYPED_CHARS, NOT_TYPED
     for prompt in prompts:
-        left -= len(prompt.text)
-        if left < 0:
+        chars_left -= len(prompt.text)
+        if chars_left < 0:
             break
-        said = _read(typed_words(prompt.text))
-        places = list(_places(parts, said))
+        text = _read(typed_words(prompt.text))
+        places = list(_places(parts, text))
         if not places:
             continue
-        is_whole = said.joined == "".join(parts)
-        is_told = not is_short or (is_whole and _shares_a_word(quotation, sentence))
-        if prompt.origin == CHOSEN or is_assent(quotation) or (is_whole and not is_told):
+        is_whole = text.joined == "".join(parts)
+        is_enough = not is_short or (is_whole and _shares_a_word(quotation, sentence))
+        if prompt.origin == CHOSEN or is_assent(quotation) or (is_whole and not is_enough):
             return Found(prompt=prompt, answer=quotation, reason=ONLY_ANSWERS)
-        if is_told:
+        if is_enough:
             if len(places) > MAX_PLACES:
                 return Found(reason=TOO_MANY)
-            words = _widened(said, places)
+            words = _widened(text, places)
             numbers = sorted({n for first, last in places for n in range(first, last + 1)})
-            quoted = "\n".join(said.sentences[n].text for n in numbers)
+            quoted = "\n".join(text.sentences[n].text for n in numbers)
             return Found(words, quoted, prompt) if words else Found(reason=TOO_LONG)
         reason = TOO_FEW
     return Found(reason=reason)
@@ -160,19 +153,19 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
 
 def around(sentence: str, prompt: str) -> str:
     """Return a sentence of a prompt with all that stands around it; '' if it is not found."""
-    said = _read(prompt)
+    text = _read(prompt)
     parts = [part for part in map(_joined, pattern(_ELISION).split(sentence)) if part]
-    places = list(_places(parts, said)) if parts else []
-    return _widened(said, places) if 0 < len(places) <= MAX_PLACES else ""
+    places = list(_places(parts, text)) if parts else []
+    return _widened(text, places) if 0 < len(places) <= MAX_PLACES else ""
 
 
 def says_everywhere(words: str) -> bool:
     """Return True if the words say that they hold in every project: "always", "immer", "总是"."""
     text = " ".join(plain(words).split())
-    for found in pattern(_EVERYWHERE).finditer(text):
-        if negations.ALL.isdisjoint(tokens_of(text[: found.start()])[-1:]):
-            return True
-    return False
+    return any(
+        negations.ALL.isdisjoint(tokens_of(text[: place.start()])[-1:])
+        for place in pattern(phrases("quotation", "everywhere")).finditer(text)
+    )
 
 
 def _joined(text: str) -> str:
@@ -317,35 +310,36 @@ def _before(said: _Said, number: int) -> Iterator[int]:
     depth = block.level if block.kind == "heading" else 8
     is_led = False
     for place in range(number - 1, -1, -1):
-        other = said.blocks[place]
+        earlier = said.blocks[place]
         if place == number - 1:
-            yield from _last_of(said, other)
-        if other.kind == "heading":
-            if other.level < depth:
-                yield from range(other.first, other.end)
-            depth, is_led, level = min(depth, other.level), True, -1
+            yield from _last_of(said, earlier)
+        if earlier.kind == "heading":
+            if earlier.level < depth:
+                yield from range(earlier.first, earlier.end)
+            depth, is_led, level = min(depth, earlier.level), True, -1
         elif depth < 8:
             continue  # under another heading
-        elif other.kind == "item" and other.level < level:
-            yield from _last_of(said, other)
-            level = other.level
-        elif other.kind == "text" and level >= 0:
-            yield from _last_of(said, other)
+        elif earlier.kind == "item" and earlier.level < level:
+            yield from _last_of(said, earlier)
+            level = earlier.level
+        elif earlier.kind == "text" and level >= 0:
+            yield from _last_of(said, earlier)
             level = -1
-        if not is_led and said.sentences[other.end - 1].text.rstrip("*_ \t").endswith((":", "：")):
-            yield from _last_of(said, other)
+        ending = said.sentences[earlier.end - 1].text.rstrip("*_ 	")
+        if not is_led and ending.endswith((":", "：")):
+            yield from _last_of(said, earlier)
             is_led = True
 
 
 def _behind(said: _Said, number: int) -> Iterator[int]:
     """Yield the sentences behind a block, those under an item, and those behind its list."""
     block, is_next = said.blocks[number], True
-    for other in said.blocks[number + 1 :]:
-        under = block.kind == other.kind == "item" and other.level > block.level
-        if is_next or under or other.kind == "text":
-            yield from _first_of(said, other)
+    for following in said.blocks[number + 1 :]:
+        under = block.kind == following.kind == "item" and following.level > block.level
+        if is_next or under or following.kind == "text":
+            yield from _first_of(said, following)
         is_next = is_next and under
-        if block.kind != "item" or other.kind != "item":
+        if block.kind != "item" or following.kind != "item":
             return
 
 
@@ -358,11 +352,11 @@ def _last_of(said: _Said, block: _Block) -> Iterator[int]:
 
 
 def _some_of(said: _Said, numbers: range) -> Iterator[int]:
-    left = BESIDE_CHARS
+    chars_left = BESIDE_CHARS
     for number in numbers:
-        left -= len(said.sentences[number].text)
+        chars_left -= len(said.sentences[number].text)
         is_first = number == numbers[0]
-        if left < 0 and not (is_first and left + MAX_BESIDE_CHARS >= BESIDE_CHARS):
+        if chars_left < 0 and not (is_first and chars_left + MAX_BESIDE_CHARS >= BESIDE_CHARS):
             return
         yield number
 
@@ -379,3 +373,59 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
         text += sentence.text
         before = number
     return one_line(text) + (" …" if before + 1 < len(said.sentences) else "")
+
+
+def agreement(said: str, answer: str) -> str:
+    """Return "proposal — “answer”" if the answer is to one proposal of the assistant's; else ''.
+
+    `said` is the end of the assistant's message before the answer. Where it has several options or
+    questions, the answer must name one of them.
+    """
+    proposal = _proposal(one_line(said), answer)
+    if not proposal:
+        return ""
+    return f"{cut(proposal, MAX_PROPOSAL_CHARS)} — “{cut(one_line(answer), MAX_ANSWER_CHARS)}”"
+
+
+def _proposal(said: str, answer: str) -> str:
+    options = _options(said)
+    if len(options) > 1:
+        return options.get(_chosen(answer, list(options)), "")
+    sentences = [match[0].strip() for match in pattern(_PROPOSED).finditer(said)]
+    questions = [sentence for sentence in sentences if sentence.endswith(("?", "？"))]
+    if len(questions) > 1 or not sentences:
+        return ""
+    proposal = questions[0] if questions else sentences[-1]
+    if is_assent(answer):
+        return "" if pattern(_OR).search(proposal) else proposal
+    content = set(tokens_of(answer)) - assents()
+    is_one = content <= set(tokens_of(proposal)) and negations.ALL.isdisjoint(content)
+    return proposal if is_one and content - STOPWORDS else ""
+
+
+def _options(said: str) -> dict[str, str]:
+    """Return the options of a message by their labels."""
+    labels = list(pattern(_LABEL).finditer(said))
+    ends = [*(label.start() for label in labels[1:]), len(said)][: len(labels)]
+    return {
+        label[1].lower(): said[label.end() : end].strip(" *_—-")
+        for label, end in zip(labels, ends, strict=True)
+    }
+
+
+def _chosen(answer: str, labels: list[str]) -> str:
+    """Return the label that an answer names: "B", "3.", "the second", "option a please".
+
+    An answer with other words than these may reject it: "not B", "B is wrong".
+    """
+    label = pattern(_LABELLED).match(answer)
+    labels_named = {label[1].lower()} & set(labels) if label else set()
+    tokens = set(tokens_of(answer))
+    if tokens - assents() - labels_named - _NAMING:
+        return ""
+    labels_named |= {
+        label
+        for label, words in zip(labels, _ORDINALS, strict=False)
+        if not tokens.isdisjoint(words)
+    }
+    return labels_named.pop() if len(labels_named) == 1 else ""

@@ -2,15 +2,13 @@
 words that the user typed are about their subject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from math import log
 
-from memory_fabric.capture.notes.assents import ASSENTS
-from memory_fabric.capture.notes.typed_text import tokens_of
-from memory_fabric.capture.polarity import is_denied, is_left
+from memory_fabric.capture.clauses import is_denied, is_left
+from memory_fabric.capture.notes.typed import assents, tokens_of
+from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.segments import is_question
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK_STRENGTH, concepts, stems_of
@@ -28,7 +26,7 @@ from memory_fabric.models import (
 from memory_fabric.patterns import pattern
 from memory_fabric.rules.effects import binds
 from memory_fabric.store.conditions import match_expression
-from memory_fabric.store.memory import USER_SCOPES, Memory
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.records import about, key_of
 from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import STOPWORDS, cjk_pairs, same_form, stem, terms, words
@@ -60,7 +58,9 @@ _SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
 # Words of a sentence that only says again what is on record: "yes, we still use it".
 _STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
     ainda já"""
-_UNSAID = ASSENTS.union(STOPWORDS, map(stem, _STILL.split())) - frozenset("bcdefghjklmnopqrtuvwxyz")
+_UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
+    "bcdefghjklmnopqrtuvwxyz"
+)
 # With these the order of two things is what is said.
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
 # The source of what prompts state.
@@ -88,8 +88,8 @@ def named(memory: Memory, name: str, text: str = "") -> list[Record]:
     """
     id_ = id_in(name)
     if id_:
-        found = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
-        return list(found) if len(found) == 1 else []
+        records = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
+        return list(records) if len(records) == 1 else []
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
@@ -124,7 +124,9 @@ class Shared:
         and with them.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        for concept in concepts(Query(text, tuple(_separate(terms(text.lower()))))):
+        # Not the runs of scripts without spaces, whose pairs are terms, too.
+        parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
+        for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
                 continue
             holding = self._holding(concept.spellings)
@@ -161,10 +163,10 @@ class Shared:
         return False
 
     def _rows_with(self, spellings: tuple[str, ...]) -> int:
+        sql = "SELECT count(*) FROM {0} WHERE {0} MATCH ?"
         match = match_expression(spellings)
         return sum(
-            self._count(f"SELECT count(*) FROM {index} WHERE {index} MATCH ?", match)
-            for index in ("records_fts", "episodes_fts")
+            self._count(sql.format(f"{kind}_fts"), match) for kind in ("records", "episodes")
         )
 
     def _count(self, sql: str, *values: str) -> int:
@@ -174,18 +176,14 @@ class Shared:
 
 def _confirms(sentence: str, text: str) -> bool:
     """Return True if a sentence has no word that a text has not, and denies if that denies."""
-    words_in = [tokens_of(one) for one in (sentence, text)]
-    said, known = ([stem(word) for word in one] for one in words_in)
-    if set(said) - set(known) - _UNSAID or is_left(sentence) != is_left(text):
+    tokens = tokens_of(sentence)
+    stems, on_record = list(map(stem, tokens)), list(map(stem, tokens_of(text)))
+    if set(stems) - set(on_record) - _UNSAID or is_left(sentence) != is_left(text):
         return False
-    if not _COMPARING.isdisjoint(words_in[0]) and [w for w in said if w in known] != known:
+    in_common = [word for word in stems if word in on_record]
+    if in_common != on_record and not _COMPARING.isdisjoint(tokens):
         return False
     return is_denied(sentence) == is_denied(text)
-
-
-def _separate(found: list[str]) -> list[str]:
-    """Return terms without runs of scripts without spaces, whose pairs are terms, too."""
-    return [term for term in found if term.isascii() or not cjk_pairs(term) or len(term) < 3]
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
@@ -207,23 +205,22 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
     return "" if may_close(new, old) else f"of scope {old.scope}, domain {old.domain}"
 
 
-def earlier(memory: Memory, note: Record, compared: Sequence[Record], said: str) -> list[Record]:
+def earlier(
+    memory: Memory, note: Record, compared: Sequence[Record], said: str
+) -> tuple[Record, ...]:
     """Return the record of another session, at most one, that is about a note's subject, that the
     writer may close, and that is not among those that the note was `compared` with.
     """
-    known = {note.id, *(old.id for old in compared)}
+    ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
-    others = [
-        old
-        for old in matching(memory, note.what)
-        if old.id not in known and old.status == "active" and old.session != note.session
-    ]
-    for old in others:
+    for old in matching(memory, note.what):
+        if old.id in ids or old.status != "active" or old.session == note.session:
+            continue
         share, _, strong, *_ = shared(old.what, note.what)
         is_near = strong > 1 and max(share, shared(note.what, old.what)[0]) >= HELD
         if is_near and not refusal(memory, note, said, old):
-            return [old]
-    return []
+            return (old,)
+    return ()
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
@@ -250,9 +247,10 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 
 def candidate(memory: Memory, id_: str) -> Record | None:
     """Return the candidate with this id, unless only the user may keep it."""
-    found = named(memory, id_)
-    is_free = found and found[0].status == "candidate" and PASTED not in found[0].evidence
-    return found[0] if is_free else None
+    for record in named(memory, id_):
+        if record.status == "candidate" and PASTED not in record.evidence:
+            return record
+    return None
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
@@ -260,11 +258,6 @@ def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -
     words may come again.
     """
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
-
-
-def kind_of(memory: Memory, record: Record) -> str:
-    """Return the kind of the database that holds a record."""
-    return "user" if record.scope in USER_SCOPES or memory.project is None else "project"
 
 
 def line(record: Record) -> str:
@@ -277,10 +270,10 @@ def matching(memory: Memory, text: str) -> list[Record]:
     query = match_expression(terms(text)[:12])
     if not query:
         return []
-    found = []
+    records: list[Record] = []
     for database in memory.databases():
-        found += about(database, query, TYPES, MAX_LOOKED_AT, candidates=True)
-    return found
+        records += about(database, query, TYPES, MAX_LOOKED_AT, candidates=True)
+    return records
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.capture.identifying_names import for_everybody
+from memory_fabric.capture.people import for_everybody
 from memory_fabric.cli import environment, formatting, review_report, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
@@ -95,7 +95,7 @@ def _wanted(keep: Sequence[str], drop: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _settled(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
     """Return the change that keeps or drops a candidate. Raises NotFound, BadInput."""
-    from memory_fabric.capture.decisions import decision  # not needed to list
+    from memory_fabric.capture.edit import decision  # not needed to list
 
     return decision(memory, name, environment.provenance(), keep=keep)
 
@@ -109,7 +109,7 @@ def _settled_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[]
     record = found[0]
     if not keep:
         return lambda: ("left in its project", store.settle_for_everybody(memory, found, by))
-    from memory_fabric.capture.identifying_names import for_everybody  # not needed to list
+    from memory_fabric.capture.people import for_everybody  # not needed to list
 
     cleaned = for_everybody(record._replace(id="", scope="global", pinned=False), memory)
 
@@ -255,9 +255,9 @@ def review(
 def _reviewed(
     memory: Memory, holds: Sequence[str], keep: Sequence[str], replace: Sequence[str]
 ) -> list[Done]:
-    from memory_fabric.capture import decisions, edit  # not needed to list
+    from memory_fabric.capture import edit  # not needed to list
 
     by = environment.provenance()
     done: list[Done] = [("confirmed", record) for record in edit.confirm_all(memory, holds, by)]
-    done += [decisions.keep(memory, name, by) for name in keep]
-    return [*done, *(("replaced", decisions.replace(memory, name, by)[0]) for name in replace)]
+    done += [edit.keep(memory, name, by) for name in keep]
+    return [*done, *(("replaced", edit.replace(memory, name, by)[0]) for name in replace)]

@@ -77,7 +77,7 @@ def edit(
         memory-fabric edit 1a2b3c4d --instead-of 5e6f7a8b
     """
     from memory_fabric.capture import edit as editing  # not needed for --help
-    from memory_fabric.capture.edit_request import request
+    from memory_fabric.capture.edit import request
 
     wanted = request(text=text, kind=kind, scope=scope, why=why, when=when, prefix="--")
     if wanted == editing.Edit() and not instead_of:

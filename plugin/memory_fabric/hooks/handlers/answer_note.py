@@ -20,7 +20,7 @@ def handle(event: Event, context: RequestContext) -> None:
     chosen, typed = events.answers_in(event.raw.get("tool_response"))
     if not (chosen or typed) or context.memory.settings.notes == "off":
         return
-    from memory_fabric.capture.notes.typed_text import typed_words
+    from memory_fabric.capture.notes.typed import typed_words
     from memory_fabric.redaction.prefilter import without_secrets
     from memory_fabric.store.conversations import prompts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import deadline, events
-from memory_fabric.capture.notes.keep import Kept
+from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.events import Event
 from memory_fabric.hooks.handlers import instruction_updates

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memory_fabric import events
-from memory_fabric.capture.notes.typed_commands import command_in
-from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.cues import may_hear
+from memory_fabric.capture.notes.typed import command_in
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.events import Event
@@ -53,14 +53,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if is_heard:
         keep()  # a hook that is killed after its reply has told what it stored
         # late: most prompts say nothing lasting
-        from memory_fabric.capture.notes.typed_text import typed_words
+        from memory_fabric.capture.notes.typed import typed_words
         from memory_fabric.hooks.session.heard import listen
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
     parts = _feedback(event, context)
     if parts:
-        from memory_fabric.capture.notes.feedback import text_of  # late: most turns noted nothing
+        from memory_fabric.capture.notes.protocol import text_of  # late: most turns noted nothing
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
     notice = " · ".join(part for part in problems if part)
@@ -81,7 +81,7 @@ def _keeping(
 ) -> Callable[[], None]:
     def keep() -> None:
         # late: after the reply is out
-        from memory_fabric.capture.notes.typed_text import typed_words
+        from memory_fabric.capture.notes.typed import typed_words
         from memory_fabric.redaction.prefilter import without_secrets
         from memory_fabric.store.conversations import prompts
 

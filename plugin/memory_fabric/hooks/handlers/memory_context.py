@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import MIN_TASK_CHARS, Ledger
-from memory_fabric.language import past_talk
+from memory_fabric.language import questions
 from memory_fabric.recall.pipeline import Fabric
 
 
@@ -31,7 +31,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         before, told_names = block.reply, told_names | frozenset(block.given)
     prompt = events.prompt(event)
     end, name = "", ""
-    about = past_talk.resumed(prompt, is_first=not ledger.prompts)
+    about = questions.resumed(prompt, is_first=not ledger.prompts)
     if about is not None:
         # late: few prompts ask for it
         from memory_fabric.hooks.session.last_session import end_of_last

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memory_fabric import deadline, ids
-from memory_fabric.capture.notes.keep import Kept
+from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.clients.transcript import (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from memory_fabric.capture.confidence import CANDIDATE, STATED
-from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.notes import replaced
 from memory_fabric.capture.notes.protocol import is_told
 from memory_fabric.capture.notes.quotation import around
-from memory_fabric.capture.prompts.detector import heard
-from memory_fabric.capture.prompts.stated import Statement, stated
+from memory_fabric.capture.prompts import Statement, heard, stated
 from memory_fabric.capture.remember import state
-from memory_fabric.capture.statement import statement
+from memory_fabric.capture.statement import CANDIDATE, STATED, statement
 from memory_fabric.config import trust_for
 from memory_fabric.ids import short_id
 from memory_fabric.models import (

@@ -22,7 +22,7 @@ from memory_fabric.text import cut, first_of, many, neutralised, one_line
 
 if TYPE_CHECKING:
     from memory_fabric.capture.notes.debt import Debt
-    from memory_fabric.capture.notes.keep import Kept
+    from memory_fabric.capture.notes.protocol import Kept
     from memory_fabric.clients.transcripts import Earlier
     from memory_fabric.hooks.session.week import Week
 

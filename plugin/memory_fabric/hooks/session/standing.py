@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memory_fabric.ids import timestamp
-from memory_fabric.language.time_hints import parsed
+from memory_fabric.language.times import parsed
 from memory_fabric.models import AGREED, OTHERS, Record, contradicted, stated_at
 from memory_fabric.recall import session_block
 from memory_fabric.recall.dedupe import within_share

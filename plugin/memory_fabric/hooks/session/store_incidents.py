@@ -8,8 +8,8 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.capture import incidents
-from memory_fabric.capture.notes.replaced import kind_of
-from memory_fabric.capture.notes.typed_text import typed_words
+from memory_fabric.capture.notes.typed import typed_words
+from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.shell_commands import MAX_READ_CHARS
 from memory_fabric.clients.transcript import Turn
 from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, failed_calls

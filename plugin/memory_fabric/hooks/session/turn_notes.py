@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memory_fabric.capture.confidence import CANDIDATE, NOTE, USER_NOTE
-from memory_fabric.capture.notes import feedback
+from memory_fabric.capture.cues import may_hear
 from memory_fabric.capture.notes import keep as notes
-from memory_fabric.capture.notes.keep import Kept, Said
+from memory_fabric.capture.notes import protocol
+from memory_fabric.capture.notes.keep import Said
+from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.notes.quotation import around
-from memory_fabric.capture.notes.replaced import kind_of
-from memory_fabric.capture.notes.typed_text import typed_words
-from memory_fabric.capture.prompts.gate import may_hear
+from memory_fabric.capture.notes.typed import typed_words
+from memory_fabric.capture.remember import kind_of
+from memory_fabric.capture.statement import CANDIDATE, NOTE, USER_NOTE
 from memory_fabric.clients.transcript import Turn
 from memory_fabric.config import is_checked, trust_for
 from memory_fabric.models import (
@@ -90,14 +91,14 @@ def _conclude(context: RequestContext, session: str, kept: list[Kept]) -> None:
     them only what is new to this session.
     """
     database = context.memory.session_database()
-    new = sessions.add_feedback(database, session, feedback.parts_of(kept, session))
+    new = sessions.add_feedback(database, session, protocol.parts_of(kept, session))
     closed = [old.id for result in kept for old in result.replaced if old.trust == "user"]
     if closed and not context.is_past:
         sessions.note_closed(database, session, closed, context.now)
     kept[:] = [
         result
         for result in kept
-        if result.record or new & {part[0] for part in feedback.parts_of([result], session)}
+        if result.record or new & {part[0] for part in protocol.parts_of([result], session)}
     ]
 
 
@@ -186,8 +187,7 @@ def end_turn(
     if is_noted or not is_checked(memory.settings):
         return []
     # late: most turns have no prompt in which something is heard
-    from memory_fabric.capture.prompts.detector import heard, said_again
-    from memory_fabric.capture.prompts.stated import stated
+    from memory_fabric.capture.prompts import heard, said_again, stated
 
     new_records = []
     for prompt in waiting:

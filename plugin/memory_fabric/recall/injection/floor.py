@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 
-from memory_fabric.language import answer_kinds, concepts, past_talk, time_hints, trouble
-from memory_fabric.language.function_words import FUNCTION_WORDS
+from memory_fabric.language import concepts, questions, times
+from memory_fabric.language.concepts import FUNCTION_WORDS
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.parts import split
@@ -49,7 +49,7 @@ EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 FEW_WORDS = 12
 # The sentences, of those nearest to the most relevant memories, that are measured.
 MAX_PARTS = 6
-DAYS = frozenset((*time_hints.MONTHS, *time_hints.WEEKDAYS))
+DAYS = frozenset((*times.MONTHS, *times.WEEKDAYS))
 TOO_LITTLE = "shares too little with the prompt"
 NOTHING_RARE = "shares no rare word that says what the prompt is about"
 NO_NEWS = "the prompt says it itself"
@@ -72,7 +72,7 @@ class Floor:
         self.text = query.text
         self.asks_for_relations = query.traverse and query.intent == "relationship"
         self._query, self._hits = query, hits
-        self._said = past_talk.asked_by(query.text) if talk else frozenset[str]()
+        self._said = questions.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
         # The words of a log beside the request are not those of a request.
         is_part = is_long or query.asked != query.text
@@ -136,7 +136,7 @@ class Part:
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
         self.numbered = _answered(_numbered(words(query.asked), _marks(query)), hits)
-        self.kind = "" if talk else answer_kinds.asked_kind(query.asked)
+        self.kind = "" if talk else questions.asked_kind(query.asked)
         self.topics = sum(c.strength >= SPECIFIC for c in wanted)
 
     def lacks(self, hit: Hit) -> str:
@@ -154,7 +154,7 @@ class Part:
         if is_turn:
             return self._lacks_as_episode(hit, len(shared))
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
-        if not answer_kinds.holds(self.kind, full_text, hit.entities):
+        if not questions.holds(self.kind, full_text, hit.entities):
             return NO_SUCH_ANSWER
         own = self._own_words(hit.text)
         share = len(own & self.stems) / len(own) if own else 0.0
@@ -197,7 +197,7 @@ class Part:
 
     def _reports_trouble(self) -> bool:
         if self._trouble is None:
-            self._trouble = trouble.reports_trouble(self._asked)
+            self._trouble = questions.reports_trouble(self._asked)
         return self._trouble
 
     def topics_in(self, hit: Hit) -> frozenset[str]:

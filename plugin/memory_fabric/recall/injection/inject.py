@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory_fabric.language import concepts, negations, past_talk
+from memory_fabric.language import concepts, negations, questions
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.dedupe import is_of_others, within_share
@@ -43,7 +43,7 @@ QUESTION_WORDS = ("what ", "which ", "who ", "how ")
 
 
 # The words by which a prompt asks for the past; asked for at several steps of one prompt.
-_words_of_past_talk = lru_cache(4)(past_talk.asked_by)
+_words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:

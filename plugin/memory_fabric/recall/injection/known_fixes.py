@@ -382,7 +382,7 @@ def _plain_weight(word: str) -> float:
     if word in GENERIC or word in STOPWORDS or len(word) < 2:
         return 0.0
     # late: only where fixes are compared
-    from memory_fabric.language.ordinary_words import is_ordinary
+    from memory_fabric.language.proper_names import is_ordinary
 
     return ORDINARY if is_ordinary(word) else DISTINCTIVE
 

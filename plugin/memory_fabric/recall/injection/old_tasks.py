@@ -12,7 +12,7 @@ from math import log
 from typing import NamedTuple
 
 from memory_fabric.language import concepts
-from memory_fabric.language.ordinary_words import is_ordinary
+from memory_fabric.language.proper_names import is_ordinary
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.injection.floor import SPECIFIC
 from memory_fabric.text import cut, first_of, one_line

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints, ValidationError
 
-from memory_fabric.capture.edit_request import MAX_TEXT_CHARS
+from memory_fabric.capture.remember import MAX_TEXT_CHARS
 from memory_fabric.servers.http.json_body import object_in, of_field
 
 MAX_NAME_CHARS, MAX_MANY = 4096, 100

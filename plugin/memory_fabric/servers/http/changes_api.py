@@ -11,7 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_fabric.capture.edit_request import request
+from memory_fabric.capture.edit import request
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
@@ -130,7 +130,7 @@ def _edit(memory: Memory, asked: EditBody) -> Answer:
 
 
 def _decide(memory: Memory, asked: RecordBody) -> Answer:
-    from memory_fabric.capture import decisions, edit  # with the first change
+    from memory_fabric.capture import edit  # with the first change
 
     _require_as_shown(memory, asked.record)
     name = asked.record.id
@@ -140,12 +140,12 @@ def _decide(memory: Memory, asked: RecordBody) -> Answer:
     if asked.action == "holds":
         return _of_record("confirmed", edit.confirm_all(memory, [name], BY)[0])
     if asked.action == "keep":
-        return _of_record(*decisions.keep(memory, name, BY))
+        return _of_record(*edit.keep(memory, name, BY))
     if asked.action == "replace":
-        new, old = decisions.replace(memory, name, BY)
+        new, old = edit.replace(memory, name, BY)
         others = ", ".join(short_id(one.id) for one in old)
         return _of_record("replaced", new, f"{_named(new)}; it replaces {others}.")
-    return _of_record(*decisions.decision(memory, name, BY, keep=False)())
+    return _of_record(*edit.decision(memory, name, BY, keep=False)())
 
 
 def _forget(memory: Memory, asked: ForgetBody) -> Answer:

@@ -185,9 +185,9 @@ def _by_words(
     """
     if not arguments.get("from") or by.agent:
         return by, record, ""
-    from memory_fabric.capture.confidence import NOTE, USER_NOTE, with_reason
     from memory_fabric.capture.notes.grammar import Note, source
     from memory_fabric.capture.notes.keep import earned
+    from memory_fabric.capture.statement import NOTE, USER_NOTE, with_reason
     from memory_fabric.hooks.session.turn_notes import said_by_user
 
     words, candidate = source(one_line(arguments["from"]))
@@ -281,8 +281,7 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
 
 
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
-    from memory_fabric.capture.contradiction import contradicting, is_choice_against
-    from memory_fabric.capture.opposites import as_line
+    from memory_fabric.capture.contradiction import as_line, contradicting, is_choice_against
     from memory_fabric.store.history.trace import graph_rows
 
     came = graph_rows(memory, stored, repeated=repeated)

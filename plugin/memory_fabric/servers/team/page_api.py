@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from memory_fabric import __version__, ids
-from memory_fabric.language.time_hints import days_between
+from memory_fabric.language.times import days_between
 from memory_fabric.models import Relation
 from memory_fabric.recall.marks import is_stale
 from memory_fabric.redaction import prefilter

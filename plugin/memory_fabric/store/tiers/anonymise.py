@@ -2,7 +2,7 @@
 
 It replaces text by its form (paths, links, addresses, hosts) and by known names: the project and
 its owners, the machine, the user, and people, companies and places of the graph. Unknown names are
-handled by capture.identifying.
+handled by capture.people.
 """
 
 from __future__ import annotations

@@ -1,0 +1,105 @@
+"""The tables of cues and of forms in which something is stated; and a quick search of a prompt for
+their words, of which most hold none.
+
+Every prompt passes here: it loads the tables, and nothing that reads sentences.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+from memory_fabric.events import is_machine_text
+from memory_fabric.language.word_lists import filled
+from memory_fabric.patterns import pattern
+
+# What is typed in a long prompt stands before or after what was pasted.
+HEAD_CHARS, TAIL_CHARS = 1600, 800
+# A sentence whose cues weigh so much is heard.
+ENOUGH = 2.0
+NUMBERED = ("\n2. ", "\n2) ")
+_MACHINE = (
+    "caveat:", "[request interrupted", "/", "@agent", "base directory for this skill",
+    "this session is being continued", "implement the following plan",
+    "implement the plan as specified",
+)  # fmt: skip
+
+
+class Cue(NamedTuple):
+    """A sign that something is settled; its `expression` runs where one of the `words` stands."""
+
+    kind: str
+    weight: float
+    words: tuple[str, ...]
+    expression: str
+
+    def is_in(self, lowered: str) -> bool:
+        """Return True if a sentence in lower case has the cue."""
+        if not any(word in lowered for word in self.words):
+            return False
+        return not self.expression or pattern(self.expression).search(lowered) is not None
+
+
+class Form(NamedTuple):
+    """A form in which something is stated: the words of its gate, and the record that it makes."""
+
+    name: str
+    words: tuple[str, ...]
+    expressions: tuple[str, ...]
+    type: str = "constraint"
+    scope: str = "team"
+    kind: str = ""  # of a fact about the person
+    content_words: int = 1  # it needs at least as many words that name something
+    first: bool = False  # it counts only in the first sentence
+
+
+@cache
+def cues() -> dict[str, tuple[Cue, ...]]:
+    """Return the cues of each language, and those of `against`."""
+    lists = filled("cues")
+    return {name: tuple(map(_cue, lists[name])) for name in lists if name != "parts"}
+
+
+def _cue(row: str) -> Cue:
+    kind, weight, words, expression = row.split("\t")
+    return Cue(kind, float(weight), tuple(words.split("|")), expression.removeprefix("-"))
+
+
+@cache
+def forms() -> tuple[Form, ...]:
+    """Return the forms of statements, in the order in which they are tried."""
+    table: list[Form] = []
+    for row in filled("stated_forms")["forms"]:
+        if not row.startswith("form\t"):
+            table[-1] = table[-1]._replace(expressions=(*table[-1].expressions, row))
+            continue
+        _, name, type_, scope, kind, count, place, words = row.split("\t")
+        gate, kind = tuple(words.split("|")), kind.removeprefix("-")
+        table.append(Form(name, gate, (), type_, scope, kind, int(count), place == "first"))
+    return tuple(table)
+
+
+@cache
+def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of the forms and of all cues that suffice alone: in ASCII, and others."""
+    listed = {word for form in forms() for word in form.words}
+    for name, of_language in cues().items():
+        if name != "against":
+            listed.update(word for cue in of_language if cue.weight >= ENOUGH for word in cue.words)
+    return tuple(filter(str.isascii, listed)), tuple(w for w in listed if not w.isascii())
+
+
+def may_hear(prompt: str) -> bool:
+    """Return False, in a fraction of a millisecond, for most prompts that settle nothing."""
+    lowered = typed_ends(prompt).lower().replace("’", "'")
+    if is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE):
+        return False  # the client wrote it, or it is a typed command
+    in_ascii, in_other_scripts = _gate()
+    if any(word in lowered for word in (*NUMBERED, *in_ascii)):
+        return True
+    return not lowered.isascii() and any(word in lowered for word in in_other_scripts)
+
+
+def typed_ends(prompt: str) -> str:
+    """Return the prompt, a long one without its middle."""
+    if len(prompt) <= HEAD_CHARS + TAIL_CHARS:
+        return prompt
+    return f"{prompt[:HEAD_CHARS]}\n\n{prompt[-TAIL_CHARS:]}"

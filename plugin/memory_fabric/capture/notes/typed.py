@@ -1,0 +1,132 @@
+"""The text of a prompt that the user typed: its words and tokens, prompts that only agree, and
+prompts that are a command to memory.
+"""
+
+from collections.abc import Iterator
+
+from memory_fabric.events import MACHINE_TAGS
+from memory_fabric.language.word_lists import sections, words
+from memory_fabric.patterns import pattern
+from memory_fabric.text import HIDDEN, runs
+
+MAX_PROMPT_CHARS = 64 << 10
+# Most prompts with a tag have none of these, and compile nothing.
+_MACHINE_NAMES = (
+    *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",
+    "attached_files", "attached-files", "file_contents", "tool_use_error",
+    "user-prompt-submit-hook", "private",
+)  # fmt: skip
+_MACHINE = "|".join(
+    f"{name}[a-z_]{{1,20}}" if name[-1] in "-_" else name for name in _MACHINE_NAMES
+)
+# Some clients escape what hooks add to a prompt (measured in Qwen Code 0.15).
+# In code marks <private> is only mentioned.
+_TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
+_COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
+_SPACELESS = (
+    ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"),
+    ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"),
+    ("\U00020000", "\U0003ffff"),
+)  # fmt: skip
+MAX_ASSENT_WORDS = 10
+_STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
+MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
+UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
+# They set what a bound rule does, as `memory-fabric rules` does.
+OF_RULES = ("tell", "ask", "deny", "lift")
+OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
+LAST = "last"
+_PLAIN = {UNDO: ("", LAST), NOTES: ("on", "off")}
+# An id is shown in brackets, and a command between code marks.
+_BRACKETS = str.maketrans("[]`", "   ")
+_HEX = frozenset("0123456789abcdef-")
+
+
+def typed_words(prompt: str) -> str:
+    """Return the prompt without what was not typed as words.
+
+    That is: marked pastes, messages and reminders of the client, this plugin's block, the name of a
+    typed command. From the first opening tag to the last closing one of its kind all is removed,
+    since a paste may hold such tags; to the end, if none closes.
+    """
+    text = prompt[:MAX_PROMPT_CHARS]
+    if "<" in text or "&lt;" in text:
+        opened = text.lower().replace("&lt;", "<").replace("</", "<")
+        if any(f"<{name}" in opened for name in _MACHINE_NAMES):
+            text = "\n".join(_outside_tags(text))
+    command = pattern(_COMMAND).match(text)
+    return text[command.end() :] if command else text
+
+
+def _outside_tags(text: str) -> Iterator[str]:
+    tags = list(pattern(_TAG).finditer(text))
+    closings = {tag[2].lower(): tag.end() for tag in tags if tag[1]}
+    at = 0
+    for tag in tags:
+        if not tag[1] and tag.start() >= at:
+            yield text[at : tag.start()]
+            end = closings.get(tag[2].lower(), 0)
+            at = end if end > tag.start() else len(text)
+    yield text[at:]
+
+
+def plain(text: str) -> str:
+    """Return the text in compatibility form and small letters, without invisible characters."""
+    if not text.isascii():
+        from unicodedata import normalize  # late: most texts are ASCII
+
+        text = normalize("NFKC", text).replace("’", "'").replace("ʼ", "'")
+        text = "".join(c for c in text if c not in HIDDEN)
+    return text.casefold()
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return words, numbers apart from their units, and the letters of scripts without spaces."""
+    tokens: list[str] = []
+    for run in runs(plain(text)):
+        if not run.isascii() and any(map(is_spaceless, run)):
+            parts = "".join(f" {c} " if is_spaceless(c) else c for c in run)
+            tokens += parts.split(" ")
+        elif run[0].isdigit() and not run.isdigit():
+            digits = len(run) - len(run.lstrip("0123456789"))
+            tokens += (run[:digits], run[digits:])
+        else:
+            tokens.append(run)
+    return list(filter(None, tokens))
+
+
+def is_spaceless(c: str) -> bool:
+    return c >= "\u0e00" and any(low <= c <= high for low, high in _SPACELESS)
+
+
+def assents() -> frozenset[str]:
+    """Return the words that agree or are polite: alone they settle nothing."""
+    return words("assents", "words")
+
+
+def is_assent(prompt: str) -> bool:
+    """Return True for a prompt that only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
+    spoken = plain(prompt).split()
+    if len(spoken) > MAX_ASSENT_WORDS or prompt.rstrip().endswith(("?", "？")):
+        return False
+    remainder, agrees = "", "👍" in prompt
+    for word in spoken:
+        bare = word.strip(_STRIPPED)
+        agrees = agrees or any(map(str.isalnum, bare))
+        remainder += "" if bare in assents() else f" {bare}"
+    if any(map(is_spaceless, remainder)):
+        for phrase in sections("assents")["phrases without spaces"]:
+            remainder = remainder.replace(phrase, " ")
+    return agrees and not any(map(str.isalnum, remainder))
+
+
+def command_in(prompt: str) -> tuple[str, str] | None:
+    """Return the command that a prompt consists of, with its argument; None for any other text."""
+    if len(prompt) > MAX_COMMAND_CHARS:
+        return None
+    verb, *words_behind = prompt.lower().translate(_BRACKETS).split() or [""]
+    argument = " ".join(words_behind)
+    if argument in _PLAIN.get(verb, ()):
+        return verb, argument
+    is_id = len(argument.strip("-")) >= MIN_ID_CHARS and _HEX.issuperset(argument)
+    return (verb, argument) if verb in OF_ID and is_id else None

@@ -1,0 +1,340 @@
+"""Names of people, companies and places: read in memories about the user, removed from those that
+are for all projects.
+
+In memories of scope user "wants to learn Rust" is a goal and "works for Contoso" names an employer.
+What a sentence leaves open is not made: after "trabajo en" there may be a town.
+
+In statements for all projects certain names are replaced by a neutral word. A capitalised word of
+unknown kind makes the statement refused, with that word in the message: replacing it would turn
+"Run Zephyr first" into nonsense in every project; keeping it could name a customer. In backticks a
+word is a technical term. In scripts without capitals nothing is found.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memory_fabric.errors import BadInput
+from memory_fabric.language.proper_names import (
+    AMBIGUOUS,
+    COMPANY_CUES,
+    GIVEN,
+    LONG_PLACES,
+    PERSON_CUES,
+    PLACES,
+    SAYING,
+    SUFFIXES,
+)
+from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, entity_type
+from memory_fabric.language.word_lists import filled
+from memory_fabric.language.word_lists import words as listed
+from memory_fabric.models import Entity, Record
+from memory_fabric.patterns import pattern
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers.anonymise import COMMON_USERS, IDENTIFYING_TYPES, anonymised
+from memory_fabric.text import cut, name_key, one_line
+
+MAX_CHARS, MAX_GOAL_CHARS = 2000, 80
+SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
+# A token is a term in backticks, a word with what joins its parts, or a sign.
+_TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
+_STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
+_ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
+_PARTICLES = frozenset("van von de der den da di la le bin al".split())
+# Vendors, calendars and languages, which may be named.
+_COMMON = listed("identifying_names", "common")
+_ENDINGS = (
+    ("s", ""), ("es", ""), ("ies", "y"), ("ed", "e"), ("ied", "y"), ("d", ""), ("ing", "e"),
+    ("er", "e"), ("ers", "e"), ("ation", "e"), ("ness", ""), ("ment", ""), ("able", "e"),
+    ("ion", "e"), ("n't", ""), ("'t", ""), ("'re", ""),
+)  # fmt: skip
+# "our a place office" becomes "our place office".
+_DOUBLED = re.compile(
+    r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
+    r"an? (place|host|company)\b",
+    re.IGNORECASE,
+)
+
+
+class Token(NamedTuple):
+    """A word or sign of a text, from `at` to `end`, and a flag if a sentence may begin with it."""
+
+    text: str
+    at: int
+    end: int
+    begins: bool = False
+
+
+def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
+    """Return the entities of a text about the user; `entities` are those read as in any text.
+
+    A name that is in the vocabulary keeps its type.
+    """
+    text = one_line(text[:MAX_CHARS])
+    personal = {name_key(entity.name): entity for entity in (*_persons(text), *_goals(text))}
+    keys = {key for key, entity in personal.items() if entity.type != "goal"}
+    keys.update(map(name_key, _matches(text, "unsure")))
+    has_tools = _expression("of tools").search(text) is not None
+    by_key = {}
+    for entity in entities:
+        if _expression("common").fullmatch(entity.name):
+            continue
+        key = name_key(entity.name)
+        # Of a guess no more is known than its capitals.
+        is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
+        if not is_guess:
+            by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity
+        elif (has_tools or entity.type != "technology") and not any(
+            key in longer or longer in key for longer in keys
+        ):
+            by_key[key] = entity
+    return (*by_key.values(), *(entity for key, entity in personal.items() if key not in by_key))
+
+
+def _expression(name: str) -> re.Pattern[str]:
+    """Return an expression of `person.txt` that stands alone under its heading."""
+    return pattern(filled("person")[name][0])
+
+
+def _persons(text: str) -> Iterator[Entity]:
+    for kind in ("place", "person", "organisation"):
+        for name in _matches(text, kind):
+            if entity_type(name):
+                continue
+            is_place = name.lower() in PLACES or name.lower() in LONG_PLACES
+            yield Entity(name, "place" if is_place and kind != "person" else kind)
+
+
+def _goals(text: str) -> Iterator[Entity]:
+    for whole in _matches(text, "goal"):
+        end = _expression("end of a goal").search(whole)
+        name = (whole[: end.start()] if end else whole).strip(" ,:")
+        if len(name) > 3 and (len(name.split()) > 1 or not name.isascii()):
+            yield Entity(cut(name, MAX_GOAL_CHARS), "goal")
+
+
+def _matches(text: str, kind: str) -> Iterator[str]:
+    for expression in filled("person")[kind]:
+        for match in pattern(expression).finditer(text):
+            for group in match.groupdict().values():
+                name = (group or "").strip(" '’-&").removesuffix("'s").removesuffix("’s")
+                if name:
+                    yield name
+
+
+def for_everybody(record: Record, memory: Memory) -> Record:
+    """Return the record without names of people, companies and places, and anonymised.
+
+    Raises BadInput for words that may or may not be such a name.
+    """
+    record = anonymised(record, memory)
+    unsure: list[str] = []
+
+    def clean(text: str) -> str:
+        cleaned, words = without_names(text)
+        unsure.extend(words)
+        return cleaned
+
+    def is_harmless(name: str) -> bool:
+        return without_names(f"about {name}") == (f"about {name}", [])
+
+    record = record._replace(
+        what=clean(record.what),
+        why=clean(record.why),
+        alternatives=tuple(clean(a) for a in record.alternatives),
+        constraints=tuple(clean(c) for c in record.constraints),
+        tradeoffs=tuple(clean(t) for t in record.tradeoffs),
+        category=clean(record.category),
+        entities=tuple(
+            e for e in record.entities if e.type not in IDENTIFYING_TYPES and is_harmless(e.name)
+        ),
+    )
+    if unsure:
+        names = ", ".join(dict.fromkeys(unsure))
+        message = f"What is global is shown in every project, and this may name somebody: {names}."
+        remedy = f"Leave it out, or write a term of the trade in backticks: `{unsure[0]}`. "
+        raise BadInput("text", message, remedy=remedy + "In any other scope it may stay.")
+    things = {e.name for e in record.entities}
+    relations = tuple(r for r in record.relations if r.source in things and r.target in things)
+    return record._replace(relations=relations)
+
+
+def without_names(text: str) -> tuple[str, list[str]]:
+    """Return the text with neutral words for certain names, and the words that may be names.
+
+    In German, whose nouns have capitals, no word is uncertain; in other languages than English only
+    those within a sentence.
+    """
+    tokens = _tokens(text)
+    spoken = {t.text.lower() for t in tokens}
+    plain = [t.text for t in tokens if t.text.isalpha() and t.text.islower()]
+    is_german = len(spoken & listed("identifying_names", "german")) >= 2
+    is_foreign = len(plain) > 1 and sum(map(_is_ordinary, plain)) <= len(plain) / 2
+    is_english = bool(spoken & listed("identifying_names", "english")) or not is_foreign
+    pieces: list[str] = []
+    unsure: list[str] = []
+    end_of_last = at = 0
+    while at < len(tokens):
+        end = _run_end(text, tokens, at)
+        if end == at:
+            # The lower-case name of an account: "user rkapoor".
+            word = tokens[at].text
+            is_account = _cue(tokens, at) in ("user", "username") and word not in COMMON_USERS
+            if is_account and word.isalpha() and not (_is_ordinary(word) or _is_known(word)):
+                pieces += [text[end_of_last : tokens[at].at], SOMEONE]
+                end_of_last = tokens[at].end
+            at += 1
+            continue
+        run, after = tokens[at:end], tokens[end].text.lower() if end < len(tokens) else ""
+        spans = _names(run, _cue(tokens, at), after)
+        for first, last, instead in spans:
+            word = run[last].text
+            pieces += [text[end_of_last : run[first].at], instead, word[len(_plain(word)) :]]
+            end_of_last = run[last].end
+        replaced = {i for first, last, _ in spans for i in range(first, last + 1)}
+        if not is_german:
+            unsure += _unsure(run, replaced, after, is_english)
+        at = end
+    return _DOUBLED.sub(r"\1 \2", "".join(pieces) + text[end_of_last:]), unsure
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    before, end = ".", 0
+    for match in _TOKEN.finditer(text):
+        begins = before in _STARTS or "\n" in text[end : match.start()] or before.endswith(".")
+        tokens.append(Token(match.group(), match.start(), match.end(), begins))
+        before, end = match.group(), match.end()
+    return tokens
+
+
+def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
+    """Return the end of the run of capitalised words that begins here."""
+    end = at
+    while end < len(tokens) and (end == at or not tokens[end].begins):
+        word = tokens[end].text
+        is_inner = word in _PARTICLES or word == "&"
+        after = tokens[end + 1].text if end + 1 < len(tokens) else ""
+        if not (word[:1].isupper() or (end > at and is_inner and after[:1].isupper())):
+            break
+        if end > at and text[tokens[end - 1].end : tokens[end].at].strip(" "):
+            break
+        end += 1
+    return end
+
+
+def _cue(tokens: Sequence[Token], at: int) -> str:
+    """Return the word before a name, "dr" for "Dr." too."""
+    if at > 1 and tokens[at - 1].text == ".":
+        return tokens[at - 2].text.lower()
+    return tokens[at - 1].text.lower() if at else ""
+
+
+def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, str]]:
+    """Return the certain names in these words: first, last, and the replacement."""
+    words = [_plain(token.text) for token in run]
+    last = len(words) - 1
+    skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
+    for i in range(last, 0, -1):
+        if words[i].rstrip(".") in SUFFIXES and not all(map(_is_known, words[skips:i])):
+            return [(skips, i, COMPANY)]
+    if not _is_known(words[0]):
+        if cue in COMPANY_CUES:
+            return [(0, last, COMPANY)]
+        if cue in PERSON_CUES and (not _is_ordinary(words[0]) or words[0].lower() in AMBIGUOUS):
+            return [(0, last, SOMEONE)]
+    if last and words[0].lower().rstrip(".") in PERSON_CUES and not _is_known(words[1]):
+        return [(1, last, SOMEONE)]  # "Dr Okafor", "Ask Bob"
+    spans = _people(words) or _places(words)
+    if not spans and after in SAYING and not any(_is_known(w) or _is_ordinary(w) for w in words):
+        return [(0, last, SOMEONE)]
+    return spans
+
+
+def _people(words: Sequence[str]) -> list[tuple[int, int, str]]:
+    for i, word in enumerate(words):
+        first_name, end = word.split("-")[0].lower(), i
+        while end + 1 < len(words) and not _is_known(words[end + 1]):
+            end += 1
+        follows = end > i
+        if first_name in GIVEN and (follows or not _is_known(word)):
+            return [(i, end, SOMEONE)]
+        if first_name in AMBIGUOUS and follows and not _is_ordinary(words[i + 1]):
+            return [(i, end, SOMEONE)]
+    return []
+
+
+def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
+    spans: list[tuple[int, int, str]] = []
+    for i, word in enumerate(words):
+        if any(first <= i <= last for first, last, _ in spans):
+            continue
+        pair = f"{word} {words[i + 1]}".lower() if i + 1 < len(words) else ""
+        if pair in LONG_PLACES:
+            spans.append((i, i + 1, PLACE))
+        elif word.lower() in PLACES and name_key(word) not in TECHNOLOGIES:
+            spans.append((i, i, PLACE))
+    return spans
+
+
+def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
+    """Return the words that may be names, neighbouring ones joined."""
+    words = [_plain(token.text) for token in run]
+    terms = listed("identifying_names", "terms")
+    if not terms.isdisjoint((after, *map(str.lower, words))):
+        return []  # "the Strangler Fig pattern", "Conway's Law"
+    if _is_term("".join(words)):
+        return []
+    unsure: list[list[str]] = []
+    before = False
+    for i, (token, word) in enumerate(zip(run, words, strict=True)):
+        # A word after a known name is part of that product: "Redis Cluster".
+        ok = i in named or before or _is_known(word) or word in _PARTICLES or word == "&"
+        if token.begins:
+            ok = ok or not is_english or _is_ordinary(word)
+        else:
+            ok = ok or (_is_ordinary(word) and word.lower() not in AMBIGUOUS)
+        if not ok and unsure and i and words[i - 1] == unsure[-1][-1]:
+            unsure[-1].append(word)
+        elif not ok:
+            unsure.append([word])
+        before = i not in named and (name_key(word) in TECHNOLOGIES or word.lower() in _COMMON)
+    return [" ".join(names) for names in unsure]
+
+
+def _is_term(word: str) -> bool:
+    return name_key(word) in TECHNOLOGIES or name_key(word) in PATTERNS
+
+
+def _is_known(word: str) -> bool:
+    """Return True for technologies, acronyms, and words written as only code or a header is."""
+    if _is_term(word) or word.lower() in _COMMON:
+        return True
+    if _ACRONYM.fullmatch(word) or not word[:1].isalpha():
+        return True
+    parts = word.split("-")
+    if len(parts) > 1:
+        return not any(part.lower() in GIVEN or part.lower() in PLACES for part in parts) and (
+            all(part[:1].isupper() for part in parts) or _is_ordinary(parts[0])
+        )
+    return any(not c.isalpha() for c in word) or not word[1:].islower()
+
+
+def _is_ordinary(word: str) -> bool:
+    """Return True for a common English word in any of its regular forms."""
+    word = word.lower().split("-")[0]
+    ordinary = listed("ordinary_words")
+    if len(word) < 2 or word in ordinary or word in PERSON_CUES:
+        return True
+    for ending, instead in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 1:
+            doubled = stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem
+            if not ordinary.isdisjoint((stem + instead, stem, doubled)):
+                return True
+    return False
+
+
+def _plain(word: str) -> str:
+    """Return the word without its possessive: "Bob's" is Bob."""
+    return word.replace("’", "'").removesuffix("'s").removesuffix("'")

@@ -1,0 +1,211 @@
+"""Statements and cues in what a person typed; nothing here writes to memory.
+
+A sentence *states* something if it has one of the forms of `stated_forms.txt`; it is *heard* if the
+weights of the cues in it, set by hand in `cues.txt`, reach `ENOUGH`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
+from memory_fabric.capture.cues import ENOUGH, Form, cues, forms, may_hear, typed_ends
+from memory_fabric.capture.segments import Sentence, segments
+from memory_fabric.language.word_lists import phrases
+from memory_fabric.language.word_lists import words as listed
+from memory_fabric.patterns import pattern
+from memory_fabric.redaction.prefilter import REDACTED, without_secrets
+from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
+
+MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
+_SPECIFICATION_SENTENCES = 25
+_ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
+# What may stand before a list of answers; other lists are work to do.
+_LEAD_WORDS = 3
+_ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
+# Sentences are the same from this share of common content words.
+_SAME_FROM = 0.6
+_QUESTION_COSTS = 2.0
+_SHORTEST_CLAUSE = 8
+# Words that name nothing by themselves, pronouns that need something before them, and nouns beside
+# which a pronoun does not.
+_VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
+_WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
+_GREETING = (
+    r"(?:(?:please|hey|hi|hello|just|bitte|por favor|oye|hola|s'il te plaît|bonjour|hallo|olá|"
+    r"oi|claude)[,!.]? ){1,3}|请(?=记住)"
+)
+
+
+class Heard(NamedTuple):
+    """A sentence that may settle something, and the kind of thing it sounds like."""
+
+    kind: str  # "rule", "correction", "choice", "change", "person"
+    sentence: str  # one line, at most 320 characters
+
+
+class Statement(NamedTuple):
+    """A record in the user's own words."""
+
+    type: str  # "decision", "constraint", "preference", "note"
+    text: str
+    why: str = ""
+    instead_of: tuple[str, ...] = ()
+    scope: str = "team"  # "user" for what is about the person, in every project
+    kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
+    form: str = ""  # the words in which it is stated, with "from now on" and the like
+
+
+def heard(prompt: str) -> Heard | None:
+    """Return the sentence of the prompt that most sounds as if it settles something, if any.
+
+    A sentence with a secret is none: what is left without it says little, and a cue would have it
+    written once more.
+    """
+    if not may_hear(prompt):
+        return None
+    best, kind, strongest = 0.0, "", ""
+    for sentence in _sentences(prompt):
+        weight, its_kind = _weighed(sentence.text.lower(), sentence.question)
+        if weight > best:
+            best, kind, strongest = weight, its_kind, sentence.text
+    if best < ENOUGH:
+        kind, strongest = "choice", _answers(prompt)
+    # The mark stands in a prompt that was kept until its turn ended.
+    if not strongest or REDACTED in strongest or without_secrets(strongest) != strongest:
+        return None
+    return Heard(kind, cut(strongest, MAX_SENTENCE_CHARS))
+
+
+def said_again(sentence: str, earlier: Sequence[str]) -> int:
+    """Count the earlier prompts that say the same as a sentence, in nearly the same words.
+
+    Only sentences with a cue count: "run the tests" is typed again by nature, "I'll run the tests
+    myself" is a habit.
+    """
+    content, kind = _content(sentence), _weighed(sentence.lower())[1]
+    if len(content) < 2 or not kind:
+        return 0
+    return sum(_says(prompt, content, kind) for prompt in earlier)
+
+
+def stated(text: str) -> list[Statement]:
+    """Return what the user says on purpose, in order; no question, quotation, paste or errand."""
+    if not may_hear(text):
+        return []
+    statements = (
+        statement_in(sentence.text, is_first=place == 0)
+        for place, sentence in enumerate(_sentences(text))
+        if not sentence.question
+    )
+    return list(dict.fromkeys(filter(None, statements)))
+
+
+def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
+    """Return what one sentence states by the first form that it has, if any."""
+    tried = (stated_as(form, sentence) for form in forms() if is_first or not form.first)
+    return next(filter(None, tried), None)
+
+
+def stated_as(form: Form, sentence: str) -> Statement | None:
+    """Return what the sentence states by this form, if it has it and names its subject."""
+    sentence = without_lead_in(sentence.strip())
+    if greeting := pattern(_GREETING).match(sentence):
+        sentence = sentence[greeting.end() :]
+    lowered = sentence.lower()
+    if len(sentence) > MAX_CHARS or not any(word in lowered for word in form.words):
+        return None
+    for expression in form.expressions:
+        if match := pattern(expression).match(sentence):
+            statement = _made(form, match.groupdict().get("said") or "", match.group())
+            return statement and statement._replace(form=match.group())
+    return None
+
+
+def _sentences(prompt: str) -> Sequence[Sentence]:
+    """Return the sentences of a prompt; the list items of a document are errands, no rules."""
+    sentences = segments(typed_ends(prompt))
+    if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
+        return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]
+    return sentences
+
+
+def _says(prompt: str, content: frozenset[str], kind: str) -> bool:
+    ends = typed_ends(prompt)
+    lowered = ends.lower()
+    # A prompt is split into sentences only if most of the words are in it.
+    if sum(word in lowered for word in content) < _SAME_FROM * len(content):
+        return False
+    for sentence in segments(ends):
+        stems = _content(sentence.text)
+        is_same = len(content & stems) >= _SAME_FROM * len(content | stems)
+        if is_same and _weighed(sentence.text.lower())[1] == kind:
+            return True
+    return False
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(map(stem, terms(text)))
+
+
+def _weighed(lowered: str, is_question: bool = False) -> tuple[float, str]:
+    """Return the weight of a sentence and the kind of its strongest cue."""
+    tables = [table for name, table in cues().items() if name != "against"]
+    present = [cue for table in tables for cue in table if cue.is_in(lowered)]
+    if not present:
+        return 0.0, ""
+    kind = max(present, key=lambda cue: cue.weight).kind
+    present += [cue for cue in cues()["against"] if cue.is_in(lowered)]
+    weight = sum(cue.weight for cue in present)
+    if is_question and not lowered.startswith("why "):
+        weight -= _QUESTION_COSTS
+    return weight, kind
+
+
+def _answers(prompt: str) -> str:
+    """Return a numbered list of short answers to the assistant's questions as one line."""
+    if len(prompt) > _ANSWERS_CHARS or "\n2" not in prompt:
+        return ""
+    lines = [line.strip() for line in prompt.splitlines() if line.strip()]
+    first = next((n for n, line in enumerate(lines) if _is_numbered(line)), len(lines))
+    lead, answers = " ".join(lines[:first]).lower(), lines[first:]
+    if len(lead.split()) > _LEAD_WORDS and not any(word in lead for word in _ANSWERING):
+        return ""
+    if len(answers) < 2 or any(len(line) > _ANSWER_CHARS for line in answers):
+        return ""
+    numbered = list(filter(_is_numbered, answers))
+    return one_line(" ".join(numbered)) if len(numbered) >= len(answers) - 1 else ""
+
+
+def _is_numbered(line: str) -> bool:
+    return pattern(r"\d{1,2}[.)] ?\S").match(line) is not None
+
+
+def _made(form: Form, text: str, matched: str) -> Statement | None:
+    if text and (inner := statement_in(text)):
+        return inner
+    text = text or matched
+    is_rule = form.first and pattern(phrases("stated_forms", "rule")).search(text)
+    is_named = form.kind in ("identity", "relationship")
+    if not is_named and not _names_something(text, form.content_words):
+        return None
+    clause = one_line(text.rstrip(" .!。！"))
+    parts = Parts(clause) if is_named else parts_at(clause, 0, len(form.name), whole=True)
+    if len(parts.what) >= _SHORTEST_CLAUSE:
+        clause = parts.what
+    over = tuple(name.removesuffix(" entschieden") for name in parts.over)
+    type_, text = "constraint" if is_rule else form.type, clause[:1].upper() + clause[1:]
+    return Statement(type_, text, parts.why, over, form.scope, form.kind)
+
+
+def _names_something(said: str, at_least: int) -> bool:
+    """Return True if enough words name something, and no pronoun points out of the sentence."""
+    if any(word in said for word in _DEICTIC):
+        return False
+    naming = set(terms(said)) - STOPWORDS - _VAGUE - _PRONOUNS
+    count = 0
+    spoken = words(said)
+    for word, following in zip(spoken, (*spoken[1:], ""), strict=True):
+        if word in _PRONOUNS and count < 2 and following not in _WITH_NOUN:
+            return False
+        count += word in naming
+    return len(naming) >= at_least

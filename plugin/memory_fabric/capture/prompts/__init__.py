@@ -1,1 +1,0 @@
-"""Statements and cues in what a person typed."""

@@ -1,0 +1,180 @@
+"""What a prompt asks for: earlier talk, help with trouble, or a person, a number or a time.
+
+A prompt that only names a past time ("the deployment of yesterday fails") asks for nothing that was
+said. Phrases of languages with spaces are matched as whole words, others as parts of the text.
+Code spans, files and names such as `prior-chat` ask for nothing.
+
+Some ask where the last session ended ("where were we"); a first prompt of a session does so, too,
+if it goes on with something ("continue").
+
+A memory without any word of the kind that is asked for is no answer, however much it is about the
+same thing: "how long do we keep the rows?" is not answered by what the rows are.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+from memory_fabric.language import times, word_lists
+from memory_fabric.language.vocabulary import TECHNOLOGIES
+from memory_fabric.patterns import pattern
+from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, words
+
+# A longer prompt states its request at its ends.
+HEAD_CHARS, TAIL_CHARS = 1200, 800
+# A prompt that goes on with something is short.
+RESUMED_CHARS = 160
+_LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
+_SPACELESS = "scripts without spaces"
+PERSON, NUMBER, TIME = "person", "number", "time"
+# A longer prompt asks for more than one thing.
+MAX_KIND_CHARS = 240
+_PERSON_WORDS = frozenset("who whom whose".split())
+_AMOUNTS = frozenset("many much often long big large old fast".split())
+_AUXILIARIES = frozenset("do does did will is are was were should can".split())
+# Questions for what the assistant said itself.
+_ASSISTANTS = (
+    r"\bdid you (?:\w+ )?(?:recommend|suggest|propose|advise|say|tell|list|give|write|mention|"
+    r"explain|describe|show|make)\b|\byou(?:['’]ve| have| had)? (?:\w+ly |just )?(?:(?:recommend|"
+    r"suggest|propos|advis|list|mention|explain|describ|provid)ed|said|told|gave|given|wrote)\b|"
+    r"\byour (?:\w+ )?(?:recommendation|suggestion|proposal|advice|answer|explanation)s?\b|"
+    r"\b(?:hast du|haben sie) .{0,60}(?:empfohlen|vorgeschlagen|gesagt|geraten)\b|"
+    r"\b(?:recomendaste|sugeriste|dijiste|propusiste|você (?:recomendou|sugeriu|disse))\b|"
+    r"\b(?:tu m['’]as|avez-vous|as-tu) (?:recommandé|conseillé|dit|proposé|suggéré)\b|"
+    r"\bты (?:советовал|рекомендовал|предлагал|сказал)|你(?:之前|上次)?(?:推荐|建议|说过)|"
+    r"(?:あなた|君)が(?:勧め|提案|言っ)|(?:추천|제안)(?:해 ?줬|했)"
+)
+
+
+def asked_by(text: str) -> frozenset[str]:
+    """Return the words by which a prompt asks for what was said or done in an earlier session.
+
+    Empty if it does not ask for it. They do not say which of the earlier turns is meant.
+    """
+    spoken: set[str] = set()
+    for phrase in _phrases_in(text, _LANGUAGES, _SPACELESS):
+        spoken.update(phrase.split())
+        if not phrase.isascii():
+            spoken.update(cjk_pairs(phrase))
+    return frozenset(spoken)
+
+
+def resumed(text: str, *, is_first: bool) -> str | None:
+    """Return what a prompt goes on with from an earlier session, '' if it does not say, and None if
+    it asks for nothing of it.
+
+    It asks where the work ended, or is a short first prompt of a session that begins with such a
+    word: "continue with the importer" gives "importer".
+    """
+    ended = "where the work ended"
+    if _phrases_in(text, (ended,), f"{ended}, without spaces"):
+        return ""
+    if not is_first or len(text) > RESUMED_CHARS:
+        return None
+    lists = word_lists.sections("past_talk")
+    courtesies = word_lists.words("past_talk", "courtesies")
+    for start in lists["going on, without spaces"]:
+        if text.lstrip().startswith(start):
+            return text.lstrip()[len(start) :].strip(" 。！!.吧")
+    spoken = words(text)
+    while spoken and spoken[0] in courtesies:
+        spoken = spoken[1:]
+    starts = [start.split() for start in lists["going on"]]
+    lengths = [len(start) for start in starts if spoken[: len(start)] == start]
+    if not lengths:
+        return None
+    return " ".join(word for word in spoken[max(lengths) :] if word not in courtesies)
+
+
+@cache
+def _phrases(*names: str) -> dict[str, list[str]]:
+    """Return the phrases of these lists by their first words."""
+    phrases: dict[str, list[str]] = {}
+    for name in names:
+        for phrase in word_lists.sections("past_talk")[name]:
+            phrases.setdefault(phrase.partition(" ")[0], []).append(phrase)
+    return phrases
+
+
+def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[str]:
+    """Return the phrases in a prompt, outside of its code spans and names of files."""
+    if len(text) > HEAD_CHARS + TAIL_CHARS:
+        text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
+    if text.count("`") % 2 == 0:
+        text = " ".join(text.split("`")[::2])
+    phrases, spaceless = _phrases(*names), word_lists.sections("past_talk")[without_spaces]
+    present = [] if text.isascii() else [phrase for phrase in spaceless if phrase in text]
+    if phrases.keys().isdisjoint(words(text)):
+        return present
+    numbered = [
+        (word, number)
+        for number, token in enumerate(text.split())
+        if not is_file(token)
+        for word in words(token)
+    ]
+    for at, (word, number) in enumerate(numbered):
+        for phrase in phrases.get(word, ()):
+            parts = phrase.split()
+            spoken = numbered[at : at + len(parts)]
+            # A name of one piece is no phrase, whatever words it is made of.
+            is_phrase = len(parts) == 1 or spoken[-1][1] > number
+            if is_phrase and [word for word, _ in spoken] == parts:
+                present.append(phrase)
+    return present
+
+
+def asks_for_the_assistant(text: str) -> bool:
+    """Return True if a question is about what the assistant said: "what did you recommend?"."""
+    return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))
+
+
+def reports_trouble(text: str) -> bool:
+    """Return True if a text says or asks why something does not work.
+
+    A fix on record matters to such a prompt; to one that asks for new work it is noise.
+    """
+    trouble = word_lists.words("trouble", "english", "other languages")
+    if not trouble.isdisjoint(words(without_files(text))):
+        return True
+    phrases = word_lists.sections("trouble")[_SPACELESS]
+    return not text.isascii() and any(phrase in text for phrase in phrases)
+
+
+def asked_kind(text: str) -> str:
+    """Return the kind of answer that a short question asks for with its first words; or ''."""
+    if len(text) > MAX_KIND_CHARS:
+        return ""
+    first, second = [*words(without_files(text))[:2], "", ""][:2]
+    if first in _PERSON_WORDS:
+        return PERSON
+    if (first == "how" and second in _AMOUNTS) or (
+        first in ("which", "what") and second in ("version", "versions")
+    ):
+        return NUMBER
+    return TIME if first == "when" and second in _AUXILIARIES else ""
+
+
+def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
+    """Return True if a text holds a word of the kind; `names` are things that are no persons."""
+    if not kind:
+        return True
+    spoken = words(text)
+    if kind == PERSON:
+        roles = word_lists.words("answers", "roles")
+        return not roles.isdisjoint(spoken) or _names_somebody(text, names)
+    if any(map(str.isdigit, text)) or not word_lists.words("answers", "numbers").isdisjoint(spoken):
+        return True
+    dates = times.CUES | word_lists.words("answers", "times")
+    return kind == TIME and not dates.isdisjoint(spoken)
+
+
+def _names_somebody(text: str, names: Iterable[str]) -> bool:
+    """Return True if a capitalised word inside a sentence is none of the things."""
+    things = {part for name in names for part in (name_key(name), *words(name))}
+    things.update(word for word in words(text) if word in TECHNOLOGIES)
+    parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
+    before = ["", *text.split()]
+    return any(
+        part[:1].isupper() and part[1:2].islower() and part[1:].islower()
+        for part, last in zip(parts, before, strict=False)
+        if last and last[-1] not in ".!?:" and not {name_key(part), part.lower()} & things
+    )

@@ -1,0 +1,65 @@
+"""Words, phrases and tables from the files of `data/`, which are read when they are first needed.
+
+A file has sections: `== name ==`, and below it words or whole lines. `# ` begins a comment.
+"""
+
+import os
+from functools import cache
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "data")
+
+
+@cache
+def sections(file: str) -> dict[str, tuple[str, ...]]:
+    """Return the lines of each section of `data/FILE.txt`, without comments and empty lines."""
+    lists: dict[str, list[str]] = {}
+    with open(os.path.join(_FOLDER, f"{file}.txt"), encoding="utf-8") as stream:
+        for line in stream.read().split("\n"):
+            if line.startswith("== "):
+                lines = lists[line.strip("= ")] = []
+            elif line and not line.startswith("# "):
+                lines.append(line)
+    return {name: tuple(lines) for name, lines in lists.items()}
+
+
+@cache
+def words(file: str, *names: str) -> frozenset[str]:
+    """Return the words of these sections, or of the whole file."""
+    lists = sections(file)
+    return frozenset(" ".join(" ".join(lists[name]) for name in names or lists).split())
+
+
+def word_table(file: str, name: str) -> dict[str, str]:
+    """Return the table of a section whose lines are `value = key key`."""
+    rows = (line.partition(" = ") for line in sections(file)[name])
+    return {key: value for value, _, keys in rows for key in keys.split()}
+
+
+@cache
+def either(file: str, name: str) -> str:
+    """Return an expression that matches any line of a section."""
+    return "|".join(sections(file)[name])
+
+
+@cache
+def phrases(file: str, name: str) -> str:
+    """Return an expression for whole words, or for a line of the section `NAME, anywhere`."""
+    anywhere = sections(file).get(f"{name}, anywhere", ())
+    return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
+
+
+@cache
+def filled(file: str) -> dict[str, tuple[str, ...]]:
+    """Return the sections of a file of expressions, with its `parts` in place of their names."""
+    lists = sections(file)
+    parts: dict[str, str] = {}
+    for line in lists["parts"]:
+        name, expression = line.split("\t")
+        parts[name] = _filled(expression, parts)
+    return {name: tuple(_filled(line, parts) for line in lists[name]) for name in lists}
+
+
+def _filled(line: str, parts: dict[str, str]) -> str:
+    for name, expression in parts.items():
+        line = line.replace(name, expression)
+    return line
