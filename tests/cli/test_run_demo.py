@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.shell import ROOT
-from memory_fabric.cli.demo import story
+from memory_fabric.cli import demo as story
 from memory_fabric.hooks.dispatcher import PATIENCE
 
 
@@ -91,7 +91,7 @@ def test_the_demo_fails_when_a_hook_fails(bare: dict[str, str], tmp_path: Path) 
     (root / "hooks").mkdir()
     (root / "hooks/launch").write_text("#!/bin/sh\necho broken >&2\nexit 7\n", "utf-8")
     (root / "hooks/launch").chmod(0o755)
-    module = [bare["MEMORY_FABRIC_PYTHON"], "-m", "memory_fabric.cli.demo.run_demo"]
+    module = [bare["MEMORY_FABRIC_PYTHON"], "-m", "memory_fabric.cli.demo"]
     environ = bare | {"PYTHONPATH": str(root / "plugin"), "CLAUDE_PLUGIN_ROOT": str(root)}
 
     done = subprocess.run(module, env=environ, cwd=tmp_path, capture_output=True, text=True)

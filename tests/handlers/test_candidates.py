@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.models import Provenance
-from memory_fabric.store.health import maintenance
+from memory_fabric.store import maintenance
 from memory_fabric.store.history import undo
 from memory_fabric.store.tiers import sync
 from simulated_client import SimulatedClient

@@ -9,9 +9,9 @@ import pytest
 
 from memory_fabric.capture.notes.protocol import PROTOCOL
 from memory_fabric.models import Provenance, Record
+from memory_fabric.store import maintenance
 from memory_fabric.store.conversations import worth
 from memory_fabric.store.conversations.worth import OFTEN_SESSIONS, often_told_never_used
-from memory_fabric.store.health import maintenance
 from simulated_client import SimulatedClient
 
 ANALYTICS = "Analytics queries run against PostgreSQL on port 6543"

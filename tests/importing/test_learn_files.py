@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from importing.past import Machine, rest
-from memory_fabric.cli import transcripts_report
+from memory_fabric.health import work
 from memory_fabric.importing import past_sessions, runs
 from memory_fabric.importing.learn import Reading, Result
 
@@ -113,7 +113,7 @@ def test_what_the_client_deletes_afterwards_stays_in_memory(machine: Machine) ->
 
     [left] = machine.found()
     assert left.state == past_sessions.READ
-    [told] = transcripts_report.lines([left], machine.now.timestamp())
+    [told] = work.transcript_lines([left], machine.now.timestamp())
     assert told.startswith("memory has all 1 session of Claude Code since ")
     machine.learn()
     assert machine.learned() == before

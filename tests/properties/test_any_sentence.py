@@ -15,7 +15,7 @@ from memory_fabric.capture.contradiction import contradicted
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
-from memory_fabric.store.health import unreadable_counts as counted
+from memory_fabric.store import counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.switches import settings_of
 from recall.given import USER, open_memory
@@ -88,7 +88,7 @@ def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
     (failure,) = memory.failures
     assert "1 set aside (IndexError in " in failure
     assert "private" not in failure
-    assert counted.count(memory) == 1
+    assert counted.unread(memory) == 1
     memory.close()
 
 
@@ -99,8 +99,8 @@ def test_status_tells_how_many_were_set_aside(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "shop"))
     memory = Memory.open(settings_of({"HOME": str(tmp_path), **os.environ}))
-    counted.add(memory, 2)
-    counted.add(memory, 1)
+    counted.add_unread(memory, 2)
+    counted.add_unread(memory, 1)
     memory.close()
 
     assert main(["status"]) == 0
@@ -128,5 +128,5 @@ def test_a_memory_takes_any_texts_and_counts_none_as_unread(
     for text in texts:
         remember.state(memory, remember.stated(memory, text or "-"), USER)
 
-    assert (counted.count(memory), memory.failures) == (0, [])
+    assert (counted.unread(memory), memory.failures) == (0, [])
     memory.close()

@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.health import tiers as status
 from memory_fabric.hooks.session.last_session import end_of_last
 from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.ids import new_id
@@ -32,7 +33,6 @@ from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.store import domain_counts, entity_search, graph, search
 from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.health import status
 from memory_fabric.store.history import candidates, changes, last_mentions, resolve, trace
 from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo as undoing

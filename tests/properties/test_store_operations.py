@@ -16,9 +16,8 @@ from drawn import built
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Operation, Provenance, Record, Relation
-from memory_fabric.store import backup, graph, journal, records, write
+from memory_fabric.store import backup, graph, journal, records, repair, write
 from memory_fabric.store.database import Database, open_database
-from memory_fabric.store.health import repair
 from memory_fabric.store.operations import kinds
 from thorough import examples
 

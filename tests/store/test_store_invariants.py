@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, files, graph, journal
+from memory_fabric.store import backup, files, graph, integrity, journal, repair
 from memory_fabric.store.forget import purge
-from memory_fabric.store.health import integrity_check, repair
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity
@@ -32,15 +31,15 @@ def memory(world: World) -> Memory:
 
 def kinds(memory: Memory) -> dict[str, bool]:
     """Return what was found, and whether it harms."""
-    return {finding.what: finding.harms for finding in integrity_check.findings(memory)}
+    return {finding.what: finding.harms for finding in integrity.findings(memory)}
 
 
 def test_nothing_is_found_in_a_sound_memory(memory: Memory) -> None:
-    assert integrity_check.findings(memory) == []
+    assert integrity.findings(memory) == []
 
 
 def test_nothing_is_found_where_nothing_is_stored(world: World) -> None:
-    assert integrity_check.findings(world.memory()) == []
+    assert integrity.findings(world.memory()) == []
 
 
 def test_names_are_offered_for_tidying(memory: Memory) -> None:
@@ -48,7 +47,7 @@ def test_names_are_offered_for_tidying(memory: Memory) -> None:
     merge.add_aliases(memory, "api", ["web"], USER)
     create(memory, entity("Web", "is new"))
 
-    found = {finding.what: finding for finding in integrity_check.findings(memory)}
+    found = {finding.what: finding for finding in integrity.findings(memory)}
 
     assert {name: f.harms for name, f in found.items()} == dict.fromkeys(
         ("orphans", "variants", "alias"), False
@@ -67,7 +66,7 @@ def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
     repair.rebuild(db.path, "project", memory.journal_of("project"))[0].close()
 
     assert found == {"index": True}
-    assert integrity_check.findings(memory) == []
+    assert integrity.findings(memory) == []
 
 
 def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
@@ -76,7 +75,7 @@ def test_samples_of_every_index_match_in_a_sound_memory(memory: Memory) -> None:
     memory.write("add_episodes", {"episodes": [turn]}, USER)
 
     for db in memory.databases():
-        assert all(integrity_check.samples_match(db, table) for table in repair.FULL_TEXT)
+        assert all(integrity.samples_match(db, table) for table in repair.FULL_TEXT)
 
 
 @pytest.mark.parametrize("table", ["observations_fts", "entities_trigrams", "records_fts"])
@@ -85,7 +84,7 @@ def test_samples_show_an_index_that_was_emptied(memory: Memory, table: str) -> N
     with db.transaction() as c:
         c.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
 
-    assert not integrity_check.samples_match(db, table)
+    assert not integrity.samples_match(db, table)
 
 
 def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
@@ -93,20 +92,20 @@ def test_row_numbers_show_a_row_that_its_index_lacks(memory: Memory) -> None:
     with db.transaction() as c:
         c.execute("DELETE FROM observations_fts_docsize")
 
-    assert not integrity_check.samples_match(db, "observations_fts")
+    assert not integrity.samples_match(db, "observations_fts")
 
 
 def test_a_journal_beyond_the_limit_of_queues_is_read(memory: Memory) -> None:
     with open(memory.journal_of("project"), "ab") as file:
         file.write((b" " * 1023 + b"\n") * (files.MAX_LINES_BYTES >> 10))
 
-    assert integrity_check.findings(memory) == []
+    assert integrity.findings(memory) == []
 
 
 def test_progress_counts_the_checks(memory: Memory) -> None:
     told: list[tuple[int, int]] = []
 
-    integrity_check.findings(memory, progress=lambda done, of: told.append((done, of)))
+    integrity.findings(memory, progress=lambda done, of: told.append((done, of)))
 
     assert [done for done, _ in told] == list(range(len(told)))
     assert {of for _, of in told} == {len(told)}
@@ -130,7 +129,7 @@ def test_lines_that_cannot_be_read_are_named_with_their_numbers(
         with path.open("a", encoding="utf-8") as lines:
             lines.write("{torn\n")
 
-    found = [finding for finding in integrity_check.findings(memory) if finding.what == "lines"]
+    found = [finding for finding in integrity.findings(memory) if finding.what == "lines"]
 
     assert sorted(finding.text for finding in found) == [
         "1 lines cannot be read: 2.",
@@ -145,7 +144,7 @@ def test_what_waits_and_what_was_set_aside_is_found(world: World, memory: Memory
     (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")
     Path(memory.path_of("project") + ".corrupt-20260101T000000").write_bytes(b"x")
 
-    found = [(f.what, f.harms) for f in integrity_check.findings(memory)]
+    found = [(f.what, f.harms) for f in integrity.findings(memory)]
 
     assert found == [("queue", True), ("set aside", False), ("queue", False)]
 
@@ -173,7 +172,7 @@ def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
     pending = Path(memory.settings.home) / purge.PENDING
     files.write_atomic(str(pending), files.pretty_json({"request": "Ann"}))
 
-    (finding,) = integrity_check.findings(memory)
+    (finding,) = integrity.findings(memory)
 
     assert finding.harms and "purge" in finding.text and "Ann" not in finding.text
 
@@ -184,4 +183,4 @@ def test_orphans_are_taken_out_as_an_operation(memory: Memory) -> None:
 
     memory.write("remove_orphans", payload, TOOL, store="project")
 
-    assert integrity_check.findings(memory) == []
+    assert integrity.findings(memory) == []

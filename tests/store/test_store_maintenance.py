@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import PARTS
-from memory_fabric.store import backup, log, switches
+from memory_fabric.store import backup, log, maintenance, switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.files import Locked
-from memory_fabric.store.health import maintenance
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, database, decision, entity
 

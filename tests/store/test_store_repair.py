@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.health import tiers as status
 from memory_fabric.sharing.git import location
-from memory_fabric.store import backup, database, files, graph
-from memory_fabric.store.health import repair, status
+from memory_fabric.store import backup, database, files, graph, repair
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, entity, names, pagination

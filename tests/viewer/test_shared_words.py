@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from memory_fabric import models, text
+from memory_fabric.health import tiers as status
 from memory_fabric.recall import rank
 from memory_fabric.recall.injection import explain
-from memory_fabric.store.health import status
 from memory_fabric.viewer import page, picture
 from viewer.conftest import Opener
 from viewer.pictures import Pictured

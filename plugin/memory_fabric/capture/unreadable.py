@@ -40,10 +40,10 @@ class Unread:
         """Add the unreadable sentences to the memory's failures, and count them in its store."""
         if self.sentences:
             summary = f"{self.sentences} set aside ({', '.join(self.places)})"
-            from memory_fabric.store.health import unreadable_counts  # late: only after a failure
+            from memory_fabric.store import counts  # late: only after a failure
 
             memory.fail(f"sentences that could not be read: {summary}")
-            unreadable_counts.add(memory, self.sentences)
+            counts.add_unread(memory, self.sentences)
             self.sentences = 0
 
 

@@ -3,23 +3,21 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from memory_fabric import __version__
-from memory_fabric.cli.registry import COMMANDS, Command
+from memory_fabric.cli.registry import COMMANDS
 
 # Click keeps the lines of a paragraph that begins with this.
 VERBATIM = "\b\n"
 INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class HelpText:
+class HelpText(NamedTuple):
     """The prose of a help text in Markdown, and its examples."""
 
     prose: str
@@ -52,8 +50,9 @@ def build(names: Collection[str] = ()) -> typer.Typer:
     app = _bare(rendered=rendered)
     for command in COMMANDS:
         if not names or command.name in names:
-            function = _function(command)
-            text = help_text_of(function)
+            module = importlib.import_module(f"memory_fabric.cli.{command.module}")
+            function = getattr(module, command.function)
+            text = split_examples(inspect.getdoc(function) or "")
             app.command(
                 command.name,
                 help=format_help(text.prose, rendered=rendered),
@@ -67,7 +66,8 @@ def listing() -> typer.Typer:
     """Build the application for `--help`: the name and summary of every command, none imported."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        app.command(command.name, help=command.says)(_unloaded)
+        # It is never called: main builds the application with the command that it runs.
+        app.command(command.name, help=command.says)(lambda: None)
     return app
 
 
@@ -85,30 +85,15 @@ def _bare(*, rendered: bool) -> typer.Typer:
     )
 
 
-def _function(command: Command) -> Callable[..., int]:
-    module = importlib.import_module(f"memory_fabric.cli.{command.module}")
-    function: Callable[..., int] = getattr(module, command.function)
-    return function
-
-
-def _unloaded() -> None:
-    raise AssertionError("main builds the application with the command that it runs")
-
-
 def _top(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
 ) -> None:
     """Persistent memory for Claude Code: what was decided, and why, in every session."""
     if version:
         typer.echo(f"memory-fabric {__version__}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def help_text_of(function: Callable[..., object]) -> HelpText:
-    """Return the help text in the docstring of a command."""
-    return split_examples(inspect.getdoc(function) or "")
 
 
 def split_examples(text: str) -> HelpText:
@@ -124,18 +109,15 @@ def split_examples(text: str) -> HelpText:
 
 def format_help(text: str, *, rendered: bool) -> str:
     """Format a text for `--help`: as Markdown if it is rendered, else with verbatim examples."""
-    if rendered:
-        return with_fences(text)
     parts = text.split("\n\n")
-    return "\n\n".join(VERBATIM + p if p.startswith(INDENT) else p for p in parts)
+    verbatim = "\n\n".join(VERBATIM + p if p.startswith(INDENT) else p for p in parts)
+    return with_fences(text) if rendered else verbatim
 
 
 def with_fences(text: str) -> str:
     """Return the text with its examples in fenced code blocks."""
-    return "\n\n".join(_fenced(part) for part in text.split("\n\n"))
-
-
-def _fenced(paragraph: str) -> str:
-    if not paragraph.startswith(INDENT):
-        return paragraph
-    return f"```sh\n{inspect.cleandoc(paragraph)}\n```"
+    parts = text.split("\n\n")
+    return "\n\n".join(
+        f"```sh\n{inspect.cleandoc(part)}\n```" if part.startswith(INDENT) else part
+        for part in parts
+    )

@@ -4,9 +4,6 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
-
-import typer
 
 from memory_fabric.cli import show
 from memory_fabric.config import Settings, home_path, read_settings, search_path
@@ -18,15 +15,6 @@ from memory_fabric.store.memory import Memory
 SOURCE = "cli"
 NAME = "memory-fabric"
 MAX_STEP_CHARS = 60
-# The option by which several commands make one step for undo.
-Step = Annotated[
-    str,
-    typer.Option(
-        "--step",
-        metavar="NAME",
-        help="Make this one step with other changes of the name, for `undo --step NAME`.",
-    ),
-]
 REPAIR_DOMAINS = (
     "It may isolate a domain: until it is repaired, hooks and tools recall and store nothing. "
     "Correct it."
@@ -47,10 +35,10 @@ def settings() -> Settings:
             f"{os.path.join(home, switches.NAME)} cannot be read: {file.error}.",
             remedy=REPAIR_DOMAINS if file.closed else "Correct or remove it.",
         )
-    found = read_settings(os.environ, file.table)
-    return found._replace(
-        project_dir=found.project_dir or _current_folder(),
-        plugin_root=found.plugin_root or plugin_root(),
+    stated = read_settings(os.environ, file.table)
+    return stated._replace(
+        project_dir=stated.project_dir or _current_folder(),
+        plugin_root=stated.plugin_root or plugin_root(),
     )
 
 
@@ -60,11 +48,9 @@ def _check_home(home: str) -> None:
     while not os.path.lexists(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above):
-        raise BadInput(
-            "MEMORY_FABRIC_HOME",
-            f"{above} is not a folder, so memory cannot be stored in {home}.",
-            remedy="Move it away, or set MEMORY_FABRIC_HOME to another folder.",
-        )
+        text = f"{above} is not a folder, so memory cannot be stored in {home}."
+        remedy = "Move it away, or set MEMORY_FABRIC_HOME to another folder."
+        raise BadInput("MEMORY_FABRIC_HOME", text, remedy=remedy)
 
 
 def _current_folder() -> str:
@@ -72,11 +58,8 @@ def _current_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError as error:
-        raise BadInput(
-            "folder",
-            "The current folder was deleted.",
-            remedy="Change to another folder, and try again.",
-        ) from error
+        remedy = "Change to another folder, and try again."
+        raise BadInput("folder", "The current folder was deleted.", remedy=remedy) from error
 
 
 def program(settings: Settings) -> str:
@@ -107,19 +90,15 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
-        for why in files.take_refused_files():
-            show.warn(why)
+        show.warn_all(files.take_refused_files())
 
 
 def check_step(step: str) -> None:
     """Raise BadInput if a step is no name."""
     is_plain = all(c.isalnum() or c in "-_." for c in step)
     if len(step) > MAX_STEP_CHARS or not is_plain:
-        raise BadInput(
-            "--step",
-            f"{step!r} cannot name a step.",
-            remedy="Use letters, digits and hyphens, as in review-1a2b3c4d.",
-        )
+        remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
+        raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
 
 
 def provenance(trust: str = "user") -> Provenance:

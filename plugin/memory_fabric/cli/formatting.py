@@ -1,17 +1,11 @@
 """Format records and times for people and programs."""
 
+from collections.abc import Iterable
+
 from memory_fabric.clients.table import name_in
+from memory_fabric.health.check import when
 from memory_fabric.ids import short_id
-from memory_fabric.models import (
-    IMPORTED,
-    LINE,
-    PLACE,
-    RULE_TYPES,
-    SHARED_LOG,
-    TYPED,
-    WHEN,
-    Record,
-)
+from memory_fabric.models import IMPORTED, LINE, PLACE, RULE_TYPES, SHARED_LOG, TYPED, WHEN, Record
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store.history.resolve import record_json as as_json
 from memory_fabric.store.history.trace import RecordTrace
@@ -25,8 +19,8 @@ def applies_when(record: Record) -> str:
     stated = str(record.evidence.get(WHEN) or "")
     if not stated or record.type not in RULE_TYPES:
         return stated
-    found = ", ".join(f"{one.kind} {one.text}" for one in bindings_of(stated))
-    return f"{stated} ({f'binds: {found}' if found else 'binds no call: see docs/rules.md'})"
+    calls = ", ".join(f"{binding.kind} {binding.text}" for binding in bindings_of(stated))
+    return f"{stated} ({f'binds: {calls}' if calls else 'binds no call: see docs/rules.md'})"
 
 
 def said_by(record: Record) -> str:
@@ -76,6 +70,11 @@ def speaker(source: str, trust: str) -> str:
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 
-def when(timestamp: str) -> str:
-    """Format a UTC timestamp for people: `2026-01-15 10:00 UTC`."""
-    return f"{timestamp[:10]} {timestamp[11:16]} UTC" if timestamp else "an unknown date"
+def relations(record: Record) -> str:
+    """Return the relations of a record in one line."""
+    return "; ".join(f"{r.source} {r.type} {r.target}" for r in record.relations)
+
+
+def replaced(records: Iterable[Record]) -> str:
+    """Return the texts and ids of records that another replaces."""
+    return "; ".join(f"{record.what} ({short_id(record.id)})" for record in records)

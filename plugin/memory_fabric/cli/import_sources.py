@@ -1,18 +1,21 @@
-"""The import of other programs' memories: what there is, what is new, and what is left out."""
+"""The import of other programs' memories and of pages: what is new, what is left out, and why."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Any
 
 from memory_fabric.cli import environment, progress, show
-from memory_fabric.config import Settings, captures, transcript_roots
+from memory_fabric.config import captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import follow, run, runs, sources
+from memory_fabric.ids import timestamp
+from memory_fabric.importing import follow, page_restore, run, runs
+from memory_fabric.importing import sources as recognised
 from memory_fabric.importing.follow import Followings
 from memory_fabric.importing.items import MAX_EXAMPLES, Here, here_of
-from memory_fabric.importing.run import Plan, Stored
-from memory_fabric.importing.runs import undo
+from memory_fabric.importing.page_restore import Restoring
+from memory_fabric.importing.run import FILE, Plan, Stored
+from memory_fabric.importing.runs import Run, undo
 from memory_fabric.importing.sources import INSTRUCTIONS, Source
 from memory_fabric.models import shown_type
 from memory_fabric.store import instruction_files, switches
@@ -20,40 +23,38 @@ from memory_fabric.store.files import Refused
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many, one_line
 
+UNCHANGED = "Nothing was changed. Without --dry-run it is imported."
+
 
 def show_places(as_json: bool) -> int:
     """Say what there is to import on this machine for this project, and the command for each."""
     with environment.open_memory() as memory:
-        here = here_of(memory, _codex_home())
-        plans = []
-        problems = []
-        for source, path in sources.find(memory.settings, here):
+        here = here_of(memory, transcript_roots(os.environ)["codex"])
+        plans, problems = [], []
+        for source, path in recognised.find(memory.settings, here):
             try:
                 plans.append(run.plan(memory, source, path, here, {}))
             except (BadInput, OSError) as error:
                 problems.append(f"{path}: {error}")
-        name = here.name or "no project"
+    name = here.name or "no project"
     if as_json:
-        show.json_out(
-            {"project": name, "places": [_plan_as_json(one) for one in plans], "problems": problems}
-        )
-        return 0
-    if not plans and not problems:
+        places = [_plan_as_json(plan) for plan in plans]
+        return show.json_out({"project": name, "places": places, "problems": problems})
+    if plans:
+        rows = [(p.source.name, str(p.found), str(p.new), _command(p)) for p in plans]
+        show.table(("found", "statements", f"new for {name}", "command"), rows)
+        show.line("Nothing was changed. --dry-run shows what a command would leave out, and why.")
+    elif not problems:
         show.line(
             f"Nothing to import for {name} was found on this machine. docs/import.md lists what "
             "can be imported, such as an export of mem0: memory-fabric import PATH."
         )
-    elif plans:
-        rows = [(one.source.name, str(one.found), str(one.new), _command(one)) for one in plans]
-        show.table(("found", "statements", f"new for {name}", "command"), rows)
-        show.line("Nothing was changed. --dry-run shows what a command would leave out, and why.")
-    for problem in problems:
-        show.warn(problem)
+    show.warn_all(problems)
     return 0
 
 
-def import_found(
-    found: Sequence[tuple[Source, str]],
+def import_from(
+    sources: Sequence[tuple[Source, str]],
     *,
     every: bool,
     dry_run: bool,
@@ -64,36 +65,40 @@ def import_found(
 
     Raises BadInput without `yes` if another project has the name by which a source states this one.
     """
+    roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
-        _expect_writing(memory.settings, dry_run)
-        here = here_of(memory, _codex_home())
-        followed = Followings() if dry_run else _follow(memory)
-        others = run.folders_by_name(memory.settings, transcript_roots(os.environ)) if every else {}
-        plans = [_planned(memory, source, path, here, others) for source, path in found]
+        settings = memory.settings
+        is_off = not switches.state(settings.home, switches.EVERYWHERE)["write"]
+        if not dry_run and (is_off or not captures(settings)):
+            raise switches.off_error(settings)
+        here, followed = here_of(memory, roots["codex"]), Followings()
+        # Records of instruction files come first: a changed line is not a new one.
+        if not dry_run and (names := instruction_files.changed(memory)):
+            followed = follow.update(memory, names)
+        others = run.folders_by_name(settings, roots) if every else {}
+        plans = [_planned(memory, source, path, here, others) for source, path in sources]
         if not as_json:
-            for one in plans:
-                _show_plan(one)
-        twins = run.namesakes(memory, here, plans, transcript_roots(os.environ))
+            for plan in plans:
+                _show_plan(plan)
+        twins = run.namesakes(memory, here, plans, roots)
         if twins and not dry_run and not yes:
             raise _ambiguous(here, twins)
         stored: list[Stored] = []
-        if not dry_run and any(one.new or _relations(one) for one in plans):
+        if not dry_run and any(plan.new or _relations(plan) for plan in plans):
             with progress.bar("Importing", quiet=as_json) as tell:
                 stored = run.store(memory, plans, run.new_batch(), tell)
-        if not dry_run:
-            for one in plans:
-                if one.source is INSTRUCTIONS:
-                    follow.begin(memory, one.path)
+        for plan in () if dry_run else plans:
+            if plan.source is INSTRUCTIONS:
+                follow.begin(memory, plan.path)
         failures = list(memory.failures)
     if as_json:
-        made = [one._asdict() for one in stored]
+        made = [result._asdict() for result in stored]
         rows = [
             _plan_as_json(plan) | {"stored": made[number] if made else None}
             for number, plan in enumerate(plans)
         ]
         answer = {"imports": rows, "followed": followed._asdict(), "failures": failures}
-        show.json_out({**answer, "same_name": twins})
-        return 0
+        return show.json_out({**answer, "same_name": twins})
     if twins and dry_run:
         show.warn(str(_ambiguous(here, twins)))
     if any(followed):
@@ -101,10 +106,26 @@ def import_found(
             f"Of instruction files that have changed: {followed.new} new, {followed.replaced} "
             f"replaced, {followed.closed} closed."
         )
-    _report(plans, stored, dry_run)
-    for failure in failures:
-        show.warn(failure)
+    show.line(UNCHANGED if dry_run else _outcome(stored))
+    show.warn_all(failures)
     return 0
+
+
+def _planned(
+    memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
+) -> Plan:
+    try:
+        return run.plan(memory, source, path, here, others)
+    except Refused as error:
+        remedy = "Split it, or export less. Nothing was imported."
+        raise BadInput("PATH", str(error), remedy=remedy) from error
+    except OSError as error:
+        raise _unreadable(path, error, "permissions") from error
+
+
+def _unreadable(path: str, error: OSError, what: str) -> BadInput:
+    text = f"{path} cannot be read: {error.strerror or error}."
+    return BadInput("PATH", text, remedy=f"Check its {what}. Nothing was imported.")
 
 
 def _ambiguous(here: Here, twins: Sequence[str]) -> BadInput:
@@ -117,99 +138,40 @@ def _ambiguous(here: Here, twins: Sequence[str]) -> BadInput:
     )
 
 
-def _follow(memory: Memory) -> Followings:
-    """Bring records of instruction files up to date first: a changed line is not a new one."""
-    names = instruction_files.changed(memory)
-    return follow.update(memory, names) if names else Followings()
-
-
-def undo_last(as_json: bool) -> int:
-    """Take the last import back in all projects."""
-    settings = environment.settings()
-    last = runs.last(settings.home, run.FILE)
-    if last is None:
-        raise NotFound("", "Nothing was imported that is not taken back.")
-    taken = undo(settings, last, environment.provenance(), run.FILE)
-    if as_json:
-        show.json_out({"run": last.batch, "projects": [one._asdict() for one in taken]})
-    else:
-        for one in taken:
-            stay = f"; {many(one.left, 'change')} could not be" if one.left else ""
-            show.line(f"{one.name}: {many(one.changes, 'change')} taken back{stay}.")
-    return 0
-
-
-def _codex_home() -> str:
-    return transcript_roots(os.environ)["codex"]
-
-
-def _planned(
-    memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
-) -> Plan:
-    try:
-        return run.plan(memory, source, path, here, others)
-    except Refused as error:
-        raise BadInput(
-            "PATH", str(error), remedy="Split it, or export less. Nothing was imported."
-        ) from error
-    except OSError as error:
-        raise BadInput(
-            "PATH",
-            f"{path} cannot be read: {error.strerror or error}.",
-            remedy="Check its permissions. Nothing was imported.",
-        ) from error
-
-
-def _expect_writing(settings: Settings, dry_run: bool) -> None:
-    if dry_run:
-        return
-    is_off = not switches.state(settings.home, switches.EVERYWHERE)["write"]
-    if is_off or not captures(settings):
-        raise switches.off_error(settings)
-
-
 def _relations(plan: Plan) -> int:
     return sum(len(part.relations) for part in plan.parts)
 
 
 def _show_plan(plan: Plan) -> None:
     related = f", {many(_relations(plan), 'relation')}" if _relations(plan) else ""
-    found = many(plan.found, "statement")
-    show.line(
-        f"{plan.path}: {plan.source.name}, {found}, {plan.new} new{related}",
-        style="bold",
-    )
+    head = f"{plan.path}: {plan.source.name}, {many(plan.found, 'statement')}"
+    show.line(f"{head}, {plan.new} new{related}", style="bold")
     for part in plan.parts:
-        kinds: dict[str, int] = {}
-        for record in part.records:
-            kind = shown_type(record.type)
-            kinds[kind] = kinds.get(kind, 0) + 1
+        kinds = [shown_type(record.type) for record in part.records]
         if kinds:
-            counts = ", ".join(_count(number, kind) for kind, number in sorted(kinds.items()))
-            show.line(f"  for {part.name}: {counts}")
-    for left in plan.left:
+            counts = ((kinds.count(kind), kind) for kind in sorted(set(kinds)))
+            texts = (many(n, k) if k != "fix" or n == 1 else f"{n} fixes" for n, k in counts)
+            show.line(f"  for {part.name}: {', '.join(texts)}")
+    _show_left(plan.left)
+
+
+def _show_left(left_out: Iterable[Any]) -> None:
+    for left in left_out:
         shown = "; ".join(f"“{one_line(text)}”" for text in left.examples[:MAX_EXAMPLES])
         show.line(f"  left out, {left.reason}: {left.number}" + (f" ({shown})" if shown else ""))
 
 
-def _count(number: int, kind: str) -> str:
-    return f"{number} fixes" if kind == "fix" and number != 1 else many(number, kind)
-
-
-def _report(plans: Sequence[Plan], stored: Sequence[Stored], dry_run: bool) -> None:
-    if dry_run:
-        show.line("Nothing was changed. Without --dry-run it is imported.")
-    elif not stored:
-        show.line("Nothing new to import; nothing was changed.")
-    else:
-        made = sum(one.records for one in stored)
-        related = sum(one.relations for one in stored)
-        also = f" and {many(related, 'relation')}" if related else ""
-        show.line(
-            f"Imported {made} {'memory' if made == 1 else 'memories'}{also}, without your trust: "
-            "they are told with their source and bind nothing. memory-fabric import --undo takes "
-            "them back."
-        )
+def _outcome(stored: Sequence[Stored]) -> str:
+    if not stored:
+        return "Nothing new to import; nothing was changed."
+    made = sum(result.records for result in stored)
+    related = sum(result.relations for result in stored)
+    also = f" and {many(related, 'relation')}" if related else ""
+    return (
+        f"Imported {made} {'memory' if made == 1 else 'memories'}{also}, without your trust: "
+        "they are told with their source and bind nothing. memory-fabric import --undo takes "
+        "them back."
+    )
 
 
 def _plan_as_json(plan: Plan) -> dict[str, Any]:
@@ -217,16 +179,100 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "source": plan.source.key,
         "path": plan.path,
         "command": _command(plan),
-        "found": plan.found,
-        "new": plan.new,
+        **show.fields(plan, "found new"),
         "relations": _relations(plan),
         "projects": {part.name: len(part.records) for part in plan.parts},
-        "left_out": [one._asdict() for one in plan.left],
+        "left_out": [left._asdict() for left in plan.left],
     }
 
 
 def _command(plan: Plan) -> str:
-    home = os.path.expanduser("~")
-    path = plan.path
+    home, path = os.path.expanduser("~"), plan.path
     shown = f"~{quote(path[len(home) :])}" if path.startswith(home + os.sep) else quote(path)
     return f"memory-fabric import {shown}"
+
+
+def undo_last(as_json: bool) -> int:
+    """Take the last import back in all projects."""
+    settings = environment.settings()
+    last = runs.last(settings.home, FILE)
+    if last is None:
+        raise NotFound("", "Nothing was imported that is not taken back.")
+    projects = undo(settings, last, environment.provenance(), FILE)
+    if as_json:
+        return show.json_out(
+            {"run": last.batch, "projects": [project._asdict() for project in projects]}
+        )
+    for project in projects:
+        stay = f"; {many(project.left, 'change')} could not be" if project.left else ""
+        show.line(f"{project.name}: {many(project.changes, 'change')} taken back{stay}.")
+    return 0
+
+
+def restore_pages(
+    paths: Sequence[str], *, mine: bool, anyway: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Say what pages bring, and bring it unless `dry_run`; `anyway` takes another project's."""
+    batch = run.new_batch()
+    with environment.open_memory() as memory:
+        pages = [(path, _page(memory, path, mine, anyway)) for path in paths]
+        for path, page in () if as_json else pages:
+            _show_page(path, page)
+        due = [
+            page for _, page in pages if page.records or page.removed or any(_graph(page).values())
+        ]
+        if due and not dry_run:
+            folder = memory.settings.project_dir
+            record = Run(batch, timestamp(), {folder: folder}, state="done")
+            runs.save(memory.settings.home, record, FILE)
+            for page in due:
+                page_restore.store(memory, page, batch)
+        failures = list(memory.failures)
+    if as_json:
+        rows = [_page_as_json(path, page) for path, page in pages]
+        stored = bool(due) and not dry_run
+        return show.json_out({"pages": rows, "stored": stored, "failures": failures})
+    imported = "Imported. memory-fabric import --undo takes it back."
+    nothing = "Nothing new in it; nothing was changed."
+    show.line(UNCHANGED if dry_run else imported if due else nothing)
+    show.warn_all(failures)
+    return 0
+
+
+def _page(memory: Memory, path: str, mine: bool, anyway: bool) -> Restoring:
+    try:
+        return page_restore.plan(memory, path, mine=mine, anyway=anyway)
+    except OSError as error:
+        raise _unreadable(path, error, "size and permissions") from error
+
+
+def _graph(page: Restoring) -> dict[str, int]:
+    """Return the number of rows that a page brings of the tables of the graph, where any."""
+    numbers = {table: len(page.rows.get(table, ())) for table in page_restore.KEYS[1:]}
+    return {table: number for table, number in numbers.items() if number}
+
+
+def _show_page(path: str, page: Restoring) -> None:
+    parts = f"{page.restored} restored, {page.edited} edited, {page.added} added"
+    show.line(f"{path}: memories of {page.name}, {parts}", style="bold")
+    graph = ", ".join(f"{number} {table}" for table, number in _graph(page).items())
+    if graph:
+        show.line(f"  of the graph: {graph}")
+    if page.had_trust:
+        show.line(
+            f"  {page.had_trust} state your trust, but this home did not write them as they are: "
+            "they come without it. If they are your own words, use --mine."
+        )
+    _show_left(page.left)
+
+
+def _page_as_json(path: str, page: Restoring) -> dict[str, Any]:
+    return {
+        "path": path,
+        "of": page.name,
+        "own": page.is_own,
+        **show.fields(page, "restored edited added"),
+        "without_trust": page.had_trust,
+        "graph": dict.fromkeys(page_restore.KEYS[1:], 0) | _graph(page),
+        "left_out": [left._asdict() for left in page.left],
+    }

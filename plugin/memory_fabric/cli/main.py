@@ -3,8 +3,6 @@
 Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os
@@ -36,21 +34,21 @@ PROGRAM_COMMANDS = ("hook", "mcp", "statusline")
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    argv = list(sys.argv[1:] if arguments is None else arguments)
     closed = _fill_closed_streams()
     if (
-        len(given) == 1 and given[0] in PROGRAM_COMMANDS
+        len(argv) == 1 and argv[0] in PROGRAM_COMMANDS
     ):  # started often by programs: skip the command line
-        from memory_fabric.cli import entry_points
+        from memory_fabric.cli.commands import programs
 
-        return entry_points.run_program(given[0])
+        return programs.run_program(argv[0])
     if closed:
         return _say(
             "standard output is closed; nothing was done. Send it to /dev/null instead.", FAILED
         )
     try:
         _configure_streams()
-        code = _run(given)
+        code = _run(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
         _discard_output()
@@ -66,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _run(given: list[str]) -> int:
+def _run(argv: list[str]) -> int:
     import sqlite3
 
     import typer
@@ -74,21 +72,21 @@ def _run(given: list[str]) -> int:
     from memory_fabric.cli.app import build, listing
     from memory_fabric.cli.registry import COMMANDS
 
-    words = given
+    words = argv
     if COMPLETING in os.environ:
-        from memory_fabric.cli import completion
+        from memory_fabric.cli.commands import completion
 
         completion.prepare()
         words = completion.line()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
-    asked = [c.name for c in COMMANDS if c.name == first]
-    app = build(asked) if asked else listing()
-    helps = f"See {' '.join(['memory-fabric', *asked])} --help."
+    names = [c.name for c in COMMANDS if c.name == first]
+    app = build(names) if names else listing()
+    helps = f"See {' '.join(['memory-fabric', *names])} --help."
     try:
-        code = app(given, prog_name="memory-fabric", standalone_mode=False)
+        code = app(argv, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
-        said = error.format_message().replace("Value error, ", "").rstrip()
-        return _say(f"{said if said.endswith(ENDS) else said + '.'} {helps}", WRONG_USE)
+        message = error.format_message().replace("Value error, ", "").rstrip()
+        return _say(f"{message if message.endswith(ENDS) else message + '.'} {helps}", WRONG_USE)
     except typer.Abort:
         return _say("stopped; nothing was changed.", FAILED)
     except NotFound as error:

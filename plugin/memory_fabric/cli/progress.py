@@ -1,15 +1,10 @@
 """A transient progress bar on standard error, in terminals only."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+from typing import Any
 
 # Shorter work shows no bar, which would only flash.
 DELAY_S = 0.5
@@ -21,39 +16,24 @@ def bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    delayed = _DelayedBar(what)
-    try:
-        yield delayed.update
-    finally:
-        delayed.close()
+    began_s = time.monotonic()
+    drawn: list[tuple[Any, Any]] = []  # the bar and its task, once the delay is over
 
+    def update(done: int, of: int) -> None:
+        if not drawn and time.monotonic() - began_s < DELAY_S:
+            return
+        if not drawn:
+            from rich.console import Console  # not needed without a bar
+            from rich.progress import Progress
 
-class _DelayedBar:
-    """A bar that appears only after DELAY_S."""
-
-    def __init__(self, what: str) -> None:
-        self._what, self._began = what, time.monotonic()
-        self._shown: tuple[Progress, TaskID] | None = None
-
-    def update(self, done: int, of: int) -> None:
-        """Update the bar, or show it once the delay is over."""
-        if self._shown is None:
-            if time.monotonic() - self._began < DELAY_S:
-                return
-            self._shown = self._appear()
-        progress, task = self._shown
+            progress = Progress(console=Console(stderr=True), transient=True)
+            drawn.append((progress, progress.add_task(what)))
+            progress.start()
+        progress, task = drawn[0]
         progress.update(task, completed=done, total=of)
 
-    def close(self) -> None:
-        """Remove the bar from the screen."""
-        if self._shown is not None:
-            self._shown[0].stop()
-
-    def _appear(self) -> tuple[Progress, TaskID]:
-        from rich.console import Console  # not needed without a bar
-        from rich.progress import Progress
-
-        progress = Progress(console=Console(stderr=True), transient=True)
-        task = progress.add_task(self._what)
-        progress.start()
-        return progress, task
+    try:
+        yield update
+    finally:
+        for progress, _ in drawn:
+            progress.stop()

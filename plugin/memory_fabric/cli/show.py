@@ -6,13 +6,16 @@ Control characters in memories are never printed.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from memory_fabric.config import has_display
 from memory_fabric.errors import BadInput
+from memory_fabric.store import files
 from memory_fabric.text import neutralised
 
 # rich is imported late, since help and JSON do not need it.
@@ -20,14 +23,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+# The name of standard output, or input, as a file.
+STREAM = "-"
 # The width outside a terminal, so that logs and models get unwrapped lines.
 PLAIN_WIDTH = 200
 # Spaces after a column, and the least width of the last one.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
 # Cells that say nothing about a single row.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# The option for commands whose JSON needs no description of its own.
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def console() -> Console:
@@ -38,14 +41,26 @@ def console() -> Console:
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
-def json_out(value: Any) -> None:
-    """Print a JSON value."""
+def fields(value: object, names: str) -> dict[str, Any]:
+    """Return these attributes of a value for JSON."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
+def json_out(value: Any) -> int:
+    """Print a JSON value; return 0, the exit code of most commands that answer with it."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    return 0
 
 
 def line(text: str, style: str = "") -> None:
     """Print one paragraph, without control characters."""
     console().print(styled(text, style), soft_wrap=True)
+
+
+def lines(texts: Iterable[str], style: str = "") -> None:
+    """Print paragraphs, without control characters."""
+    for text in texts:
+        line(text, style)
 
 
 def block(text: str) -> None:
@@ -74,25 +89,29 @@ def table(
     """
     from rich.table import Table
 
-    whole = [[styled(c, "") if isinstance(c, str) else c for c in row] for row in rows]
-    kept = [n for n, name in enumerate(columns) if name not in optional or _tells(whole, n)]
-    cells = [[row[n] for n in kept] for row in whole]
+    whole = [[_cell(value) for value in row] for row in rows]
+    chosen = [n for n, name in enumerate(columns) if name not in optional or _tells(whole, n)]
+    cells = [[row[n] for n in chosen] for row in whole]
     out = console()
     if lines and out.is_terminal:
-        _cut_last([columns[n] for n in kept], cells, out, lines)
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, COLUMN_GAP, 0, 0))
-    for n in kept:
-        last = n == kept[-1]
-        shown.add_column(columns[n], overflow="fold", no_wrap=not last, ratio=1 if last else None)
+        _cut_last([columns[n] for n in chosen], cells, out, lines)
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, COLUMN_GAP, 0, 0))
+    for n in chosen:
+        last = n == chosen[-1]
+        grid.add_column(columns[n], overflow="fold", no_wrap=not last, ratio=1 if last else None)
     for row in cells:
-        shown.add_row(*row)
-    out.print(shown)
+        grid.add_row(*row)
+    out.print(grid)
+
+
+def _cell(value: str | Text) -> Text:
+    return styled(value, "") if isinstance(value, str) else value
 
 
 def _tells(rows: Sequence[Sequence[Text]], column: int) -> bool:
     """Return True if a column distinguishes rows, or says something about the only one."""
-    said = {row[column].plain for row in rows}
-    return len(said) > 1 or (len(rows) == 1 and not said & NOTHING_SAID)
+    values = {row[column].plain for row in rows}
+    return len(values) > 1 or (len(rows) == 1 and not values & NOTHING_SAID)
 
 
 def _cut_last(
@@ -107,10 +126,10 @@ def _cut_last(
     for row in cells:
         folded = row[-1].wrap(out, room)
         if len(folded) > lines:
-            kept = folded[:lines]
-            kept[-1].truncate(room - 1)
-            kept[-1].append("…")
-            row[-1] = kept[0].blank_copy("\n").join(kept)
+            shown = folded[:lines]
+            shown[-1].truncate(room - 1)
+            shown[-1].append("…")
+            row[-1] = shown[0].blank_copy("\n").join(shown)
 
 
 def rows(lines: Iterable[Sequence[str | Text]]) -> None:
@@ -118,25 +137,25 @@ def rows(lines: Iterable[Sequence[str | Text]]) -> None:
     from rich.padding import Padding
     from rich.table import Table
 
-    shown = Table.grid(padding=(0, 2, 0, 0))
+    grid = Table.grid(padding=(0, COLUMN_GAP, 0, 0))
     for cells in lines:
-        while len(shown.columns) < len(cells):
-            shown.add_column(overflow="fold", no_wrap=len(shown.columns) < len(cells) - 1)
-        shown.add_row(*(styled(c, "") if isinstance(c, str) else c for c in cells))
-    console().print(Padding(shown, (0, 0, 0, 2), expand=False))
+        while len(grid.columns) < len(cells):
+            grid.add_column(overflow="fold", no_wrap=len(grid.columns) < len(cells) - 1)
+        grid.add_row(*map(_cell, cells))
+    console().print(Padding(grid, (0, 0, 0, 2), expand=False))
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
     """Print names and values, one pair per line, without empty values."""
     from rich.table import Table
 
-    shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(style="dim", no_wrap=True)
-    shown.add_column(overflow="fold")
+    grid = Table.grid(padding=(0, COLUMN_GAP, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in pairs:
         if value:
-            shown.add_row(name, styled(value, ""))
-    console().print(shown)
+            grid.add_row(name, styled(value, ""))
+    console().print(grid)
 
 
 def warn(text: str) -> None:
@@ -144,18 +163,27 @@ def warn(text: str) -> None:
     typer.echo(f"memory-fabric: {printable(' '.join(text.split()))}", err=True)
 
 
-def confirmed(question: str, yes: bool) -> bool:
-    """Return True if the user agrees, or agreed in advance with `--yes`.
+def warn_all(texts: Iterable[str]) -> None:
+    """Print one line on standard error for each failure."""
+    for text in texts:
+        warn(text)
 
-    Raises BadInput without a terminal to ask in.
+
+def on(switch: bool) -> str:
+    """Name the position of a switch."""
+    return "on" if switch else "off"
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Go on if the user agrees, or agreed in advance with `--yes`.
+
+    Raises Abort if not, and BadInput without a terminal to ask in.
     """
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise BadInput(
-            "--yes", "Nothing was changed: this needs a confirmation.", remedy="Use --yes."
-        )
-    return typer.confirm(question)
+    if not yes and not sys.stdin.isatty():
+        text = "Nothing was changed: this needs a confirmation."
+        raise BadInput("--yes", text, remedy="Use --yes.")
+    if not yes:
+        typer.confirm(question, abort=True)
 
 
 def printable(text: str) -> str:
@@ -168,3 +196,33 @@ def printable(text: str) -> str:
 
 def _without_controls(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f"))
+
+
+def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> None:
+    """Write a command's output file atomically.
+
+    Raises BadInput if it exists and `force` is not set.
+    """
+    if os.path.isdir(target):
+        raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")
+    if os.path.exists(target) and not os.path.isfile(target):
+        text = f"{target} exists and is not a regular file."
+        raise BadInput("FILE", text, remedy="Name another file, or - for standard output.")
+    if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
+        raise BadInput("FILE", f"The folder of {target} does not exist.")
+    still = None if force else lambda: not os.path.lexists(target)
+    if (still and not still()) or not files.write_atomic(target, content, still=still):
+        text = f"{target} exists; nothing was written."
+        raise BadInput("--force", text, remedy="Use --force to replace it.")
+
+
+def can_open_page() -> bool:
+    """Return True if standard output is a terminal with a display."""
+    return sys.stdout.isatty() and has_display(os.environ, sys.platform)
+
+
+def open_page(address: str) -> bool:
+    """Open the address in a browser; return False if there is no browser."""
+    import webbrowser  # only where one is opened
+
+    return webbrowser.open(address)

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memory_fabric.cli.forwarding_report import ago
 from memory_fabric.errors import FabricError
+from memory_fabric.health.check import ago
 from memory_fabric.sharing.replica import heads, space
 from memory_fabric.sharing.replica.space import Counts
 from memory_fabric.sharing.team import ties

@@ -423,9 +423,9 @@ def _left(
     try:
         late_events.add(settings, event, names, at)
     except OSError as error:
-        from memory_fabric.store.health import alerts
+        from memory_fabric.store import alerts
 
-        alerts.leave_lost_prompt((settings.home, settings.data_dir))
+        alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
         log(f"{event.name}: not kept for later: {named(error)}")
         return LOST if settings.notices != "off" else ""
     if event.name == "UserPromptSubmit":
@@ -639,7 +639,7 @@ def _alert(event_name: str, memory: Memory) -> Reply:
         return Reply()
     if not memory.failures and event_name != "Stop":
         return Reply()
-    from memory_fabric.store.health import alerts  # late: it is rare
+    from memory_fabric.store import alerts  # late: it is rare
 
     return Reply(notice=alerts.notice(memory.failures, memory.settings, event_name))
 

@@ -26,18 +26,17 @@ def count_late(
 ) -> None:
     """Count an event that left this work to later ones, and mark that the model was not told.
 
-    A line is added to the log, and a mark of `store.health.lateness` where one of the `tellers`
+    A line is added to the log, and a mark of `store.alerts` where one of the `tellers`
     was not done: no database takes part, which another process may have locked.
     """
     try:
         # late: most events have time for everything
-        from memory_fabric.store import log
-        from memory_fabric.store.health import lateness
+        from memory_fabric.store import alerts, log
 
         places = (home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""))
         log.note_late(places, event, work)
         if any(name in tellers for name in work):
-            lateness.mark_untold(places)
+            alerts.leave(alerts.UNTOLD_PROMPT, places)
     except Exception:  # noqa: BLE001 - nothing is left to report it
         return
 

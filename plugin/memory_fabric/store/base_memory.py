@@ -259,7 +259,7 @@ class BaseMemory:
             raise
 
     def _rebuilt(self, path: str, kind: str) -> Database:
-        from memory_fabric.store.health import repair  # only for a damaged file
+        from memory_fabric.store import repair  # only for a damaged file
 
         # without a limit, as half a rebuild would be repeated every time
         with deadline.running(deadline.Deadline()):

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_fabric import __version__
 from memory_fabric.clients.table import name_in
+from memory_fabric.health import tiers as status
 from memory_fabric.ids import short_id
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
@@ -16,7 +17,6 @@ from memory_fabric.recall.marks import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due
 from memory_fabric.redaction import prefilter
 from memory_fabric.store import file_states
-from memory_fabric.store.health import status
 from memory_fabric.store.history import candidates
 from memory_fabric.store.history.changes import who
 from memory_fabric.store.history.resolve import version_of

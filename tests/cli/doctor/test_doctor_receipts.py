@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.cli.doctor import checks as table
-from memory_fabric.cli.doctor import finding
+from memory_fabric.cli.commands import doctor
+from memory_fabric.health import checks
 from memory_fabric.ids import timestamp
 
 DECISION = "Use PostgreSQL for the analytics DB"
@@ -76,8 +76,8 @@ def prove(shell: Shell) -> dict[str, dict[str, Any]]:
         for name, value in shell.environ.items():
             patch.setenv(name, value)
         patch.chdir(shell.project)
-        with table.sight() as seen:
-            return {check.name: finding.as_json(check) for check in table.receipts(seen)}
+        with doctor.sight() as seen:
+            return {finding.name: finding.as_json() for finding in checks.receipts(seen)}
 
 
 def prove_by_command(shell: Shell) -> dict[str, dict[str, Any]]:

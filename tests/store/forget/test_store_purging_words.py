@@ -13,12 +13,11 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import backup, graph, journal, log
+from memory_fabric.store import backup, graph, journal, log, repair
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
-from memory_fabric.store.health import repair
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import spool

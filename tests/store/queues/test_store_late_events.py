@@ -16,11 +16,11 @@ from drawn import token
 from memory_fabric.deadline import Deadline
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.events import event_of
+from memory_fabric.health import tiers as status
 from memory_fabric.hooks import dispatcher
 from memory_fabric.hooks.handlers import capture_user_intent
-from memory_fabric.store import files, signing
+from memory_fabric.store import files, integrity, signing
 from memory_fabric.store.conversations import prompts
-from memory_fabric.store.health import integrity_check, status
 from memory_fabric.store.queues import late_events
 from store.support import World, database
 
@@ -231,7 +231,7 @@ def test_an_event_that_this_homes_key_did_not_sign_is_set_aside_and_named(hooks:
     [aside] = late_events.waiting(str(hooks.world.home), late_events.REFUSED)
     memory = hooks.world.memory()
     assert hooks.records() == []
-    assert aside in [finding.where for finding in integrity_check.findings(memory)]
+    assert aside in [finding.where for finding in integrity.findings(memory)]
     assert any(aside in one.reason for one in status.local_tier(memory, time.time()).findings)
 
 
@@ -284,4 +284,4 @@ def test_what_fails_again_and_again_is_set_aside_and_named(hooks: Hooks) -> None
     assert late_events.waiting(home) == []
     [aside] = late_events.waiting(home, late_events.REFUSED)
     memory = hooks.world.memory()
-    assert aside in [finding.where for finding in integrity_check.findings(memory)]
+    assert aside in [finding.where for finding in integrity.findings(memory)]

@@ -1,57 +1,57 @@
 """candidates, review: confirm or drop what is no memory yet, and list what is due for review."""
 
-from collections.abc import Callable, Sequence
-from typing import Annotated
-
-import typer
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from memory_fabric.capture.people import for_everybody
-from memory_fabric.cli import environment, formatting, review_report, show
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.options import Step, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
-from memory_fabric.models import Record, shown_type
+from memory_fabric.models import BEFORE, PROMPT, Record, shown_type, users_words, worded
+from memory_fabric.recall.review import CANDIDATE, CONTRADICTION, DUPLICATE, KINDS, STALE, Due
 from memory_fabric.store.history import candidates as store
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import one_line
+from memory_fabric.text import cut, many, one_line
 
 NOTHING = (
     "No candidates. A sentence that sounded like a rule or a decision, and that the assistant did "
     "not note, waits here until you keep or drop it."
 )
 NOTHING_GLOBAL = "No memory of this project or of yours is proposed for every project."
+MAX_TEXT_CHARS = 160
+NAMES = {
+    CANDIDATE: "candidate",
+    CONTRADICTION: "contradiction",
+    STALE: "stale memory",
+    DUPLICATE: "near duplicate",
+}
+# What a person does about one: commands of memory-fabric, with the ids below.
+DECISIONS = {
+    CANDIDATE: "candidates --keep ID, or --drop ID",
+    CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
+    STALE: "review --holds ID, edit ID, or forget ID",
+    DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
+}
 Done = tuple[str, Record]
 
 
 def candidates(
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="ID",
-            help="Remember a candidate as your own statement; can be repeated.",
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="ID", help="Forget a candidate; can be repeated."),
-    ] = None,
-    for_all: Annotated[
-        bool,
-        typer.Option(
-            "--global",
-            help="List memories that may hold in every project instead, without names, as they "
-            "would be kept. --keep stores one with scope global, --drop leaves it in its project.",
-        ),
-    ] = False,
-    step: environment.Step = "",
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: `candidates` or, with --global, `global`; with --keep or --drop "
-            "`done` and `record` of the first, and `results` for all.",
-        ),
-    ] = False,
+    keep: list[str] | None = option(
+        None, "ID", "Remember a candidate as your own statement; can be repeated."
+    ),
+    drop: list[str] | None = option(None, "ID", "Forget a candidate; can be repeated."),
+    for_all: bool = flag(
+        "--global",
+        "List memories that may hold in every project instead, without names, as they would be "
+        "kept. --keep stores one with scope global, --drop leaves it in its project.",
+    ),
+    step: Step = "",
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `candidates` or, with --global, `global`; with --keep or --drop `done` "
+        "and `record` of the first, and `results` for all.",
+    ),
 ) -> int:
     """List sentences that were heard and not noted.
 
@@ -61,67 +61,62 @@ def candidates(
     it, or if the assistant notes it with `From: [id]`, and is dropped after 90 days. One
     `memory-fabric undo` takes back everything that one command kept and dropped.
     """
-    wanted = _wanted(keep or (), drop or ())
+    both = [name for name in keep or () if name in (drop or ())]
+    if both:
+        raise BadInput("--keep", f"Use either --keep or --drop for {both[0]}, not both.")
+    names = dict.fromkeys((*(keep or ()), *(drop or ())))
     with environment.open_memory(step=step) as memory:
-        if wanted:
-            memory.batch = step or new_id()
-            settle = _settled_for_everybody if for_all else _settled
-            done = [change() for change in [settle(memory, *one) for one in wanted]]
+        if names:
+            from memory_fabric.capture.edit import decision  # not needed to list
+
+            memory.batch, by = step or new_id(), environment.provenance()
+            changes = [
+                _decision_for_everybody(memory, name, name in (keep or ()))
+                if for_all
+                else decision(memory, name, by, keep=name in (keep or ()))
+                for name in names
+            ]
+            done = [change() for change in changes]
             memory.flush()
-            _tell(done, as_json)
+            _say_done(done, as_json)
             return 0
         if for_all:
             proposed = [(r, *_as_kept(memory, r)) for r in store.for_everybody(memory)]
         else:
-            found = store.waiting(memory)
-            store.note_shown(memory, found, timestamp())
+            waiting = store.waiting(memory)
+            store.note_shown(memory, waiting, timestamp())
     if for_all:
         _show_global(proposed, as_json)
     elif as_json:
         missing = {"missing": store.MISSING}
-        show.json_out({"candidates": [formatting.as_json(r) | missing for r in found]})
+        show.json_out({"candidates": [formatting.as_json(r) | missing for r in waiting]})
+    elif waiting:
+        show.line("Heard, not noted", style="bold")
+        columns = ("id", "type", "since", "said by", "what")
+        show.table(columns, map(_row, waiting), optional=("said by",))
+        show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
     else:
-        _show(found)
+        show.line(NOTHING)
     return 0
 
 
-def _wanted(keep: Sequence[str], drop: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return each id with True if it is to be kept. Raises BadInput for one that is to be both."""
-    both = [name for name in keep if name in drop]
-    if both:
-        raise BadInput("--keep", f"Use either --keep or --drop for {both[0]}, not both.")
-    return [(name, name in keep) for name in dict.fromkeys((*keep, *drop))]
-
-
-def _settled(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
-    """Return the change that keeps or drops a candidate. Raises NotFound, BadInput."""
-    from memory_fabric.capture.edit import decision  # not needed to list
-
-    return decision(memory, name, environment.provenance(), keep=keep)
-
-
-def _settled_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
+def _decision_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
     """Return the change that makes a memory global, or ends the proposal.
 
     Raises NotFound, BadInput.
     """
-    found, by = store.named_for_everybody(memory, name), environment.provenance()
-    record = found[0]
+    records, by = store.named_for_everybody(memory, name), environment.provenance()
+    record = records[0]
     if not keep:
-        return lambda: ("left in its project", store.settle_for_everybody(memory, found, by))
-    from memory_fabric.capture.people import for_everybody  # not needed to list
-
+        return lambda: ("left in its project", store.settle_for_everybody(memory, records, by))
     cleaned = for_everybody(record._replace(id="", scope="global", pinned=False), memory)
 
     def change() -> Done:
         made = memory.remember(cleaned, by)
         if made is None:
-            raise BadInput(
-                "--keep",
-                f"{short_id(record.id)} was forgotten in scope global.",
-                remedy="State it again with remember --global.",
-            )
-        store.settle_for_everybody(memory, found, by, made.id)
+            text = f"{short_id(record.id)} was forgotten in scope global."
+            raise BadInput("--keep", text, remedy="State it again with remember --global.")
+        store.settle_for_everybody(memory, records, by, made.id)
         return "remembered for every project", made
 
     return change
@@ -136,24 +131,14 @@ def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
     return f"{kept.what} — {kept.why}" if kept.why else kept.what, ""
 
 
-def _tell(done: Sequence[Done], as_json: bool) -> None:
-    told = [{"done": what, "record": formatting.as_json(record)} for what, record in done]
+def _say_done(done: Sequence[Done], as_json: bool) -> None:
     if as_json:
-        show.json_out(told[0] | {"results": told})
+        rows = [{"done": what, "record": formatting.as_json(record)} for what, record in done]
+        show.json_out(rows[0] | {"results": rows})
         return
     for what, record in done:
         about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(record.what)}"
         show.line(f"{what.capitalize()}: {about}")
-
-
-def _show(found: Sequence[Record]) -> None:
-    if not found:
-        show.line(NOTHING)
-        return
-    show.line("Heard, not noted", style="bold")
-    columns = ("id", "type", "since", "said by", "what")
-    show.table(columns, [_row(r) for r in found], optional=("said by",))
-    show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
 
 
 def _row(record: Record) -> Sequence[str]:
@@ -162,65 +147,68 @@ def _row(record: Record) -> Sequence[str]:
         shown_type(record.type),
         record.created_at[:10],
         formatting.speaker(record.source, record.trust),
-        "\n".join(review_report.lines_of(record)),
+        "\n".join(_lines_of(record)),
     )
 
 
-def _show_global(found: Sequence[tuple[Record, str, str]], as_json: bool) -> None:
+def _lines_of(candidate: Record) -> list[str]:
+    """Return the words of a candidate, and those around it."""
+    again = store.said_again(candidate)
+    text = one_line(worded(candidate))
+    text = text if users_words(candidate) else cut(text, MAX_TEXT_CHARS)
+    lines = [f"{text} (said again in {many(again, 'other session')})" if again else text]
+    prompt, before = (one_line(str(candidate.evidence.get(key) or "")) for key in (PROMPT, BEFORE))
+    if prompt and prompt != one_line(candidate.what):
+        lines.append(f"prompt: {cut(prompt, 2 * MAX_TEXT_CHARS)}")
+    if before:
+        lines.append(f"before it: {cut(before, MAX_TEXT_CHARS)}")
+    return lines
+
+
+def _show_global(proposed: Sequence[tuple[Record, str, str]], as_json: bool) -> None:
     if as_json:
-        told = [formatting.as_json(r) | {"as_kept": text, "refused": why} for r, text, why in found]
-        show.json_out({"global": told})
-    elif found:
-        show.line("May hold in every project; without names", style="bold")
         rows = [
-            (short_id(r.id), shown_type(r.type), text or f"refused: {why}")
-            for r, text, why in found
+            formatting.as_json(record) | {"as_kept": text, "refused": why}
+            for record, text, why in proposed
         ]
-        show.table(("id", "type", "as it would be kept"), rows)
+        show.json_out({"global": rows})
+    elif proposed:
+        show.line("May hold in every project; without names", style="bold")
+        show.table(
+            ("id", "type", "as it would be kept"),
+            (
+                (short_id(record.id), shown_type(record.type), text or f"refused: {why}")
+                for record, text, why in proposed
+            ),
+        )
         show.line("--keep ID --global keeps one for every project, --drop ID --global ends this.")
     else:
         show.line(NOTHING_GLOBAL)
 
 
 def review(
-    holds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--holds",
-            metavar="ID",
-            help="Confirm a memory: it still holds, also next to one that seems to contradict or "
-            "repeat it; can be repeated.",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="ID",
-            help="Keep a candidate as your own, a memory beside what contradicts it, or open one "
-            "again that a note replaced or dropped; can be repeated.",
-        ),
-    ] = None,
-    replace: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--replace",
-            metavar="ID",
-            help="Let a memory replace what it contradicts; can be repeated.",
-        ),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=100, metavar="N", help="The number of things to show.")
-    ] = 3,
-    step: environment.Step = "",
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a "
-            "new `step`; with a decision as `candidates --keep` does.",
-        ),
-    ] = False,
+    holds: list[str] | None = option(
+        None,
+        "ID",
+        "Confirm a memory: it still holds, also next to one that seems to contradict or repeat "
+        "it; can be repeated.",
+    ),
+    keep: list[str] | None = option(
+        None,
+        "ID",
+        "Keep a candidate as your own, a memory beside what contradicts it, or open one again "
+        "that a note replaced or dropped; can be repeated.",
+    ),
+    replace: list[str] | None = option(
+        None, "ID", "Let a memory replace what it contradicts; can be repeated."
+    ),
+    limit: int = option(3, "N", "The number of things to show.", min=1, max=100),
+    step: Step = "",
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a new "
+        "`step`; with a decision as `candidates --keep` does.",
+    ),
 ) -> int:
     """List what waits for your decision.
 
@@ -229,35 +217,68 @@ def review(
     (which makes two one) or `forget`, and give each the step that is shown, so that one undo takes
     all of it back. What was confirmed or edited is due again when it is stale.
     """
-    from memory_fabric.recall.review import due  # not needed for --help
+    from memory_fabric.capture import edit  # not needed for --help
+    from memory_fabric.recall.review import due
 
     with environment.open_memory(step=step) as memory:
         if holds or keep or replace:
-            memory.batch = step or new_id()
-            done = _reviewed(memory, holds or (), keep or (), replace or ())
+            memory.batch, by = step or new_id(), environment.provenance()
+            confirmed = edit.confirm_all(memory, holds or (), by)
+            done: list[Done] = [("confirmed", record) for record in confirmed]
+            done += [edit.keep(memory, name, by) for name in keep or ()]
+            done += [("replaced", edit.replace(memory, id_, by)[0]) for id_ in replace or ()]
             memory.flush()
-            _tell(done, as_json)
+            _say_done(done, as_json)
             return 0
-        found = due(memory, timestamp())
-        shown = [one.record for one in found[:limit] if one.record.status == "candidate"]
-        store.note_shown(memory, shown, timestamp())
+        items = due(memory, timestamp())
+        candidates = [i.record for i in items[:limit] if i.record.status == "candidate"]
+        store.note_shown(memory, candidates, timestamp())
         failures = list(memory.failures)
     step = step or f"review-{short_id(new_id())}"
     if as_json:
-        show.json_out(review_report.as_json(found, limit, step) | {"failures": failures})
-    else:
-        review_report.show_due(found, limit, step)
-        for failure in failures:
-            show.warn(failure)
+        return show.json_out(
+            {
+                "due": [_due_as_json(item) for item in items[:limit]],
+                "total": {kind: sum(item.kind == kind for item in items) for kind in KINDS},
+                "step": step,
+                "failures": failures,
+            }
+        )
+    _show_due(items, limit, step)
+    show.warn_all(failures)
     return 0
 
 
-def _reviewed(
-    memory: Memory, holds: Sequence[str], keep: Sequence[str], replace: Sequence[str]
-) -> list[Done]:
-    from memory_fabric.capture import edit  # not needed to list
+def _due_as_json(item: Due) -> dict[str, Any]:
+    others = [formatting.as_json(other) for other in item.others]
+    record = formatting.as_json(item.record)
+    return {"kind": item.kind, "record": record, "others": others, "days": item.days}
 
-    by = environment.provenance()
-    done: list[Done] = [("confirmed", record) for record in edit.confirm_all(memory, holds, by)]
-    done += [edit.keep(memory, name, by) for name in keep]
-    return [*done, *(("replaced", edit.replace(memory, name, by)[0]) for name in replace)]
+
+def _show_due(items: Sequence[Due], limit: int, step: str) -> None:
+    """Print the first ones, the number of the others, and how to undo what is decided."""
+    if not items:
+        show.line("Nothing is due for review.")
+        return
+    for item in items[:limit]:
+        age = f", {item.days} days old" if item.days else ""
+        show.line(f"{NAMES[item.kind]}{age}: {DECISIONS[item.kind]}", style="bold")
+        for record in (item.record, *item.others):
+            head, *more = _lines_of(record)
+            about = f"{shown_type(record.type)}, {record.scope}, by the {record.trust}, "
+            show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
+            if record.why:
+                show.line(f"    because: {cut(one_line(record.why), MAX_TEXT_CHARS)}")
+            show.lines(f"    {line}" for line in (more if item.kind == CANDIDATE else ()))
+    if len(items) > limit:
+        show.line(f"{_counted(items[limit:])} more (--limit)", style="dim")
+    show.line(
+        f"Changes with --step {step} are one step: memory-fabric undo --step {step} takes all of "
+        "it back."
+    )
+
+
+def _counted(items: Iterable[Due]) -> str:
+    kinds = [item.kind for item in items]
+    counts = (many(kinds.count(kind), NAMES[kind]) for kind in KINDS if kind in kinds)
+    return ", ".join(counts).replace("memorys", "memories")

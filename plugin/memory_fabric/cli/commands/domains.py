@@ -1,41 +1,26 @@
 """domains: count memories by domain, list what one holds, find relations between domains."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, argument, option
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig, domain_name
 from memory_fabric.errors import BadInput
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.store import domain_counts as store
-from memory_fabric.store.domain_counts import Contents, CrossDomainRelation, DomainCounts, contents
+from memory_fabric.store.domain_counts import Contents, DomainCounts, contents
 from memory_fabric.store.memory import Memory
 
 MAX_SHOWN = 10
-SINGULAR = {
-    "entities": "entity",
-    "relations": "relation",
-    "observations": "observation",
-    "records": "record",
-    "episodes": "episode",
-}
+SINGULAR = {"entities": "entity"}
 
 
 def domains(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="List the entities and relations of this domain."),
-    ] = None,
-    limit: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, max=1000, help="With NAME, at most so many of each."),
-    ] = 50,
-    offset: Annotated[
-        int, typer.Option(metavar="N", min=0, help="With NAME, leave out the first N of each.")
-    ] = 0,
-    as_json: show.AsJson = False,
+    name: str | None = argument(None, "NAME", "List the entities and relations of this domain."),
+    limit: int = option(50, "N", "With NAME, at most so many of each.", min=1, max=1000),
+    offset: int = option(0, "N", "With NAME, leave out the first N of each.", min=0),
+    as_json: AsJson = False,
 ) -> int:
     """Count memories by domain, and show how domains are related.
 
@@ -61,17 +46,16 @@ def domains(
         memory = visible_to_process(whole)
         if name is not None:
             return _list(memory, name, limit, offset, as_json)
-        found = store.count_by_domain(memory.databases(), MAX_SHOWN)
+        counts = store.count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
         configured = _configured_as_json(settings)
-        show.json_out({**_as_json(found), **configured, "failures": failures})
+        show.json_out({**_as_json(counts), **configured, "failures": failures})
     else:
-        _show(found)
+        _show(counts)
         _show_configured(settings)
-        for failure in [*failures, *settings.complaints]:
-            show.warn(failure)
-    return 0 if found.counts else 1 if failures else 3
+        show.warn_all((*failures, *settings.complaints))
+    return 0 if counts.counts else 1 if failures else 3
 
 
 def _list(memory: Memory, typed: str, limit: int, offset: int, as_json: bool) -> int:
@@ -83,115 +67,87 @@ def _list(memory: Memory, typed: str, limit: int, offset: int, as_json: bool) ->
     if not name:
         raise BadInput("NAME", f"{typed!r} is no domain.", remedy="A name has letters or digits.")
     scoped = within(memory, (name,))
-    found = contents(scoped.databases(), limit, offset)
+    listing = contents(scoped.databases(), limit, offset)
     if as_json:
-        show.json_out(_contents_as_json(name, found, limit, offset, scoped.failures))
+        fields = {"domain": name, "counts": listing.counts, "limit": limit, "offset": offset}
+        show.json_out({**fields, **_contents_as_json(listing), "failures": list(scoped.failures)})
     else:
-        _show_contents(name, found, offset)
-        for failure in scoped.failures:
-            show.warn(failure)
-    return 0 if any(found.counts.values()) else 1 if scoped.failures else 3
+        _show_contents(name, listing, offset)
+        show.warn_all(scoped.failures)
+    return 0 if any(listing.counts.values()) else 1 if scoped.failures else 3
 
 
-def _contents_as_json(
-    name: str, found: Contents, limit: int, offset: int, failures: list[str]
-) -> dict[str, Any]:
-    return {
-        "domain": name,
-        "counts": found.counts,
-        "limit": limit,
-        "offset": offset,
-        "entities": [
-            {
-                "name": one.name,
-                "entityType": one.type,
-                "observations": one.observations,
-                "timestamp": one.created_at,
-                "store": one.store,
-            }
-            for one in found.entities
-        ],
-        "relations": [
-            {
-                "from": one.source,
-                "relation": one.type,
-                "to": one.target,
-                "timestamp": one.created_at,
-                "store": one.store,
-            }
-            for one in found.relations
-        ],
-        "failures": list(failures),
-    }
+def _contents_as_json(listing: Contents) -> dict[str, Any]:
+    entities = [
+        {"name": e.name, "entityType": e.type, "observations": e.observations}
+        | {"timestamp": e.created_at, "store": e.store}
+        for e in listing.entities
+    ]
+    relations = [
+        {"from": r.source, "relation": r.type, "to": r.target}
+        | {"timestamp": r.created_at, "store": r.store}
+        for r in listing.relations
+    ]
+    return {"entities": entities, "relations": relations}
 
 
-def _show_contents(name: str, found: Contents, offset: int) -> None:
-    if not any(found.counts.values()):
+def _show_contents(name: str, listing: Contents, offset: int) -> None:
+    if not any(listing.counts.values()):
         show.line(f"The domain {name} holds nothing here.")
         return
-    numbers = [
-        f"{count} {SINGULAR[table] if count == 1 else table}"
-        for table, count in found.counts.items()
-    ]
+    numbers = (
+        f"{count} {SINGULAR.get(table, table[:-1]) if count == 1 else table}"
+        for table, count in listing.counts.items()
+    )
     show.line(f"{name}: {', '.join(numbers)}")
-    if found.entities:
-        rows = [
-            (one.name, one.type, str(one.observations), one.created_at[:10])
-            for one in found.entities
-        ]
+    if listing.entities:
+        rows = [(e.name, e.type, str(e.observations), e.created_at[:10]) for e in listing.entities]
         show.table(("entity", "type", "observations", "since"), rows)
-    for one in found.relations:
-        show.line(f"{one.source} {one.type} {one.target} ({one.created_at[:10]})")
-    shown = max(len(found.entities), len(found.relations))
-    if offset + shown < max(found.counts["entities"], found.counts["relations"]):
-        show.line(f"There are more: --offset {offset + shown}", "dim")
+    show.lines(f"{r.source} {r.type} {r.target} ({r.created_at[:10]})" for r in listing.relations)
+    shown = offset + max(len(listing.entities), len(listing.relations))
+    if shown < max(listing.counts["entities"], listing.counts["relations"]):
+        show.line(f"There are more: --offset {shown}", "dim")
 
 
-def _as_json(found: DomainCounts) -> dict[str, Any]:
+def _as_json(counts: DomainCounts) -> dict[str, Any]:
     rows = [
         {"domain": name, **dict(zip(store.TABLES, numbers, strict=True))}
-        for name, numbers in found.counts
+        for name, numbers in counts.counts
     ]
     first = [
-        {
-            "from": one.source,
-            "from_domain": one.source_domain,
-            "relation": one.type,
-            "to": one.target,
-            "to_domain": one.target_domain,
-            "store": one.store,
-        }
-        for one in found.first
+        {"from": r.source, "from_domain": r.source_domain, "relation": r.type}
+        | {"to": r.target, "to_domain": r.target_domain, "store": r.store}
+        for r in counts.first
     ]
-    return {"domains": rows, "contamination": {"relations": found.crossings, "first": first}}
+    return {"domains": rows, "contamination": {"relations": counts.crossings, "first": first}}
 
 
 def _configured_as_json(settings: Settings) -> dict[str, Any]:
     config = settings.domains
-    stated = {
+    configured = {
         "agents": dict(config.agents),
         "paths": dict(config.paths),
         "isolated_domains": sorted(config.isolated),
         "isolated_agents": sorted(config.isolated_agents),
         "complaints": list(settings.complaints),
     }
-    return {"configured": stated, "here": domain_for(settings).name}
+    return {"configured": configured, "here": domain_for(settings).name}
 
 
-def _show(found: DomainCounts) -> None:
-    if not found.counts:
+def _show(counts: DomainCounts) -> None:
+    if not counts.counts:
         show.line("Nothing is stored here yet.")
         return
-    rows = [(name, *map(str, numbers)) for name, numbers in found.counts]
+    rows = [(name, *map(str, numbers)) for name, numbers in counts.counts]
     show.table(("domain", *store.TABLES), rows)
-    if not found.crossings:
+    if not counts.crossings:
         show.line("No relation connects different domains.")
         return
-    show.line(f"Relations between different domains: {found.crossings}")
-    for one in found.first:
-        show.line(f"  {_line(one)}")
-    if found.crossings > len(found.first):
-        show.line(f"  and {found.crossings - len(found.first)} more", "dim")
+    show.line(f"Relations between different domains: {counts.crossings}")
+    for r in counts.first:
+        show.line(f"  {r.source} ({r.source_domain}) {r.type} {r.target} ({r.target_domain})")
+    if counts.crossings > len(counts.first):
+        show.line(f"  and {counts.crossings - len(counts.first)} more", "dim")
 
 
 def _show_configured(settings: Settings) -> None:
@@ -200,10 +156,9 @@ def _show_configured(settings: Settings) -> None:
     if config == DomainConfig() and not settings.domain:
         return
     show.line("From config.toml:")
-    named = set(config.agents.values()) | set(config.paths.values()) | config.isolated
-    for domain in sorted(named):
-        agents = [agent for agent, given in config.agents.items() if given == domain]
-        paths = [path for path, given in config.paths.items() if given == domain]
+    for domain in sorted({*config.agents.values(), *config.paths.values(), *config.isolated}):
+        agents = [agent for agent, name in config.agents.items() if name == domain]
+        paths = [path for path, name in config.paths.items() if name == domain]
         parts = ["isolated"] if domain in config.isolated else []
         parts += [f"agents {', '.join(agents)}"] if agents else []
         parts += [f"paths {', '.join(paths)}"] if paths else []
@@ -212,7 +167,3 @@ def _show_configured(settings: Settings) -> None:
         show.line(f"  isolated agent types: {', '.join(sorted(config.isolated_agents))}")
     current = domain_for(settings)
     show.line(f"This folder: {current.name}{', isolated' if current.isolated else ''}")
-
-
-def _line(one: CrossDomainRelation) -> str:
-    return f"{one.source} ({one.source_domain}) {one.type} {one.target} ({one.target_domain})"

@@ -1,70 +1,47 @@
-"""edit: change the words, type, scope or reason of a memory."""
+"""edit, pin: change a memory, and give one to every session at its start."""
 
-from collections.abc import Sequence
-from typing import Annotated
-
-import typer
-
-from memory_fabric.cli import environment, formatting, option_values, show
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.options import RECORD_TYPES, AsJson, Step, argument, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id
-from memory_fabric.models import STATED_TYPES, Record, shown_type
+from memory_fabric.models import LASTING_SCOPES, STATED_TYPES, shown_type, worded
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store.history import changes, resolve
-from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut
+from memory_fabric.text import cut, one_line
+
+MAX_TEXT_CHARS = 400
 
 
 def edit(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
-    text: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="The new wording, as a whole sentence.")
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--type",
-            metavar="T",
-            autocompletion=option_values.record_types,
-            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}.",
-        ),
-    ] = None,
-    scope: Annotated[
-        str | None,
-        typer.Option(
-            metavar="S",
-            autocompletion=option_values.lasting_scopes,
-            help="user, team, or global, which removes names of hosts, paths, people, companies "
-            "and locations.",
-        ),
-    ] = None,
-    why: Annotated[
-        str | None, typer.Option(metavar="REASON", help="The new reason; '' removes it.")
-    ] = None,
-    when: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLACE",
-            help="The command, path or activity in which it applies; '' removes it.",
-        ),
-    ] = None,
-    instead_of: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--instead-of",
-            metavar="ID",
-            help="Close this memory in favour of the edited one; can be repeated.",
-        ),
-    ] = None,
-    step: environment.Step = "",
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: the memory now, with `was` (before), `replaces`, `tiers`, "
-            "`undo` and `failures`.",
-        ),
-    ] = False,
+    identifier: str = argument(..., "ID", "The id that recall shows."),
+    text: str | None = option(None, "WORDS", "The new wording, as a whole sentence."),
+    kind: str | None = option(
+        None,
+        "T",
+        f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}.",
+        "--type",
+        choices=RECORD_TYPES,
+    ),
+    scope: str | None = option(
+        None,
+        "S",
+        "user, team, or global, which removes names of hosts, paths, people, companies and "
+        "locations.",
+        choices=LASTING_SCOPES,
+    ),
+    why: str | None = option(None, "REASON", "The new reason; '' removes it."),
+    when: str | None = option(
+        None, "PLACE", "The command, path or activity in which it applies; '' removes it."
+    ),
+    instead_of: list[str] | None = option(
+        None, "ID", "Close this memory in favour of the edited one; can be repeated."
+    ),
+    step: Step = "",
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: the memory now, with `was` (before), `replaces`, `tiers`, `undo` and "
+        "`failures`.",
+    ),
 ) -> int:
     """Change the words, type, scope or reason of a memory.
 
@@ -92,43 +69,52 @@ def edit(
         old, new, replaced = editing.change(memory, identifier, wanted, instead_of or (), by)
         whole.flush()
         tiers, failures = resolve.tiers_holding(memory, new.id), list(whole.failures)
-        undo = f"undo --step {step}" if step else f"undo {_change(whole)}"
+        made = changes.of_batch(whole, whole.batch)
+        newest = short_id(made[0].id) if made else "--last"
+        undo = f"memory-fabric undo {f'--step {step}' if step else newest}"
     if as_json:
-        show.json_out(
+        return show.json_out(
             formatting.as_json(new)
             | {"was": formatting.as_json(old), "replaces": [r.id for r in replaced]}
-            | {"tiers": tiers, "undo": f"memory-fabric {undo}", "failures": failures}
+            | {"tiers": tiers, "undo": undo, "failures": failures}
         )
-        return 0
-    _show(old, new, replaced, tiers)
-    show.line(f"memory-fabric {undo} takes this back.")
-    for failure in failures:
-        show.warn(failure)
-    return 0
-
-
-def _change(memory: Memory) -> str:
-    """Return the id of the newest change of this command."""
-    made = changes.of_batch(memory, memory.batch)
-    return short_id(made[0].id) if made else "--last"
-
-
-def _show(old: Record, new: Record, replaced: Sequence[Record], tiers: list[str]) -> None:
     show.line(f"Changed: {shown_type(new.type)} {short_id(new.id)}", style="bold")
     show.facts(
         (
-            ("what", cut(new.what, 400)),
-            ("before", cut(old.what, 400) if old.what != new.what else ""),
-            ("why", cut(new.why, 400)),
-            (
-                "type",
-                f"{shown_type(old.type)} → {shown_type(new.type)}" if old.type != new.type else "",
-            ),
-            ("scope", f"{old.scope} → {new.scope}" if old.scope != new.scope else ""),
+            ("what", cut(new.what, MAX_TEXT_CHARS)),
+            ("before", cut(old.what, MAX_TEXT_CHARS) if old.what != new.what else ""),
+            ("why", cut(new.why, MAX_TEXT_CHARS)),
+            ("type", _arrow(shown_type(old.type), shown_type(new.type))),
+            ("scope", _arrow(old.scope, new.scope)),
             ("when", formatting.applies_when(new)),
             ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),
-            ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in new.relations)),
-            ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in replaced)),
+            ("relations", formatting.relations(new)),
+            ("replaces", formatting.replaced(replaced)),
             ("stored in", ", ".join(tiers)),
         )
     )
+    show.line(f"{undo} takes this back.")
+    show.warn_all(failures)
+    return 0
+
+
+def _arrow(old: str, new: str) -> str:
+    return f"{old} → {new}" if old != new else ""
+
+
+def pin(
+    identifier: str = argument(..., "ID", "The id that recall shows."),
+    off: bool = flag("--off", "Unpin it."),
+    as_json: AsJson = False,
+) -> int:
+    """Give a memory to every session at its start, before newer ones."""
+    with environment.open_memory() as memory:
+        record = resolve.pin(memory, identifier, environment.provenance(), off=off)
+        memory.flush()
+        if as_json:
+            show.json_out(formatting.as_json(record))
+        else:
+            done = "Not pinned" if off else "Pinned"
+            kind = shown_type(record.type)
+            show.line(f"{done}: {kind} {short_id(record.id)}, {one_line(worded(record))}")
+    return 0

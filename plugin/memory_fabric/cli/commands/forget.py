@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import Step, argument, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record, shown_type
+from memory_fabric.models import shown_type
 from memory_fabric.store import graph
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
@@ -26,54 +25,58 @@ PURGE_NOTICE = (
     "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
     "said from now on is captured as before."
 )
+# What each number of a preview counts.
+COUNTED = {
+    "records": "records that state it and are deleted",
+    "entities": "entities of that name that are deleted with their observations and relations",
+    "observations": "single observations that state it and are deleted",
+    "turns": "turns of past conversations in which it is replaced",
+    "blocks": "session records in which it is replaced",
+    "tasks": "tasks of subagents that contain it and are deleted",
+    "ingests": "texts of other programs that contain it and are emptied",
+    "history": "changes in the history in which it is replaced",
+    "journals": "lines of journals in which it is replaced",
+    "queues": "lines of queues in which it is replaced",
+    "forwarding": "texts to be forwarded that contain it and are deleted",
+    "logs": "lines of logs and lines set aside that contain it and are deleted",
+    "notes": "MEMORY.md files that show it and are written again",
+    "pages": "pages of the memory that are deleted",
+    "backups": "backups that are replaced by a new one",
+    "set_aside": "files of damaged databases that are deleted",
+    "inside": "texts that contain it only inside longer words, and stay",
+    "mentions": "other memories that mention the name and stay",
+    "shared": "texts that other memories also contain, and stay",
+    "short": "texts that are too short to search for in conversations and files",
+}
+# What a purge left, and why.
+LEFT = {
+    "inside": "texts with longer words that contain it, which --inside erases",
+    "shared": "texts that other memories also contain",
+    "short": "texts too short to search for, which a purge of their own words erases",
+}
 
 
 def forget(
-    what: Annotated[
-        list[str], typer.Argument(metavar="ID-OR-TEXT", help="An id, an entity's name, or words.")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Forget the matches of the preview.")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="With --yes: even if several memories match.")
-    ] = False,
-    confirm: Annotated[
-        str,
-        typer.Option(
-            metavar="CODE", help="Forget exactly the matches of the preview with this code."
-        ),
-    ] = "",
-    purge: Annotated[
-        bool,
-        typer.Option(
-            "--purge",
-            help="Permanently erase all occurrences of the words, or the memory with the id, and "
-            "verify that no file of this memory contains them: tables and indexes, history, "
-            "journals, queues, items to be forwarded, MEMORY.md, logs, pages, sessions, turns of "
-            "past conversations, and all backups, which are replaced by a new one.",
-        ),
-    ] = False,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="With --purge: match case; also allows fewer than six characters.",
-        ),
-    ] = False,
-    inside: Annotated[
-        bool,
-        typer.Option(
-            "--inside", help="With --purge: also match inside longer words, as in `-pWORD`."
-        ),
-    ] = False,
-    everywhere: Annotated[
-        bool,
-        typer.Option("--everywhere", help="With --purge: in all projects of this home."),
-    ] = False,
-    step: environment.Step = "",
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Answer in JSON: the matches and how many were forgotten."),
-    ] = False,
+    what: list[str] = argument(..., "ID-OR-TEXT", "An id, an entity's name, or words."),
+    yes: bool = flag("--yes", "Forget the matches of the preview."),
+    everything: bool = flag("--all", "With --yes: even if several memories match."),
+    confirm: str = option("", "CODE", "Forget exactly the matches of the preview with this code."),
+    purge: bool = flag(
+        "--purge",
+        "Permanently erase all occurrences of the words, or the memory with the id, and verify "
+        "that no file of this memory contains them: tables and indexes, history, journals, "
+        "queues, items to be forwarded, MEMORY.md, logs, pages, sessions, turns of past "
+        "conversations, and all backups, which are replaced by a new one.",
+    ),
+    exact: bool = flag(
+        "--exact", "With --purge: match case; also allows fewer than six characters."
+    ),
+    inside: bool = flag(
+        "--inside", "With --purge: also match inside longer words, as in `-pWORD`."
+    ),
+    everywhere: bool = flag("--everywhere", "With --purge: in all projects of this home."),
+    step: Step = "",
+    as_json: bool = flag("--json", "Answer in JSON: the matches and how many were forgotten."),
 ) -> int:
     """Show what would be forgotten; with `--yes` forget it.
 
@@ -101,47 +104,36 @@ def forget(
         if purge and (yes or confirm) and _resume(memory, text, as_json):
             return 0
         if purge:
-            found = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
+            matches = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
         else:
-            found = plan.find(memory, text)
-        preview = purging.preview(memory, found) if purge else None
-        if confirm:
-            _check_code(found, confirm)
-        elif yes and (len(found.entities) or len(found)) > 1 and not everything:
-            raise BadInput(
-                "--yes",
-                f"{len(found)} memories match; nothing was forgotten.",
-                remedy="Use the id of one, --all, or --confirm with the code of the preview.",
-            )
-        gone, purged = _forget(memory, found, purge) if yes or confirm else (0, None)
+            matches = plan.find(memory, text)
+        preview = purging.preview(memory, matches) if purge else None
+        if confirm and matches.code != confirm:
+            reason = "The matches have changed since this preview; nothing was forgotten."
+            remedy = "Run a new preview, and confirm its code."
+            raise BadInput("--confirm", reason, remedy=remedy)
+        is_several = (len(matches.entities) or len(matches)) > 1
+        if is_several and yes and not confirm and not everything:
+            reason = f"{len(matches)} memories match; nothing was forgotten."
+            remedy = "Use the id of one, --all, or --confirm with the code of the preview."
+            raise BadInput("--yes", reason, remedy=remedy)
+        gone, purged = 0, None
+        if (yes or confirm) and purge:
+            purged = purging.purge(memory, matches, environment.provenance())
+            gone = purged.memories
+        elif yes or confirm:
+            gone = plan.forget(memory, matches, environment.provenance())
         left = [n for db in memory.databases() if gone for n in graph.left_alone(db, 1)]
     if as_json:
-        show.json_out(_as_json(found, gone, preview, purged))
+        show.json_out(_as_json(matches, gone, preview, purged))
     else:
-        _show(found)
-        _say(found, gone if yes or confirm else None, preview, purged)
-        if left and found.entities:
+        _show(matches)
+        _say(matches, gone if yes or confirm else None, preview, purged)
+        if left and matches.entities:
             names = ", ".join(map(graph.shown, left))
-            show.warn(
-                f"left without relations: {names}; memory-fabric repair --orphans lists them."
-            )
+            hint = "memory-fabric repair --orphans lists them."
+            show.warn(f"left without relations: {names}; {hint}")
     return 1 if purged and purged.ours else 0
-
-
-def _check_code(found: Found, code: str) -> None:
-    if found.code != code:
-        raise BadInput(
-            "--confirm",
-            "The matches have changed since this preview; nothing was forgotten.",
-            remedy="Run a new preview, and confirm its code.",
-        )
-
-
-def _forget(memory: Memory, found: Found, purge: bool) -> tuple[int, Purged | None]:
-    if not purge:
-        return plan.forget(memory, found, environment.provenance()), None
-    purged = purging.purge(memory, found, environment.provenance())
-    return purged.memories, purged
 
 
 def _resume(memory: Memory, text: str, as_json: bool) -> bool:
@@ -161,138 +153,81 @@ def _resume(memory: Memory, text: str, as_json: bool) -> bool:
 
 
 def _as_json(
-    found: Found, gone: int, preview: PurgePreview | None, purged: Purged | None
+    matches: Found, gone: int, preview: PurgePreview | None, purged: Purged | None
 ) -> dict[str, Any]:
-    whole: dict[str, Any] = {"forgotten": gone} | plan.as_json(found)
-    whole = marked(whole, words_of(found))
+    fields: dict[str, Any] = marked({"forgotten": gone} | plan.as_json(matches), _words_of(matches))
     if preview:
-        whole["purge"] = asdict(preview) | {"can_be_undone": False}
-    if purged:
-        whole["purged"] = asdict(purged)
-    return whole
+        fields["purge"] = asdict(preview) | {"can_be_undone": False}
+    return fields | ({"purged": asdict(purged)} if purged else {})
 
 
-def _show(found: Found) -> None:
-    rows = [
-        (
-            short_id(r.id),
-            shown_type(r.type),
-            r.created_at[:10],
-            cut(one_line(r.what), MAX_TEXT_CHARS),
-        )
-        for r in found.records
-    ]
-    rows += [
-        ("", f"entity ({e.type})", "", f"{e.name}, {len(e.observations)} observations of its own")
-        for e in found.entities
-    ]
-    rows += [
-        ("", "observation", "", f"{o.entity}: {cut(one_line(o.text), MAX_TEXT_CHARS)}")
-        for o in found.observations
-    ]
-    rows += [
-        (short_id(t.id), f"turn ({t.role})", t.at[:10], cut(one_line(t.text), MAX_TEXT_CHARS))
-        for t in found.turns
-    ]
-    rows += [
-        (short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], _also_about(r, found))
-        for r in found.kept
-    ]
+def _show(matches: Found) -> None:
+    rows = list(_rows(matches))
     if rows:
         # The output does not repeat the words that are to be erased.
-        hidden = words_of(found)
-        show.table(
-            ("id", "kind", "date", "memory"),
-            [tuple(map(hidden.without, row)) for row in rows],
-        )
+        hidden = _words_of(matches)
+        columns = ("id", "kind", "date", "memory")
+        show.table(columns, [tuple(map(hidden.without, row)) for row in rows])
 
 
-def _also_about(record: Record, found: Found) -> str:
-    names = {entity.name for entity in found.entities}
-    others = [name for name in plan.named_in(record) if name not in names]
-    return f"{cut(one_line(record.what), MAX_TEXT_CHARS)} (also about {', '.join(others)})"
+def _rows(matches: Found) -> Iterator[tuple[str, str, str, str]]:
+    for r in matches.records:
+        yield short_id(r.id), shown_type(r.type), r.created_at[:10], _short(r.what)
+    for e in matches.entities:
+        own = f"{e.name}, {len(e.observations)} observations of its own"
+        yield "", f"entity ({e.type})", "", own
+    for o in matches.observations:
+        yield "", "observation", "", f"{o.entity}: {_short(o.text)}"
+    for t in matches.turns:
+        yield short_id(t.id), f"turn ({t.role})", t.at[:10], _short(t.text)
+    names = {entity.name for entity in matches.entities}
+    for r in matches.kept:
+        others = ", ".join(name for name in plan.named_in(r) if name not in names)
+        text = f"{_short(r.what)} (also about {others})"
+        yield short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text
 
 
-def words_of(found: Found) -> Sought:
+def _short(text: str) -> str:
+    return cut(one_line(text), MAX_TEXT_CHARS)
+
+
+def _words_of(matches: Found) -> Sought:
     """Return the words of a purge, which the output must not repeat."""
-    return Sought([Needle(found.words, not found.inside, found.exact)] if found.words else [])
+    needle = Needle(matches.words, not matches.inside, matches.exact)
+    return Sought([needle] if matches.words else [])
 
 
 def _say(
-    found: Found, gone: int | None, preview: PurgePreview | None, purged: Purged | None
+    matches: Found, gone: int | None, preview: PurgePreview | None, purged: Purged | None
 ) -> None:
     if purged:
-        named = "" if gone or not found.words else "the words, which no memory stated"
-        show.line(f"Erased: {named or gone}. {_verified(purged)}")
-        for path in purged.elsewhere:
-            whose = _whose(path, purged)
-            show.warn(f"{path} contains it, too; {whose}.")
+        _say_purged(matches, gone, purged)
     elif gone is not None:
-        back = "" if found.turns else " memory-fabric undo --last restores it."
-        show.line(f"Forgotten: {gone}. {plan.TURN_STAYS if found.turns else plan.STAYS}{back}")
+        back = "" if matches.turns else " memory-fabric undo --last restores it."
+        show.line(f"Forgotten: {gone}. {plan.TURN_STAYS if matches.turns else plan.STAYS}{back}")
     elif preview:
-        for sentence in _sentences(preview):
-            show.line(sentence)
-        for path in preview.elsewhere:
-            show.warn(f"{path} contains it, too, and is left alone.")
-        say = f"Use --purge --confirm {found.code} to erase exactly this, or --purge --yes."
-        show.line(f"{PURGE_NOTICE} Nothing was changed. {say}")
+        numbers = ((text, getattr(preview, name)) for name, text in COUNTED.items())
+        show.lines(f"{text}: {number}" for text, number in numbers if number)
+        show.warn_all(f"{p} contains it, too, and is left alone." for p in preview.elsewhere)
+        confirm = f"Use --purge --confirm {matches.code} to erase exactly this, or --purge --yes."
+        show.line(f"{PURGE_NOTICE} Nothing was changed. {confirm}")
     else:
         show.line("This would be forgotten; nothing was changed. Use --yes to forget it.")
 
 
-def _verified(purged: Purged) -> str:
-    """Describe the result of the verification."""
+def _say_purged(matches: Found, gone: int | None, purged: Purged) -> None:
+    """Print what was erased, what is left, and the result of the verification."""
+    words = "" if gone or not matches.words else "the words, which no memory stated"
     whose = "this project's memory" if purged.ours else "this memory"
-    kept = [
-        f"{text}: {number}"
-        for number, text in (
-            (purged.inside, "texts with longer words that contain it, which --inside erases"),
-            (purged.shared, "texts that other memories also contain"),
-            (
-                purged.short,
-                "texts too short to search for, which a purge of their own words erases",
-            ),
-        )
-        if number
-    ]
-    but = f", except for {'; '.join(kept)}" if kept else ""
-    return f"No file of {whose} contains it any more{but}."
-
-
-def _whose(path: str, purged: Purged) -> str:
-    if path not in purged.ours:
-        return "it does not belong to this memory"
-    if is_of_memories(path):
-        return "it belongs to another project (use --everywhere)"
-    return "it is a configuration file, and stays"
-
-
-def _sentences(preview: PurgePreview) -> Iterator[str]:
-    for number, text in (
-        (preview.records, "records that state it and are deleted"),
-        (
-            preview.entities,
-            "entities of that name that are deleted with their observations and relations",
-        ),
-        (preview.observations, "single observations that state it and are deleted"),
-        (preview.turns, "turns of past conversations in which it is replaced"),
-        (preview.blocks, "session records in which it is replaced"),
-        (preview.tasks, "tasks of subagents that contain it and are deleted"),
-        (preview.ingests, "texts of other programs that contain it and are emptied"),
-        (preview.history, "changes in the history in which it is replaced"),
-        (preview.journals, "lines of journals in which it is replaced"),
-        (preview.queues, "lines of queues in which it is replaced"),
-        (preview.forwarding, "texts to be forwarded that contain it and are deleted"),
-        (preview.logs, "lines of logs and lines set aside that contain it and are deleted"),
-        (preview.notes, "MEMORY.md files that show it and are written again"),
-        (preview.pages, "pages of the memory that are deleted"),
-        (preview.backups, "backups that are replaced by a new one"),
-        (preview.set_aside, "files of damaged databases that are deleted"),
-        (preview.inside, "texts that contain it only inside longer words, and stay"),
-        (preview.mentions, "other memories that mention the name and stay"),
-        (preview.shared, "texts that other memories also contain, and stay"),
-        (preview.short, "texts that are too short to search for in conversations and files"),
-    ):
-        if number:
-            yield f"{text}: {number}"
+    numbers = ((text, getattr(purged, name)) for name, text in LEFT.items())
+    left = [f"{text}: {number}" for text, number in numbers if number]
+    but = f", except for {'; '.join(left)}" if left else ""
+    show.line(f"Erased: {words or gone}. No file of {whose} contains it any more{but}.")
+    for path in purged.elsewhere:
+        if path not in purged.ours:
+            owner = "it does not belong to this memory"
+        elif is_of_memories(path):
+            owner = "it belongs to another project (use --everywhere)"
+        else:
+            owner = "it is a configuration file, and stays"
+        show.warn(f"{path} contains it, too; {owner}.")

@@ -1,79 +1,63 @@
-"""import, export: memories of other programs, and the graph in the reference server's format."""
+"""import, export: memories of other programs, the graph in the reference server's format, pages."""
 
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Any
 
-import typer
-
-from memory_fabric.cli import environment, import_sources, pages, progress, show
-from memory_fabric.cli.output import STREAM, write
+from memory_fabric.cli import environment, import_sources, progress, show
+from memory_fabric.cli.options import argument, flag, option
+from memory_fabric.cli.show import STREAM
 from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.importing import page as pages
 from memory_fabric.importing.page_restore import is_page
 from memory_fabric.importing.sources import expect_graph, recognise
 from memory_fabric.models import Provenance
+from memory_fabric.recall.agent_domains import visible_to_process
+from memory_fabric.store import files
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.exchange import Imported
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import many
 
 # The file was written by other programs, so its statements are not the user's.
 PROVENANCE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
+UNREADABLE = "could not be read"
+SIGNS_IN_NAMES = "-_. "
 
 
 def import_file(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PATH]...",
-            help="Files or folders of other programs; - is a graph file on standard input. Without "
-            "one it says what there is on this machine.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be imported and left out.")
-    ] = False,
-    every: Annotated[
-        bool,
-        typer.Option(
-            "--all",
-            help="Import what the source states of other projects, too, each into its own memory.",
-        ),
-    ] = False,
-    mine: Annotated[
-        bool,
-        typer.Option(
-            "--mine",
-            help="A memory page (export --markdown) that was edited, or written elsewhere, is your "
-            "own: edits are taken, and its memories have your trust.",
-        ),
-    ] = False,
-    anyway: Annotated[
-        bool,
-        typer.Option("--here", help="Import a memory page of another project into this one."),
-    ] = False,
-    yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes",
-            help="Import statements by the name of the project also where another project on this "
-            "machine has the same name.",
-        ),
-    ] = False,
-    take_back: Annotated[
-        bool, typer.Option("--undo", help="Take the last import back, in all projects.")
-    ] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: what was new, and what was left out and why; for a graph file "
-            "variants of known names, forgotten names, and the lines set aside.",
-        ),
-    ] = False,
+    sources: list[str] | None = argument(
+        None,
+        "[PATH]...",
+        "Files or folders of other programs; - is a graph file on standard input. Without one it "
+        "says what there is on this machine.",
+    ),
+    dry_run: bool = flag("--dry-run", "Only say what would be imported and left out."),
+    every: bool = flag(
+        "--all", "Import what the source states of other projects, too, each into its own memory."
+    ),
+    mine: bool = flag(
+        "--mine",
+        "A memory page (export --markdown) that was edited, or written elsewhere, is your own: "
+        "edits are taken, and its memories have your trust.",
+    ),
+    anyway: bool = flag("--here", "Import a memory page of another project into this one."),
+    yes: bool = flag(
+        "--yes",
+        "Import statements by the name of the project also where another project on this machine "
+        "has the same name.",
+    ),
+    take_back: bool = flag("--undo", "Take the last import back, in all projects."),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: what was new, and what was left out and why; for a graph file variants "
+        "of known names, forgotten names, and the lines set aside.",
+    ),
 ) -> int:
     """Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
@@ -99,21 +83,18 @@ def import_file(
     if sources == [STREAM]:
         return _import_graph(STREAM, dry_run, as_json)
     if all(is_page(source) for source in sources):
-        return pages.restore(sources, mine=mine, anyway=anyway, dry_run=dry_run, as_json=as_json)
-    known = [recognise(source) for source in sources]
-    if known == [(None, sources[0])]:
+        return import_sources.restore_pages(
+            sources, mine=mine, anyway=anyway, dry_run=dry_run, as_json=as_json
+        )
+    recognised = [recognise(source) for source in sources]
+    if recognised == [(None, sources[0])]:
         return _import_graph(sources[0], dry_run, as_json)
-    for source, (kind, _) in zip(sources, known, strict=True):
+    for source, (kind, _) in zip(sources, recognised, strict=True):
         if kind is None:
-            raise BadInput(
-                "PATH",
-                f"{source} is not of a form that can be imported with others.",
-                remedy="Import it alone; it is read as a graph file.",
-            )
-    found = [(kind, path) for kind, path in known if kind is not None]
-    return import_sources.import_found(
-        found, every=every, dry_run=dry_run, as_json=as_json, yes=yes
-    )
+            text = f"{source} is not of a form that can be imported with others."
+            raise BadInput("PATH", text, remedy="Import it alone; it is read as a graph file.")
+    pairs = [(kind, path) for kind, path in recognised if kind is not None]
+    return import_sources.import_from(pairs, every=every, dry_run=dry_run, as_json=as_json, yes=yes)
 
 
 def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
@@ -132,13 +113,12 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         failures = list(memory.failures)
     if as_json:
         bad = [{"line": line.number, "because": line.because} for line in imported.bad]
-        counted = imported._asdict()
-        counted |= counted.pop("loaded")._asdict()
-        show.json_out({**counted, "bad": bad, "failures": failures})
+        counts = imported._asdict()
+        counts |= counts.pop("loaded")._asdict()
+        show.json_out({**counts, "bad": bad, "failures": failures})
     else:
         _show(imported)
-        for failure in failures:
-            show.warn(failure)
+        show.warn_all(failures)
     return 1 if imported.bad and not imported.read else 0
 
 
@@ -166,44 +146,31 @@ def _show(imported: Imported) -> None:
     if imported.others:
         show.line(
             f"{imported.others} records are neither entity nor relation; they were left out. To "
-            "restore "
-            "those of decisions.jsonl, run memory-fabric project adopt in its project's folder."
+            "restore those of decisions.jsonl, run memory-fabric project adopt in its project's "
+            "folder."
         )
     for name, others in list(loaded.variants.items())[:MAX_SHOWN]:
         show.line(f"{name} is spelled almost like {', '.join(others)}; both are kept.")
     if loaded.forgotten:
         names = ", ".join(loaded.forgotten[:MAX_SHOWN])
         show.line(f"Left out, because forgotten earlier: {names}.")
-    if imported.bad:
-        kept = (
-            f"were set aside in {imported.set_aside}" if imported.set_aside else "could not be read"
-        )
-        show.warn(f"{len(imported.bad)} lines {kept}:")
-        for line in imported.bad[:MAX_SHOWN]:
-            show.warn(f"line {line.number}: {line.because}")
-        if len(imported.bad) > MAX_SHOWN:
-            show.warn(f"and {len(imported.bad) - MAX_SHOWN} more")
+    bad, place = imported.bad, imported.set_aside
+    if bad:
+        show.warn(f"{len(bad)} lines {f'were set aside in {place}' if place else UNREADABLE}:")
+        show.warn_all(f"line {line.number}: {line.because}" for line in bad[:MAX_SHOWN])
+        if len(bad) > MAX_SHOWN:
+            show.warn(f"and {len(bad) - MAX_SHOWN} more")
 
 
 def export(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="The file to write; by default, or with -, standard output."
-        ),
-    ] = STREAM,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    markdown: Annotated[
-        str,
-        typer.Option(
-            "--markdown",
-            metavar="FOLDER",
-            help="Write all memories as pages to read: one of the project, and user.md.",
-        ),
-    ] = "",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON: the files and what is in them.")
-    ] = False,
+    target: str = argument(
+        STREAM, "FILE", "The file to write; by default, or with -, standard output."
+    ),
+    force: bool = flag("--force", "Replace an existing file."),
+    markdown: str = option(
+        "", "FOLDER", "Write all memories as pages to read: one of the project, and user.md."
+    ),
+    as_json: bool = flag("--json", "Answer in JSON: the files and what is in them."),
 ) -> int:
     """Write the graph in the format of the reference server, or all memories as Markdown.
 
@@ -217,23 +184,63 @@ def export(
     if markdown:
         if target != STREAM:
             raise BadInput("FILE", "--markdown names the folder.", remedy="Leave the file out.")
-        return pages.export(markdown, force=force, as_json=as_json)
+        return _export_pages(markdown, force=force, as_json=as_json)
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output is used for the graph.", remedy="Name a file.")
     with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:
-        from memory_fabric.recall.agent_domains import visible_to_process
-
         memory = visible_to_process(whole)
         lines = exchange.export_lines(memory.databases(), tell)
-        if memory.failures:
-            raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
+        _expect_all(memory)
     content = exchange.content_of(lines)
     if target == STREAM:
         sys.stdout.buffer.write(content)
         return 0
-    write(target, content, force)
+    show.write_file(target, content, force)
     if as_json:
-        show.json_out({"file": os.path.abspath(target), "lines": len(lines)})
-    else:
-        show.line(f"{len(lines)} lines in {target}.")
+        return show.json_out({"file": os.path.abspath(target), "lines": len(lines)})
+    show.line(f"{len(lines)} lines in {target}.")
     return 0
+
+
+def _expect_all(memory: Memory) -> None:
+    """Raise StoreUnavailable if a part of memory could not be read."""
+    if memory.failures:
+        raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
+
+
+def _export_pages(folder: str, *, force: bool, as_json: bool) -> int:
+    """Write the pages of this project and the user into a folder."""
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise BadInput("--markdown", f"{folder} is not a folder.", remedy="Name a folder.")
+    with environment.open_memory() as whole:
+        memory = visible_to_process(whole)
+        with pages.pages(memory) as written:
+            _expect_all(memory)
+            files.make_folder(os.path.abspath(folder))
+            filled = (page for page in written if page.records or page.entities or page.relations)
+            made = [_write_page(page, folder, force, quiet=as_json) for page in filled]
+    if as_json:
+        return show.json_out({"pages": made, "left_out": pages.LEFT_OUT})
+    for row in made:
+        entities = f"{row['entities']} {'entity' if row['entities'] == 1 else 'entities'}"
+        counts = (many(row["records"], "record"), entities, many(row["relations"], "relation"))
+        show.line(f"{row['text']}: {', '.join(counts)}")
+    show.line(pages.LEFT_OUT if made else "Nothing is remembered yet; no page was written.")
+    return 0
+
+
+def _write_page(page: pages.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
+    """Write a page; return its name, path and numbers."""
+    plain = "".join(c if c.isalnum() or c in SIGNS_IN_NAMES else "-" for c in page.name)
+    path = os.path.join(folder, f"{plain.strip('. ') or 'project'}.md")
+    with progress.bar(f"Writing {path}", quiet=quiet) as tell:
+        show.write_file(path, _encoded(page, tell), force)
+    numbers = {name: getattr(page, name) for name in ("records", "entities", "relations")}
+    return {"name": page.name, "text": path, **numbers}
+
+
+def _encoded(page: pages.Written, tell: Callable[[int, int], object] | None) -> Iterator[bytes]:
+    for done, part in enumerate(page.parts, start=1):
+        yield part.encode("utf-8", "replace")
+        if tell:
+            tell(min(done, page.about_parts), page.about_parts)

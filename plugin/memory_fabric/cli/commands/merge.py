@@ -1,26 +1,18 @@
 """merge, alias: several names of one entity."""
 
-from typing import Annotated
-
-import typer
-
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, Step, argument, flag, option
 from memory_fabric.errors import BadInput
 from memory_fabric.store.history import merge as merging
-from memory_fabric.store.history.merge import Aliases, Plan
-from memory_fabric.store.memory import Memory
+from memory_fabric.store.history.merge import Plan
 
 
 def merge(
-    into: Annotated[str, typer.Argument(metavar="INTO", help="The entity to keep.")],
-    names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="The entities to merge into it.")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Merge the entities of the preview.")] = False,
-    step: environment.Step = "",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON: the merged entities.")
-    ] = False,
+    into: str = argument(..., "INTO", "The entity to keep."),
+    names: list[str] = argument(..., "NAME...", "The entities to merge into it."),
+    yes: bool = flag("--yes", "Merge the entities of the preview."),
+    step: Step = "",
+    as_json: bool = flag("--json", "Answer in JSON: the merged entities."),
 ) -> int:
     """Show which entities would be merged; with `--yes` merge them.
 
@@ -34,13 +26,12 @@ def merge(
             memory.flush()
     if as_json:
         parts = [
-            {"name": p.name, "entityType": p.type, "observations": p.observations}
-            for p in plan.others
+            {"name": part.name, "entityType": part.type, "observations": part.observations}
+            for part in plan.others
         ]
         done = bool(result) and not result.get("queued")
-        show.json_out({"merged": done, "into": plan.into.name, "names": parts})
-    else:
-        _show(plan, done=yes)
+        return show.json_out({"merged": done, "into": plan.into.name, "names": parts})
+    _show(plan, done=yes)
     return 0
 
 
@@ -60,20 +51,12 @@ def _show(plan: Plan, *, done: bool) -> None:
 
 
 def alias(
-    entity: Annotated[
-        str, typer.Argument(metavar="ENTITY", help="An entity; by default all.")
-    ] = "",
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME...", help="Names to add; without any, the existing ones are shown."
-        ),
-    ] = None,
-    remove: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Remove this name from it; can be repeated."),
-    ] = None,
-    as_json: show.AsJson = False,
+    entity: str = argument("", "ENTITY", "An entity; by default all."),
+    names: list[str] | None = argument(
+        None, "NAME...", "Names to add; without any, the existing ones are shown."
+    ),
+    remove: list[str] | None = option(None, "NAME", "Remove this name from it; can be repeated."),
+    as_json: AsJson = False,
 ) -> int:
     """Show or add other names by which an entity is found.
 
@@ -81,36 +64,27 @@ def alias(
     changed. The graph tools do not use aliases.
     """
     if names and remove:
-        raise BadInput(
-            "--remove",
-            "Names cannot be added and removed at once.",
-            remedy="Use one command for each.",
-        )
+        text = "Names cannot be added and removed at once."
+        raise BadInput("--remove", text, remedy="Use one command for each.")
     with environment.open_memory() as memory:
-        known = _changed(memory, entity, names or [], remove or [])
+        if names:
+            aliases = [merging.add_aliases(memory, entity, names, environment.provenance())]
+        elif remove:
+            aliases = [merging.remove_aliases(memory, entity, remove, environment.provenance())]
+        else:
+            aliases = merging.all_aliases(memory, entity)
+        if names or remove:
+            memory.flush()
     if as_json:
-        show.json_out(
-            [
-                {"entity": a.entity, "aliases": list(a.names), "store": a.store}
-                | ({"refused": dict(a.refused)} if a.refused else {})
-                for a in known
-            ]
-        )
-    elif any(a.names for a in known):
-        show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in known])
+        rows = [
+            {"entity": a.entity, "aliases": list(a.names), "store": a.store}
+            | ({"refused": dict(a.refused)} if a.refused else {})
+            for a in aliases
+        ]
+        show.json_out(rows)
+    elif any(a.names for a in aliases):
+        show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in aliases])
     else:
         show.line("No entity has another name." if not entity else "It has no other name.")
-    for because in [why for a in known for why in a.refused.values()]:
-        show.warn(because)
+    show.warn_all(why for a in aliases for why in a.refused.values())
     return 0
-
-
-def _changed(memory: Memory, entity: str, names: list[str], remove: list[str]) -> list[Aliases]:
-    if not names and not remove:
-        return merging.all_aliases(memory, entity)
-    if names:
-        known = merging.add_aliases(memory, entity, names, environment.provenance())
-    else:
-        known = merging.remove_aliases(memory, entity, remove, environment.provenance())
-    memory.flush()
-    return [known]

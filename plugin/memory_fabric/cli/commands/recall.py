@@ -1,120 +1,72 @@
-"""recall: search the memory."""
+"""recall, load: search the memory, and show what a session is given at its start."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.options import AsJson, argument, flag, option
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Answer, Filters, Hit, as_reason, shown_type, words_first
+from memory_fabric.models import Answer, Hit, as_reason, shown_type, words_first
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.text import cut, one_line
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from memory_fabric.recall.pipeline import Fabric
-
-MAX_TEXT_CHARS = 400
+MAX_TEXT_CHARS, MAX_EXPLAINED_CHARS, MAX_NAME_CHARS = 400, 200, 40
 
 
 def recall(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUERY",
-            help="A question or words, with filters; by default the newest memories.",
-        ),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option(metavar="N", min=1, max=1000, help="The maximum number of results.")
-    ] = 10,
-    depth: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=3,
-            help="Follow relations 1 to 3 steps from the entities that the query names, and "
-            "show the paths; by default, questions about relations follow two.",
-        ),
-    ] = 0,
-    domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--domain", "--expert-domain", metavar="NAME", help="Only memories of this domain."
-        ),
-    ] = None,
-    project: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TAG",
-            help="Only memories with this tag; those without one have this project's name. No "
-            "other project's memory is opened.",
-        ),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="Only this type: `decision`, `pattern` …"),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only what an agent of this type said."),
-    ] = None,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SCOPE", help="Only this scope: team, user, global, local."),
-    ] = None,
-    session: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="Only what was said in this session (its full id)."),
-    ] = None,
-    category: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only records of this category."),
-    ] = None,
-    since: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME", help="Only what was said at that time or later: `2026-01-15`, `30d`."
-        ),
-    ] = "",
-    before: Annotated[
-        str, typer.Option(metavar="TIME", help="Only what was said before that time.")
-    ] = "",
-    as_of: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME",
-            help='Search the memory as it was then: `2026-01-15`, `2026-01`, `30d`, `"last '
-            'month"`.',
-        ),
-    ] = "",
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Show the parts of the relevance and score of each result, and whether a prompt "
-            "with these words would be given it; if not, or if it would be given nothing, the "
-            "reason.",
-        ),
-    ] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: query, intent, total_results, sources, results with id, text, "
-            "score, relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
-            "`also_observed`, an entity's other observations that were found; "
-            "`relation_timestamps` in the order of graph_relations); paths; failures; notes. With "
-            "`--explain` also the words searched for, `parts` and `score_parts` in the metadata, "
-            "`prompt` for each result, `silence`.",
-        ),
-    ] = False,
+    words: list[str] | None = argument(
+        None, "QUERY", "A question or words, with filters; by default the newest memories."
+    ),
+    limit: int = option(10, "N", "The maximum number of results.", min=1, max=1000),
+    depth: int = option(
+        0,
+        "N",
+        "Follow relations 1 to 3 steps from the entities that the query names, and show the "
+        "paths; by default, questions about relations follow two.",
+        min=0,
+        max=3,
+    ),
+    domain: list[str] | None = option(
+        None, "NAME", "Only memories of this domain.", "--domain", "--expert-domain"
+    ),
+    project: list[str] | None = option(
+        None,
+        "TAG",
+        "Only memories with this tag; those without one have this project's name. No other "
+        "project's memory is opened.",
+    ),
+    kind: list[str] | None = option(
+        None, "TYPE", "Only this type: `decision`, `pattern` …", "--type"
+    ),
+    agent: list[str] | None = option(None, "NAME", "Only what an agent of this type said."),
+    scope: list[str] | None = option(None, "SCOPE", "Only this scope: team, user, global, local."),
+    session: list[str] | None = option(
+        None, "ID", "Only what was said in this session (its full id)."
+    ),
+    category: list[str] | None = option(None, "NAME", "Only records of this category."),
+    since: str = option(
+        "", "TIME", "Only what was said at that time or later: `2026-01-15`, `30d`."
+    ),
+    before: str = option("", "TIME", "Only what was said before that time."),
+    as_of: str = option(
+        "",
+        "TIME",
+        'Search the memory as it was then: `2026-01-15`, `2026-01`, `30d`, `"last month"`.',
+    ),
+    explain: bool = flag(
+        "--explain",
+        "Show the parts of the relevance and score of each result, and whether a prompt with "
+        "these words would be given it; if not, or if it would be given nothing, the reason.",
+    ),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: query, intent, total_results, sources, results with id, text, score, "
+        "relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
+        "`also_observed`, an entity's other observations that were found; `relation_timestamps` "
+        "in the order of graph_relations); paths; failures; notes. With `--explain` also the "
+        "words searched for, `parts` and `score_parts` in the metadata, `prompt` for each result, "
+        "`silence`.",
+    ),
 ) -> int:
     """Search memories, best match first, or list the newest.
 
@@ -137,28 +89,42 @@ def recall(
         memory-fabric recall "type:antipattern pagination" --limit 3
         memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
+    # late: --help needs no fabric
+    from memory_fabric.language import times
+    from memory_fabric.recall import filters
+    from memory_fabric.recall.injection import explain as explaining
     from memory_fabric.recall.pipeline import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
     now, text = ids.timestamp(), " ".join(words or ())
-    then = _moment(as_of, now) if as_of else ""
-    filters = _filters(
-        now,
-        domain=domain,
-        project=project,
-        type=kind,
-        agent=agent,
-        scope=scope,
-        session=session,
-        category=category,
-        since=since,
-        before=before,
-    )
+    options = {
+        "domain": domain,
+        "project": project,
+        "type": kind,
+        "agent": agent,
+        "scope": scope,
+        "session": session,
+        "category": category,
+        "since": since,
+        "before": before,
+    }
+    query: dict[str, Any] = {
+        "limit": limit,
+        "depth": depth,
+        "as_of": times.stated(as_of, now, "--as-of") if as_of else "",
+        "filters": filters.stated({n: v for n, v in options.items() if v}, now, field="--"),
+    }
     with environment.open_memory() as memory:
         fabric = Fabric(visible_to_process(memory), now, measure_for(memory.settings))
         if explain and text:
-            return _explained(fabric, text, limit, depth, then, filters, as_json)
-        answer = fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=filters)
+            explained = explaining.explain_here(fabric, text, **query)
+            if as_json:
+                fields = answer_as_json(explained.answer)
+                show.json_out(explaining.as_json(explained, fields))
+            else:
+                _show_explained(explained)
+            return 0 if explained.answer.hits else 3
+        answer = fabric.recall(text, **query)
     # An unreadable client memory file is reported below; the memory itself was searched.
     failed = [name for name in answer.failures if not name.startswith("native")]
     if not answer.hits and failed:
@@ -170,107 +136,141 @@ def recall(
     return 0 if answer.hits else 3
 
 
-def _explained(
-    fabric: Fabric,
-    text: str,
-    limit: int,
-    depth: int,
-    as_of: str,
-    filters: Filters,
-    as_json: bool,
-) -> int:
-    from memory_fabric.cli import score_report
-    from memory_fabric.recall.injection.explain import as_json as explained_as_json
-    from memory_fabric.recall.injection.explain import explain_here
-    from memory_fabric.recall.pipeline import answer_as_json
-
-    explanation = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of, filters=filters)
-    if as_json:
-        show.json_out(explained_as_json(explanation, answer_as_json(explanation.answer)))
-    else:
-        _show_label(explanation.answer)
-        score_report.show_explanation(explanation)
-        _show_notes(explanation.answer)
-    return 0 if explanation.answer.hits else 3
-
-
-def _filters(now: str, **options: Sequence[str] | str | None) -> Filters:
-    """Return the filters of the options. Raises BadInput for an invalid value."""
-    from memory_fabric.recall import filters  # --help needs no fabric
-
-    given = {name: value for name, value in options.items() if value}
-    return filters.stated(given, now, field="--")
-
-
-def _moment(text: str, now: str) -> str:
-    from memory_fabric.language import times  # only for this option
-
-    return times.stated(text, now, "--as-of")
-
-
 def _show(answer: Answer) -> None:
     _show_label(answer)
     if answer.query.filters.as_of:
         show.line(f"The memory as it was on {formatting.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
-        rows = [_row(hit) for hit in answer.hits]
         columns = ("score", "kind", "date", "id", "memory")
-        show.table(columns, rows, lines=2, optional=("score",))
+        show.table(columns, map(_row, answer.hits), lines=2, optional=("score",))
     else:
         show.line("Nothing found.")
     _show_notes(answer)
 
 
 def _show_label(answer: Answer) -> None:
-    from memory_fabric.recall.render import filter_label  # --help needs no fabric
+    from memory_fabric.recall.render import filter_label
 
-    label = filter_label(answer.query.filters)
-    if label:
-        show.line(label, "dim")
+    show.lines(filter(None, (filter_label(answer.query.filters),)), "dim")
 
 
 def _show_notes(answer: Answer) -> None:
     """Print the paths, the notes on the query, and what could not be searched."""
-    from memory_fabric.recall.render import path_text  # --help needs no fabric
+    from memory_fabric.recall.render import path_text
 
-    for path in answer.paths:
-        show.line(f"path: {path_text(path)}", "dim")
-    for note in answer.notes:
-        show.line(note, "dim")
-    for failure in answer.failures:
-        show.warn(f"not searched: {failure}")
+    show.lines((f"path: {path_text(path)}" for path in answer.paths), "dim")
+    show.lines(answer.notes, "dim")
+    show.warn_all(f"not searched: {failure}" for failure in answer.failures)
 
 
-def _row(hit: Hit) -> tuple[str | Text, ...]:
-    from memory_fabric.recall.render import (  # --help needs no fabric
-        changed_files,
-        low_trust,
-        replaced_by,
-        words_of,
-    )
+def _row(hit: Hit) -> tuple[Any, ...]:
+    from memory_fabric.recall.render import changed_files, low_trust, replaced_by, words_of
 
-    known = hit.metadata
-    kind = shown_type(str(known.get("type") or known.get("entityType") or hit.source))
-    files = changed_files(known).strip("()")
-    marks = ["stale" if known.get("stale") else "", replaced_by(known), files]
-    if known.get("trust") == "foreign":
-        marks.insert(0, low_trust("foreign", known))
-    marks = [mark for mark in marks if mark]
+    facts = hit.metadata
+    marks = [
+        low_trust("foreign", facts) if facts.get("trust") == "foreign" else "",
+        "stale" if facts.get("stale") else "",
+        replaced_by(facts),
+        changed_files(facts).strip("()"),
+    ]
     text = show.styled("", "")
-    for mark in marks:
+    for mark in filter(None, marks):
         text.append(f"[{mark}] ", style="yellow")
-    words = words_of(hit)
-    said = cut(one_line("; ".join((hit.text, *known.get("also_observed", ())))), MAX_TEXT_CHARS)
-    text.append(show.printable(words_first(words, said) if words else said))
-    why = one_line(str(known.get("why") or ""))
+    statement = one_line("; ".join((hit.text, *facts.get("also_observed", ()))))
+    statement, words = cut(statement, MAX_TEXT_CHARS), words_of(hit)
+    text.append(show.printable(words_first(words, statement) if words else statement))
+    why = one_line(str(facts.get("why") or ""))
     if why and why.lower() not in text.plain.lower():
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
-    return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text
+    # The id or name for why, pin, forget and history.
+    source, _, reference = hit.id.partition(":")
+    if facts.get("entityType") == "relation":
+        reference = "—"
+    elif source in ("graph", "native"):
+        reference = cut(reference, MAX_NAME_CHARS)
+    else:
+        reference = ids.short_id(reference)
+    kind = shown_type(str(facts.get("type") or facts.get("entityType") or hit.source))
+    return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", reference, text
 
 
-def _reference(hit: Hit) -> str:
-    """Return the id or name of a hit for why, pin, forget and history."""
-    source, _, identifier = hit.id.partition(":")
-    if hit.metadata.get("entityType") == "relation":
-        return "—"
-    return cut(identifier, 40) if source in ("graph", "native") else ids.short_id(identifier)
+def _show_explained(explained: Any) -> None:
+    """Print the parts of each score, and what a prompt with these words would be given."""
+    answer, verdicts = explained.answer, explained.verdicts
+    _show_label(answer)
+    words = ", ".join(f"{word} ×{strength:g}" for word, strength in explained.words)
+    show.line(f"searched for: {words or 'names and filters only'}", "dim")
+    for rank, hit in enumerate(answer.hits, 1):
+        _show_hit(rank, hit, verdicts.get(hit.id, ""))
+    if not answer.hits:
+        show.line("Nothing found.")
+    if explained.silence:
+        verdict = f"nothing: {explained.silence}"
+    elif all(verdicts.get(hit.id) for hit in answer.hits):
+        verdict = "none of these"
+    else:
+        verdict = "those marked so"
+    show.line(f"A prompt with these words would be given {verdict}.")
+    _show_notes(answer)
+
+
+def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
+    from memory_fabric.recall.injection.explain import GIVEN
+    from memory_fabric.recall.render import low_trust, replaced_by
+
+    facts = hit.metadata
+    kind = facts.get("type") or facts.get("entityType") or hit.source
+    text = cut(one_line(hit.text), MAX_EXPLAINED_CHARS)
+    show.line(
+        f"{rank}. {hit.score:.3f}  [{kind}, {hit.timestamp[:10] or 'undated'}] {text}", "bold"
+    )
+    replaces = ids.short_id(facts["replaces"]) if facts.get("replaces") else ""
+    about = (
+        f"holds {', '.join(facts.get('matched', ())) or 'none of the words'}",
+        replaced_by(facts),
+        low_trust("foreign", facts) if facts.get("trust") == "foreign" else "",
+        f"replaces {replaces}" if replaces else "",
+        "stale" if facts.get("stale") else "",
+        "said twice" if facts.get("cross_validated") else "",
+        "names other known entities" if facts.get("cross_referenced") else "",
+    )
+    relevance = [f"{name} {value:.3f}" for name, value in facts.get("parts", {}).items()]
+    if "similarity" in facts:
+        relevance.append(f"similarity of meaning {facts['similarity']:.3f}")
+    parts = facts.get("score_parts", {})
+    factor = parts.get("times", 1.0)
+    score = " + ".join(f"{name} {value:.3f}" for name, value in parts.items() if name != "times")
+    texts = (
+        "; ".join(filter(None, about)),
+        f"relevance {hit.relevance:.3f} from {' + '.join(relevance) or 'nothing'}",
+        f"score ({score}) × {factor:g}" if factor != 1.0 else f"score {score}",
+        f"as a prompt: {f'not given: {verdict}' if verdict else GIVEN}",
+    )
+    show.lines((f"   {text}" for text in texts), "dim")
+
+
+def load(as_json: AsJson = False) -> int:
+    """Show the memories that a session is given at its start.
+
+    The newest three open questions and blockers, rules and preferences, the ten decisions that
+    matter most, facts of yours, and fixes of the last week. What MEMORY.md shows is not left out.
+    If MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only memories of this
+    domain.
+    """
+    from memory_fabric.hooks.session.standing import Standing
+    from memory_fabric.recall import session_block
+    from memory_fabric.recall.session_block import mark_contents
+    from memory_fabric.redaction.prefilter import without_secrets
+
+    with environment.open_memory() as whole:
+        memory = visible_to_process(whole)
+        now = ids.timestamp()
+        contents = mark_contents(Standing(memory, now).contents(), memory)
+        failures = list(memory.failures)
+    text = without_secrets(session_block.block(contents, now=now).text)
+    if as_json:
+        show.json_out({"text": text, "failures": failures})
+    else:
+        show.block(text or "Nothing is remembered here yet.")
+    show.warn_all(failures)
+    return 0 if text else 1 if failures else 3

@@ -1,12 +1,20 @@
-"""remember: store a statement of the user."""
+"""remember: store a statement of the user, and confirm it."""
 
+import shlex
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Any, NamedTuple
 
 import typer
 
-from memory_fabric.cli import environment, option_values, show, statement_report
+from memory_fabric.capture.contradiction import (
+    as_line,
+    contradicting,
+    is_choice_against,
+    outcome_of,
+)
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.options import RECORD_TYPES, Step, argument, flag, option
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import (
@@ -14,101 +22,87 @@ from memory_fabric.models import (
     INSTEAD,
     SCOPES,
     STATED_TYPES,
-    TYPE_ALIASES,
     WHEN,
     Record,
     lacks_lesson,
     record_type,
+    shown_type,
+    stated_at,
 )
 from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
-from memory_fabric.store.history.resolve import record_by_id
+from memory_fabric.store.history import resolve
+from memory_fabric.store.history.trace import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, one_line, without_controls
+from memory_fabric.text import cut, many, one_line, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
+MAX_WHAT_CHARS = 400
 LESSON = "What to do instead?"
 
 
+class Confirmation(NamedTuple):
+    """A stored record with the facts that its author should know.
+
+    `left_out` counts the characters that were cut off; `lacks_lesson` is set if it failed and no
+    text says what to do instead.
+    """
+
+    record: Record
+    repeated: bool
+    graph_rows: GraphRows
+    tiers: list[str]
+    replaced: list[Record]
+    opposite: list[Record]
+    failures: list[str]
+    left_out: int = 0
+    lacks_lesson: bool = False
+
+
 def remember(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TEXT", help="The text to remember; - reads it from standard input."
-        ),
-    ] = None,
-    success: Annotated[bool, typer.Option("--success", help="It worked: a pattern.")] = False,
-    failed: Annotated[bool, typer.Option("--failed", help="It failed: an antipattern.")] = False,
-    for_all: Annotated[
-        bool,
-        typer.Option(
-            "--global",
-            help="A best practice for every project; names of hosts, paths, people, companies and "
-            "locations are removed.",
-        ),
-    ] = False,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--type",
-            metavar="T",
-            autocompletion=option_values.record_types,
-            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; also rule, fact, fix and "
-            "open; by default inferred from the text.",
-        ),
-    ] = "",
-    scope: Annotated[
-        str,
-        typer.Option(
-            metavar="S",
-            autocompletion=option_values.scopes,
-            help="local, user, team (the default) or global.",
-        ),
-    ] = "",
-    why: Annotated[
-        str, typer.Option(metavar="REASON", help="The reason, if the text does not contain it.")
-    ] = "",
-    instead: Annotated[
-        str, typer.Option(metavar="LESSON", help="With `--failed`: what to do instead.")
-    ] = "",
-    instead_of: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="The memory that this one replaces; can be repeated."),
-    ] = None,
-    when: Annotated[
-        str,
-        typer.Option(
-            metavar="W", help="The command, path or activity in which it applies, e.g. `npm test`."
-        ),
-    ] = "",
-    also: Annotated[
-        str, typer.Option(metavar="WORDS", help="Other words by which it should be found.")
-    ] = "",
-    category: Annotated[
-        str, typer.Option(metavar="WORD", help="A word to sort it by, e.g. database.")
-    ] = "",
-    agent: Annotated[
-        str, typer.Option(metavar="NAME", help="The agent that said it or that it is about.")
-    ] = "",
-    domain: Annotated[
-        str,
-        typer.Option(
-            "--domain",
-            "--expert-domain",
-            metavar="NAME",
-            help="The domain inside the project; by default that of the agent or of this folder.",
-        ),
-    ] = "",
-    step: environment.Step = "",
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: the stored record, with `repeated`, `new_entities`, "
-            "`known_entities`, "
-            "`observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, `failures`, and "
-            "`asks` (`lesson`) if one is missing.",
-        ),
-    ] = False,
+    words: list[str] | None = argument(
+        None, "TEXT", "The text to remember; - reads it from standard input."
+    ),
+    success: bool = flag("--success", "It worked: a pattern."),
+    failed: bool = flag("--failed", "It failed: an antipattern."),
+    for_all: bool = flag(
+        "--global",
+        "A best practice for every project; names of hosts, paths, people, companies and "
+        "locations are removed.",
+    ),
+    kind: str = option(
+        "",
+        "T",
+        f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; also rule, fact, fix and "
+        "open; by default inferred from the text.",
+        "--type",
+        choices=RECORD_TYPES,
+    ),
+    scope: str = option("", "S", "local, user, team (the default) or global.", choices=SCOPES),
+    why: str = option("", "REASON", "The reason, if the text does not contain it."),
+    instead: str = option("", "LESSON", "With `--failed`: what to do instead."),
+    instead_of: list[str] | None = option(
+        None, "ID", "The memory that this one replaces; can be repeated."
+    ),
+    when: str = option(
+        "", "W", "The command, path or activity in which it applies, e.g. `npm test`."
+    ),
+    also: str = option("", "WORDS", "Other words by which it should be found."),
+    category: str = option("", "WORD", "A word to sort it by, e.g. database."),
+    agent: str = option("", "NAME", "The agent that said it or that it is about."),
+    domain: str = option(
+        "",
+        "NAME",
+        "The domain inside the project; by default that of the agent or of this folder.",
+        "--domain",
+        "--expert-domain",
+    ),
+    step: Step = "",
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: the stored record, with `repeated`, `new_entities`, `known_entities`, "
+        "`observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, `failures`, and "
+        "`asks` (`lesson`) if one is missing.",
+    ),
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
@@ -136,11 +130,11 @@ def remember(
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -
     """
-    _check_outcome(success, failed, kind, instead)
+    kind = _checked_type(kind, success, failed, instead)
     text, left_out = _cut(_text(words), "text")
     reason, _ = _cut(one_line(why), "reason")
     stated = Record(
-        type=_type(kind, success, failed),
+        type=kind,
         what=text,
         why=_with_lesson(reason, instead),
         outcome="success" if success else "failed" if failed else "neutral",
@@ -161,76 +155,22 @@ def remember(
             )
         replaced = _replaced(memory, instead_of or (), stated)
         complete = _completed(memory, stated)
-        if failed and lacks_lesson(complete) and not as_json and _is_terminal():
-            stated = stated._replace(why=_with_lesson("", _ask(LESSON)))
+        is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        if failed and lacks_lesson(complete) and not as_json and is_terminal:
+            lesson = typer.prompt(LESSON, default="", show_default=False, prompt_suffix=" ")
+            stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
-        told = _store(memory, complete, agent, replaced)
-    told = told._replace(left_out=left_out, lacks_lesson=failed and lacks_lesson(told.record))
+        stored = _store(memory, complete, agent, replaced)
+    asks_lesson = failed and lacks_lesson(stored.record)
+    confirmation = stored._replace(left_out=left_out, lacks_lesson=asks_lesson)
     if as_json:
-        show.json_out(statement_report.as_json(told))
-    else:
-        statement_report.show_confirmation(told)
+        return show.json_out(_as_json(confirmation))
+    _show(confirmation)
     return 0
 
 
-def _text(given: list[str] | None) -> str:
-    text = " ".join(given or ())
-    if text.strip() == "-":
-        text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
-    from memory_fabric.redaction.redact import says_only_secrets  # not needed for --help
-
-    text = one_line(without_controls(text))
-    if not _has_word(text):
-        raise BadInput(
-            "text",
-            "The text is empty.",
-            remedy='Give a text: remember "We chose X because Y".',
-        )
-    if says_only_secrets(text):
-        raise BadInput(
-            "text",
-            "The text is only a secret, and secrets are not stored.",
-            remedy="State where the secret is kept instead.",
-        )
-    return text
-
-
-def _has_word(text: str) -> bool:
-    """Return True if the text has a letter or digit; without any it could not be found."""
-    return any(map(str.isalnum, text))
-
-
-def _cut(text: str, name: str) -> tuple[str, int]:
-    """Cut the text to MAX_TEXT_CHARS with a warning; also return the number of cut characters."""
-    kept = cut(text, MAX_TEXT_CHARS)
-    left_out = len(text) - len(kept.removesuffix("…")) if kept != text else 0
-    if left_out:
-        show.warn(
-            f"the {name} has {len(text)} characters and was cut at a word: {left_out} are left "
-            "out; "
-            f"the limit is {MAX_TEXT_CHARS}."
-        )
-    return kept, left_out
-
-
-def _with_lesson(why: str, instead: str) -> str:
-    """Append the lesson to the reason."""
-    lesson, _ = _cut(one_line(instead), "lesson")
-    return "; ".join(part for part in (why, f"{INSTEAD}{lesson}" if lesson else "") if part)
-
-
-def _ask(question: str) -> str:
-    """Ask the user; return the answer, which may be empty."""
-    answer: str = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
-    return answer
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _check_outcome(success: bool, failed: bool, kind: str, instead: str) -> None:
-    """Raise BadInput for contradicting options."""
+def _checked_type(kind: str, success: bool, failed: bool, instead: str) -> str:
+    """Return the type of the options, '' to infer it; raise BadInput if they contradict."""
     if success and failed:
         raise BadInput(
             "--success",
@@ -240,17 +180,50 @@ def _check_outcome(success: bool, failed: bool, kind: str, instead: str) -> None
     kind = record_type(kind)
     if (success and kind == "antipattern") or (failed and kind == "pattern"):
         outcome = "--success" if success else "--failed"
-        raise BadInput(
-            "--type",
-            f"{outcome} and --type {kind} contradict each other.",
-            remedy="Use one of them.",
-        )
+        text = f"{outcome} and --type {kind} contradict each other."
+        raise BadInput("--type", text, remedy="Use one of them.")
     if instead and not failed:
-        raise BadInput(
-            "--instead",
-            "--instead is the lesson of a failure.",
-            remedy="Add --failed, or give a reason with --why.",
+        text = "--instead is the lesson of a failure."
+        raise BadInput("--instead", text, remedy="Add --failed, or give a reason with --why.")
+    if kind and kind not in STATED_TYPES:
+        text = f"There is no type {kind!r}."
+        raise BadInput("--type", text, remedy=f"Use {', '.join(RECORD_TYPES)}.")
+    return kind or ("pattern" if success else "antipattern" if failed else "")
+
+
+def _text(words: list[str] | None) -> str:
+    from memory_fabric.redaction.redact import says_only_secrets  # not needed for --help
+
+    text = " ".join(words or ())
+    if text.strip() == show.STREAM:
+        text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
+    text = one_line(without_controls(text))
+    # Without a letter or digit it could not be found.
+    if not any(map(str.isalnum, text)):
+        remedy = 'Give a text: remember "We chose X because Y".'
+        raise BadInput("text", "The text is empty.", remedy=remedy)
+    if says_only_secrets(text):
+        reason = "The text is only a secret, and secrets are not stored."
+        raise BadInput("text", reason, remedy="State where the secret is kept instead.")
+    return text
+
+
+def _cut(text: str, name: str) -> tuple[str, int]:
+    """Cut the text to MAX_TEXT_CHARS with a warning; also return the number of cut characters."""
+    shortened = cut(text, MAX_TEXT_CHARS)
+    left_out = len(text) - len(shortened.removesuffix("…")) if shortened != text else 0
+    if left_out:
+        show.warn(
+            f"the {name} has {len(text)} characters and was cut at a word: {left_out} are left "
+            f"out; the limit is {MAX_TEXT_CHARS}."
         )
+    return shortened, left_out
+
+
+def _with_lesson(why: str, instead: str) -> str:
+    """Append the lesson to the reason."""
+    lesson, _ = _cut(one_line(instead), "lesson")
+    return "; ".join(filter(None, (why, f"{INSTEAD}{lesson}" if lesson else "")))
 
 
 def _evidence(when: str, also: str) -> dict[str, str]:
@@ -263,8 +236,8 @@ def _evidence(when: str, also: str) -> dict[str, str]:
 
 def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
     """Return the ids of the records that are named to be replaced; each must be of one kind."""
-    found = [record_by_id(memory, name)[0] for name in names]
-    for old in found:
+    records = [resolve.record_by_id(memory, name)[0] for name in names]
+    for old in records:
         if (old.scope, old.domain) != (stated.scope, stated.domain):
             raise BadInput(
                 "--instead-of",
@@ -272,59 +245,26 @@ def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]
                 f"new memory {stated.scope} and {stated.domain}.",
                 remedy=f"Add --scope {old.scope} --domain {old.domain}, or forget it instead.",
             )
-    return [old.id for old in found]
-
-
-def _type(kind: str, success: bool, failed: bool) -> str:
-    """Return the type of the options; empty to infer it from the text."""
-    kind = record_type(kind)
-    if kind and kind not in STATED_TYPES:
-        raise BadInput(
-            "--type",
-            f"There is no type {kind!r}.",
-            remedy=f"Use {', '.join([*STATED_TYPES, *TYPE_ALIASES])}.",
-        )
-    return kind or ("pattern" if success else "antipattern" if failed else "")
+    return [old.id for old in records]
 
 
 def _domain(stated: str) -> str:
     """Return the normalized name of the domain; empty for none."""
     name = stated_name(stated)
     if stated and not name:
-        raise BadInput(
-            "--domain",
-            f"{stated!r} is not a domain name.",
-            remedy="Use letters and digits, as in legal_advisor.",
-        )
+        text = f"{stated!r} is not a domain name."
+        raise BadInput("--domain", text, remedy="Use letters and digits, as in legal_advisor.")
     return name
 
 
 def _scope(scope: str, for_all: bool) -> str:
     if scope and scope not in SCOPES:
-        raise BadInput(
-            "--scope", f"There is no scope {scope!r}.", remedy=f"Use {', '.join(SCOPES)}."
-        )
+        text = f"There is no scope {scope!r}."
+        raise BadInput("--scope", text, remedy=f"Use {', '.join(SCOPES)}.")
     if for_all and scope not in ("", "global"):
-        raise BadInput(
-            "--global", f"--global contradicts --scope {scope}.", remedy="Use one of them."
-        )
+        text = f"--global contradicts --scope {scope}."
+        raise BadInput("--global", text, remedy="Use one of them.")
     return "global" if for_all else scope or "team"
-
-
-def _store(
-    memory: Memory, complete: Record, agent: str, replaced: Sequence[str]
-) -> statement_report.Confirmation:
-    """Store the record and return its confirmation."""
-    from memory_fabric.capture.remember import state  # not needed to reject a text
-
-    provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
-    stored, is_new = state(memory, complete, provenance, replaced)
-    if stored is None:
-        raise StoreUnavailable(
-            "", "The record was written but cannot be found.", remedy="Run memory-fabric doctor."
-        )
-    memory.flush()
-    return statement_report.confirmation(memory, stored, repeated=not is_new)
 
 
 def _completed(memory: Memory, stated: Record) -> Record:
@@ -334,12 +274,101 @@ def _completed(memory: Memory, stated: Record) -> Record:
 
     # Before entities are extracted: a secret alone may not look like one.
     text, why = redact(stated.what), redact(stated.why)
-    told = capturing.stated(memory, text, type=stated.type, why=why)
-    outcome = stated.outcome if stated.outcome != "neutral" else told.outcome
-    return told._replace(
-        outcome=outcome,
+    record = capturing.stated(memory, text, type=stated.type, why=why)
+    return record._replace(
+        outcome=stated.outcome if stated.outcome != "neutral" else record.outcome,
         category=stated.category,
         scope=stated.scope,
         domain=stated.domain,
         evidence=stated.evidence,
     )
+
+
+def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]) -> Confirmation:
+    """Store the record and read its confirmation back from memory."""
+    from memory_fabric.capture.remember import state  # not needed to reject a text
+
+    provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
+    stored, is_new = state(memory, complete, provenance, replaced)
+    if stored is None:
+        text = "The record was written but cannot be found."
+        raise StoreUnavailable("", text, remedy="Run memory-fabric doctor.")
+    memory.flush()
+    return Confirmation(
+        stored,
+        not is_new,
+        graph_rows(memory, stored, repeated=not is_new),
+        resolve.tiers_holding(memory, stored.id),
+        memory.find_records("superseded_by = ?", (stored.id,)),
+        contradicting(memory, stored),
+        memory.failures,
+    )
+
+
+def _as_json(confirmation: Confirmation) -> dict[str, Any]:
+    """Return the record and the facts of its confirmation as a JSON object."""
+    opposite = [
+        {"id": r.id, "short_id": short_id(r.id), "date": stated_at(r)[:10]}
+        | {"outcome": outcome_of(r), "what": r.what, "text": as_line(r)}
+        for r in confirmation.opposite
+    ]
+    fields = formatting.as_json(confirmation.record) | {
+        "repeated": confirmation.repeated,
+        "new_entities": list(confirmation.graph_rows.new),
+        "known_entities": list(confirmation.graph_rows.known),
+        "observations": confirmation.graph_rows.observations,
+        "tiers": confirmation.tiers,
+        "replaces": [record.id for record in confirmation.replaced],
+        "opposite": opposite,
+        "left_out_chars": confirmation.left_out,
+        "failures": confirmation.failures,
+    }
+    return fields | ({"asks": "lesson"} if confirmation.lacks_lesson else {})
+
+
+def _show(confirmation: Confirmation) -> None:
+    """Print the confirmation; failures go to standard error."""
+    stored, rows = confirmation.record, confirmation.graph_rows
+    head = "Already known, now stronger" if confirmation.repeated else "Remembered"
+    show.line(f"{head}: {shown_type(stored.type)} {short_id(stored.id)}", style="bold")
+    types = {entity.name: entity.type for entity in stored.entities}
+    new, known = (
+        ", ".join(f"{name} ({types.get(name, 'unknown')})" for name in names)
+        for names in (rows.new, rows.known)
+    )
+    counts = ((rows.observations, "observation"), (rows.relations, "relation"))
+    show.facts(
+        (
+            ("what", cut(stored.what, MAX_WHAT_CHARS)),
+            ("why", cut(stored.why, MAX_WHAT_CHARS)),
+            ("new entities", new),
+            ("known entities", known),
+            ("relations", formatting.relations(stored)),
+            ("graph", ", ".join(many(count, what) for count, what in counts if count)),
+            ("when", formatting.applies_when(stored)),
+            ("domain", stored.domain),
+            ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
+            ("replaces", formatting.replaced(confirmation.replaced)),
+            ("stored in", ", ".join(confirmation.tiers)),
+        )
+    )
+    show.lines(map(as_line, confirmation.opposite), "yellow")
+    _show_commands(confirmation)
+    show.warn_all(confirmation.failures)
+
+
+def _show_commands(confirmation: Confirmation) -> None:
+    """Print the command that replaces a record of another choice, and the one for a lesson."""
+    stored = confirmation.record
+    what = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
+    # The options for the scope and domain of the record, unless they are the default.
+    scope = f" --scope {stored.scope}" if stored.scope != "team" else ""
+    place = scope + (f" --domain {stored.domain}" if stored.domain != "general" else "")
+    old = next((r for r in confirmation.opposite if is_choice_against(stored, r)), None)
+    if old is not None:
+        text = cut(one_line(old.what), MAX_WHAT_CHARS).rstrip(".")
+        command = f"memory-fabric remember {what}{place} --instead-of {short_id(old.id)}"
+        show.line(f"On record: [{short_id(old.id)}] {text}. Replace it: {command}")
+    if confirmation.lacks_lesson:
+        command = f"memory-fabric remember --failed --instead '…'{place} {what}"
+        show.line(f"It has no lesson yet. Add what to do instead with {command}")

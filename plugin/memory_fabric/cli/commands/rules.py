@@ -1,12 +1,10 @@
 """rules: list bound rules, try a call against them, and set what they do."""
 
 import os
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from memory_fabric.cli import environment, option_values, show
-from memory_fabric.cli.option_values import RULE_ACTIONS
+from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, argument, option
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
@@ -15,37 +13,32 @@ from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import bound, effects, matching
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.bound import BoundRule
-from memory_fabric.store.memory import Memory
+from memory_fabric.store import counts
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
+ACTIONS = ("list", "test", "tell", "ask", "deny", "lift")
 COLUMNS = ("id", "does", "told", "bound to", "rule")
-MAX_SHOWN_CHARS = 160
+MAX_SHOWN_CHARS, MAX_BINDINGS_CHARS = 160, 60
 CHANGES = (*effects.EFFECTS, effects.LIFT)
 
 
 def rules(
-    action: Annotated[
-        str,
-        typer.Argument(
-            metavar="[list|test|tell|ask|deny|lift]",
-            help="list: the rules that are bound to something (the default). test: which of them "
-            "are about a command. tell: hold the first such call of a session back. ask: ask "
-            "before each. deny: refuse each. lift: unbind the rule.",
-            autocompletion=option_values.rule_actions,
-        ),
-    ] = "list",
-    named: Annotated[
-        str,
-        typer.Argument(
-            metavar="[COMMAND|ID]",
-            help="With test: a command line, in quotes. With tell, ask, deny, lift: an id.",
-        ),
-    ] = "",
-    path: Annotated[
-        str, typer.Option(metavar="FILE", help="With test: a file that would be changed.")
-    ] = "",
-    as_json: show.AsJson = False,
+    action: str = argument(
+        "list",
+        "[list|test|tell|ask|deny|lift]",
+        "list: the rules that are bound to something (the default). test: which of them are about "
+        "a command. tell: hold the first such call of a session back. ask: ask before each. deny: "
+        "refuse each. lift: unbind the rule.",
+        choices=ACTIONS,
+    ),
+    named: str = argument(
+        "",
+        "[COMMAND|ID]",
+        "With test: a command line, in quotes. With tell, ask, deny, lift: an id.",
+    ),
+    path: str = option("", "FILE", "With test: a file that would be changed."),
+    as_json: AsJson = False,
 ) -> int:
     """List the rules bound to commands, paths or activities.
 
@@ -61,154 +54,133 @@ def rules(
         memory-fabric rules test --path src/api/users.py
         memory-fabric rules lift 1a2b3c4d
     """
-    if action not in RULE_ACTIONS:
-        raise BadInput(
-            "rules", f"{action!r} is no action of rules.", remedy=f"Use {', '.join(RULE_ACTIONS)}."
-        )
+    if action not in ACTIONS:
+        text = f"{action!r} is no action of rules."
+        raise BadInput("rules", text, remedy=f"Use {', '.join(ACTIONS)}.")
     if action == "test":
         return _test(named, path, as_json)
     if action in CHANGES:
         return _change(action, named, as_json)
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        found = bound.load(memory)
+        loaded = bound.load(memory)
         lifted = memory.find_records(f"{ACTIVE_CURRENT} AND instr(body, '\"{LIFTED}\"') > 0")
         lifted = [record for record in lifted if record.evidence.get(LIFTED)]
-        told = _times_told(memory)
+        times = counts.times_rules_told(memory)
     if as_json:
-        rows = [_as_json(rule) | {"told": told.get(rule.record.id, 0)} for rule in found]
-        show.json_out({"rules": rows, "lifted": [_lifted_as_json(one) for one in lifted]})
+        rows = [_as_json(rule) | {"told": times.get(rule.record.id, 0)} for rule in loaded]
+        free = [{"id": r.id, "what": r.what, "when": r.evidence[LIFTED]} for r in lifted]
+        show.json_out({"rules": rows, "lifted": free})
     else:
-        _list(found, lifted, told)
-    return 0 if found or lifted else 3
+        _list(loaded, lifted, times)
+    return 0 if loaded or lifted else 3
 
 
-def _list(found: list[BoundRule], lifted: list[Record], told: dict[str, int]) -> None:
-    binding = [rule for rule in found if rule.bindings]
-    if binding:
-        rows = [_row(rule, told.get(rule.record.id, 0)) for rule in binding]
+def _list(loaded: list[BoundRule], lifted: list[Record], times: dict[str, int]) -> None:
+    rows = [_row(rule, times.get(rule.record.id, 0)) for rule in loaded if rule.bindings]
+    if rows:
         show.table(COLUMNS, rows, lines=1, optional=("told",))
     else:
         show.line("No rule is bound to a command, path or activity.", "dim")
-    for rule in found:
-        if not rule.bindings:
-            when = cut(str(rule.record.evidence[WHEN]), MAX_SHOWN_CHARS)
-            show.line(f"{short_id(rule.record.id)} binds nothing: {when!r} names no call.", "dim")
+    for record in (rule.record for rule in loaded if not rule.bindings):
+        when = cut(str(record.evidence[WHEN]), MAX_SHOWN_CHARS)
+        show.line(f"{short_id(record.id)} binds nothing: {when!r} names no call.", "dim")
     for record in lifted:
         id_, when = short_id(record.id), cut(str(record.evidence[LIFTED]), MAX_SHOWN_CHARS)
-        show.line(
-            f"{id_} is lifted ({when}); memory-fabric rules tell {id_} binds it again.", "dim"
-        )
+        again = f"memory-fabric rules tell {id_} binds it again."
+        show.line(f"{id_} is lifted ({when}); {again}", "dim")
 
 
-def _row(rule: BoundRule, told: int) -> tuple[str, ...]:
+def _row(rule: BoundRule, times: int) -> tuple[str, ...]:
     record = rule.record
     kinds = dict.fromkeys(effects.stated_effect(record, binding) for binding in rule.bindings)
-    shown = ", ".join(binding.text for binding in rule.bindings)
     return (
         short_id(record.id),
         ", ".join(kinds),
-        str(told),
-        cut(shown, 60),
+        str(times),
+        cut(_bindings(rule), MAX_BINDINGS_CHARS),
         one_line(worded(record)) if users_words(record) else cut(record.what, MAX_SHOWN_CHARS),
     )
 
 
+def _bindings(rule: BoundRule) -> str:
+    return ", ".join(binding.text for binding in rule.bindings)
+
+
 def _as_json(rule: BoundRule) -> dict[str, Any]:
     record = rule.record
+    bindings = [
+        show.fields(binding, "kind text folder platform")
+        | {"effect": effects.stated_effect(record, binding)}
+        for binding in rule.bindings
+    ]
     return {
-        "id": record.id,
-        "type": record.type,
-        "what": record.what,
+        **show.fields(record, "id type what"),
         "words": users_words(record),
-        "trust": record.trust,
-        "scope": record.scope,
+        **show.fields(record, "trust scope"),
         "when": record.evidence.get(WHEN, ""),
-        "binds": [
-            {
-                "kind": binding.kind,
-                "text": binding.text,
-                "folder": binding.folder,
-                "platform": binding.platform,
-                "effect": effects.stated_effect(record, binding),
-            }
-            for binding in rule.bindings
-        ],
+        "binds": bindings,
     }
-
-
-def _lifted_as_json(record: Record) -> dict[str, Any]:
-    return {"id": record.id, "what": record.what, "when": record.evidence[LIFTED]}
-
-
-def _times_told(memory: Memory) -> dict[str, int]:
-    """Return in how many sessions of this project each rule was told, by its id."""
-    database = memory.database("project", create=False)
-    sql = "SELECT memory, count(*) FROM injections WHERE memory LIKE 'rule:%' GROUP BY memory"
-    rows = database.rows(sql) if database else []
-    return {str(name).removeprefix("rule:"): int(count) for name, count in rows}
 
 
 def _test(command: str, path: str, as_json: bool) -> int:
     if bool(command.strip()) == bool(path):
-        raise BadInput(
-            "rules test",
-            "rules test needs a command or --path, not both.",
-            remedy="For instance: memory-fabric rules test 'npm run dev'.",
-        )
+        text = "rules test needs a command or --path, not both."
+        remedy = "For instance: memory-fabric rules test 'npm run dev'."
+        raise BadInput("rules test", text, remedy=remedy)
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        found, roots = bound.load(memory), bound.roots_of(memory)
-    tool, given = ("Edit", {"file_path": path}) if path else ("Bash", {"command": command})
-    action = matching.action_of(tool, dict(given), os.getcwd())
-    applied = bound.applying(found, action, roots)
-    meant = {one.record.id for one in applied}
-    others = [rule for rule in found if rule.record.id not in meant]
-    results = [(one, effects.stated_effect(one.record, one.binding)) for one in applied]
+        loaded, roots = bound.load(memory), bound.roots_of(memory)
+    tool, arguments = ("Edit", {"file_path": path}) if path else ("Bash", {"command": command})
+    action = matching.action_of(tool, dict(arguments), os.getcwd())
+    applied = bound.applying(loaded, action, roots)
+    applied_ids = {rule.record.id for rule in applied}
+    others = {r.record.id: _why_not(r) for r in loaded if r.record.id not in applied_ids}
+    results = [(rule, effects.stated_effect(rule.record, rule.binding)) for rule in applied]
     if as_json:
         rows = [
-            {"id": one.record.id, "what": one.record.what, "effect": effect}
-            | {"bound_to": one.binding.text, "part": one.part}
-            for one, effect in results
+            {"id": rule.record.id, "what": rule.record.what, "effect": effect}
+            | {"bound_to": rule.binding.text, "part": rule.part}
+            for rule, effect in results
         ]
-        read = [" ".join(call.words) for call in action.calls]
-        not_meant = [{"id": rule.record.id, "because": _why_not(rule)} for rule in others]
+        commands = [" ".join(call.words) for call in action.calls]
+        not_applied = [{"id": id_, "because": because} for id_, because in others.items()]
         show.json_out(
-            {"applies": rows, "others": not_meant, "commands": read, "paths": list(action.paths)}
+            {
+                "applies": rows,
+                "others": not_applied,
+                "commands": commands,
+                "paths": list(action.paths),
+            }
         )
         return 0 if applied else 3
-    for one, effect in results:
-        show.line(
-            f"{short_id(one.record.id)} {effects.DOES[effect]}: {one_line(worded(one.record))}",
-            "bold",
-        )
-        show.line(f"  bound to {one.binding.text}, here: {cut(one.part, MAX_SHOWN_CHARS)}")
+    for rule, effect in results:
+        text = one_line(worded(rule.record))
+        show.line(f"{short_id(rule.record.id)} {effects.DOES[effect]}: {text}", "bold")
+        part = cut(rule.part, MAX_SHOWN_CHARS)
+        show.line(f"  bound to {rule.binding.text}, here: {part}")
     if not applied:
         show.line("No rule is about this.", "dim")
-    for rule in others:
-        show.line(f"{short_id(rule.record.id)} is not: {_why_not(rule)}.", "dim")
+    show.lines((f"{short_id(id_)} is not: {why}." for id_, why in others.items()), "dim")
     return 0 if applied else 3
 
 
 def _why_not(rule: BoundRule) -> str:
     if not rule.bindings:
         return f"its When: {str(rule.record.evidence[WHEN])!r} names no command, path or activity"
-    bindings = [f"{one.text} in {one.folder}" if one.folder else one.text for one in rule.bindings]
+    bindings = (f"{b.text} in {b.folder}" if b.folder else b.text for b in rule.bindings)
     return f"bound to {', '.join(bindings)}"
 
 
 def _change(action: str, name: str, as_json: bool) -> int:
     """Set the effect of a rule, or unbind it; as one change that undo takes back."""
     if not name:
-        raise BadInput(
-            "rules", f"rules {action} needs an id.", remedy="memory-fabric rules lists the ids."
-        )
+        remedy = "memory-fabric rules lists the ids."
+        raise BadInput("rules", f"rules {action} needs an id.", remedy=remedy)
     if in_client(os.environ):
-        raise BadInput(
-            "rules",
-            "Nothing was changed: only the user may decide how a rule binds.",
-            remedy=f"Run memory-fabric rules {action} {name} in a terminal outside Claude Code.",
-        )
+        text = "Nothing was changed: only the user may decide how a rule binds."
+        remedy = f"Run memory-fabric rules {action} {name} in a terminal outside Claude Code."
+        raise BadInput("rules", text, remedy=remedy)
     from memory_fabric.capture import edit as editing  # not needed to list rules
 
     with environment.open_memory() as whole:
@@ -223,14 +195,12 @@ def _change(action: str, name: str, as_json: bool) -> int:
         failures = list(whole.failures)
     rule = bound.BoundRule(new, bindings_of(str(new.evidence.get(WHEN) or "")))
     if as_json:
-        show.json_out(_as_json(rule) | {"changed": not is_same, "failures": failures})
-        return 0
+        return show.json_out(_as_json(rule) | {"changed": not is_same, "failures": failures})
     id_ = short_id(new.id)
     if action == effects.LIFT:
         show.line(f"{'Already' if is_same else 'Now'} lifted: {id_}, {one_line(worded(new))}")
     else:
-        shown = ", ".join(binding.text for binding in rule.bindings)
-        show.line(f"{id_} {effects.DOES[action]} ({many(len(rule.bindings), 'binding')}: {shown}).")
-    for failure in failures:
-        show.warn(failure)
+        number = many(len(rule.bindings), "binding")
+        show.line(f"{id_} {effects.DOES[action]} ({number}: {_bindings(rule)}).")
+    show.warn_all(failures)
     return 0

@@ -1,21 +1,14 @@
 """serve: run the HTTP server for the browser and other programs."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from memory_fabric.cli import browser, environment, show, team_server
+from memory_fabric.cli import environment, show, team_server
+from memory_fabric.cli.options import argument, exclusive, flag, option
 from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.setup import extras
-
-if TYPE_CHECKING:
-    from memory_fabric.servers.http.server import Server
 
 DEFAULT_PORT = 8002
 # The folder of the packages of this command, some of them, and their size (measured).
@@ -23,82 +16,46 @@ KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
 
 
 def serve(
-    name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="With --new-key: the name of the key.")
-    ] = "",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port; 0 chooses a free one.")
-    ] = DEFAULT_PORT,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="The address: `::1`, `localhost`; one that other machines can reach needs a key.",
-        ),
-    ] = "127.0.0.1",
-    socket: Annotated[
-        str,
-        typer.Option(
-            metavar="PATH", help="Listen on this Unix socket instead, which only you can use."
-        ),
-    ] = "",
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Also answer to this name in the Host header; can be repeated."
-        ),
-    ] = None,
-    opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    new_key: Annotated[
-        bool, typer.Option("--new-key", help="Create a permanent key, print it once, and exit.")
-    ] = False,
-    list_keys: Annotated[
-        bool, typer.Option("--list-keys", help="List the permanent keys, and exit.")
-    ] = False,
-    drop_key: Annotated[str, typer.Option(metavar="NAME", help="Delete this key, and exit.")] = "",
-    team: Annotated[
-        str,
-        typer.Option(
-            metavar="DSN",
-            help="Serve a team's shared log from this PostgreSQL, without a local memory: "
-            "postgresql://ROLE@HOST/DATABASE, without a password.",
-        ),
-    ] = "",
-    space: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="With --team: the space; by default the only one of the login."
-        ),
-    ] = "",
-    workers: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="So many processes answer questions; by default one for each processor, at most "
-            "4. With --team they answer all requests; by default 1.",
-        ),
-    ] = 0,
-    member: Annotated[
-        str,
-        typer.Option(
-            metavar="MEMBER", help="With --team and --new-key: the member that the key acts for."
-        ),
-    ] = "",
-    domain: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="With --team and --new-key: the only domain that the key shows and writes.",
-        ),
-    ] = "",
-    insecure: Annotated[
-        bool,
-        typer.Option(
-            "--insecure",
-            help="With --team: allow a connection to another host without encryption.",
-        ),
-    ] = False,
-    socket_fd: Annotated[int, typer.Option(hidden=True)] = -1,
+    name: str = argument("", "[NAME]", "With --new-key: the name of the key."),
+    port: int = option(DEFAULT_PORT, "", "The port; 0 chooses a free one.", min=0, max=65535),
+    host: str = option(
+        "127.0.0.1",
+        "ADDRESS",
+        "The address: `::1`, `localhost`; one that other machines can reach needs a key.",
+    ),
+    socket: str = option("", "PATH", "Listen on this Unix socket instead, which only you can use."),
+    allow_host: list[str] | None = option(
+        None, "NAME", "Also answer to this name in the Host header; can be repeated."
+    ),
+    opens: bool = flag("--open", "Open the page in the browser."),
+    new_key: bool = flag("--new-key", "Create a permanent key, print it once, and exit."),
+    list_keys: bool = flag("--list-keys", "List the permanent keys, and exit."),
+    drop_key: str = option("", "NAME", "Delete this key, and exit."),
+    team: str = option(
+        "",
+        "DSN",
+        "Serve a team's shared log from this PostgreSQL, without a local memory: "
+        "postgresql://ROLE@HOST/DATABASE, without a password.",
+    ),
+    space: str = option(
+        "", "NAME", "With --team: the space; by default the only one of the login."
+    ),
+    workers: int = option(
+        0,
+        "N",
+        "So many processes answer questions; by default one for each processor, at most 4. With "
+        "--team they answer all requests; by default 1.",
+    ),
+    member: str = option(
+        "", "MEMBER", "With --team and --new-key: the member that the key acts for."
+    ),
+    domain: str = option(
+        "", "NAME", "With --team and --new-key: the only domain that the key shows and writes."
+    ),
+    insecure: bool = flag(
+        "--insecure", "With --team: allow a connection to another host without encryption."
+    ),
+    socket_fd: int = option(-1, "", "The number of an open socket.", hidden=True),
 ) -> int:
     """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
@@ -124,12 +81,12 @@ def serve(
 
         memory-fabric serve --team postgresql://fabric@db.example.org/team --workers 2
     """
-    if sum((new_key, list_keys, bool(drop_key))) > 1:
-        raise BadInput("keys", "--new-key, --list-keys and --drop-key exclude each other.")
+    text = "--new-key, --list-keys and --drop-key exclude each other."
+    exclusive("keys", text, new_key, list_keys, drop_key, remedy="")
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
     if team:
-        given = team_server.Options(
+        options = team_server.Options(
             team,
             space,
             member,
@@ -142,30 +99,22 @@ def serve(
             allow_host or (),
             workers or 1,
         )
-        return _serve_team(given, name, new_key=new_key, list_keys=list_keys, drop_key=drop_key)
+        return _serve_team(options, name, new_key=new_key, list_keys=list_keys, drop_key=drop_key)
     if space or member or domain or insecure:
-        raise BadInput(
-            "--team",
-            "--space, --member, --domain and --insecure need --team.",
-            remedy="Use serve --team DSN.",
-        )
-    if new_key:
-        return _make_key(name)
-    if list_keys:
-        return _list_keys()
-    if drop_key:
-        return _drop_key(drop_key)
+        text = "--space, --member, --domain and --insecure need --team."
+        raise BadInput("--team", text, remedy="Use serve --team DSN.")
+    if new_key or list_keys or drop_key:
+        return _keys(environment.settings().home, name, new_key=new_key, drop_key=drop_key)
     if socket and opens:
-        raise BadInput(
-            "--open", "Browsers cannot open a Unix socket.", remedy="Leave --socket out."
-        )
+        text = "Browsers cannot open a Unix socket."
+        raise BadInput("--open", text, remedy="Leave --socket out.")
     settings = environment.settings()
     _load_packages(settings.data_dir, settings.plugin_root)
     from memory_fabric.servers.http.server import Server  # not needed for --help
 
     server = Server(settings, host, port, path=socket, allowed=allow_host or (), workers=workers)
     try:
-        _tell(server, socket)
+        _tell(server.address, server.key if socket else "", is_local=server.is_local)
         if opens:
             _open(server.address_for_once())
         server.run()
@@ -175,18 +124,18 @@ def serve(
 
 
 def _serve_team(
-    given: team_server.Options, name: str, *, new_key: bool, list_keys: bool, drop_key: str
+    options: team_server.Options, name: str, *, new_key: bool, list_keys: bool, drop_key: str
 ) -> int:
     settings = environment.settings()
     _load_packages(settings.data_dir, settings.plugin_root)
     team_server.load_driver(settings)
     if new_key:
-        return team_server.make_key(given, name)
+        return team_server.make_key(options, name)
     if list_keys:
-        return team_server.list_keys(given)
+        return team_server.list_keys(options)
     if drop_key:
-        return team_server.drop_key(given, drop_key)
-    return team_server.serve(settings, given)
+        return team_server.drop_key(options, drop_key)
+    return team_server.serve(settings, options)
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
@@ -209,49 +158,40 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
     show.warn(f"the installation took {time.monotonic() - began_s:.0f} s.")
 
 
-def _tell(server: Server, socket: str) -> None:
-    show.line(f"The memory of {os.getcwd()}: {server.address}")
-    if socket:
-        show.line(f"The key of this run: {server.key}")
+def _tell(address: str, key: str, *, is_local: bool) -> None:
+    show.line(f"The memory of {os.getcwd()}: {address}")
+    if key:
+        show.line(f"The key of this run: {key}")
     show.line("Press Ctrl-C to stop.", style="dim")
     sys.stdout.flush()
-    if not server.is_local:
+    if not is_local:
         show.warn(
             "other machines can reach this address, and everything is sent unencrypted, "
             "including keys: put TLS in front of it (docs/http.md)."
         )
 
 
-def _make_key(name: str) -> int:
-    from memory_fabric.servers.http import kept_keys
+def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
+    """Make a permanent key, delete one, or list them."""
+    from memory_fabric.servers.http import kept_keys  # not needed for --help
 
-    show.line(kept_keys.make(environment.settings().home, name))
-    show.warn("this key is shown only once; only its hash is stored.")
-    return 0
-
-
-def _list_keys() -> int:
-    from memory_fabric.servers.http import kept_keys
-
-    keys = kept_keys.kept(environment.settings().home)
-    for key in keys:
-        show.line(f"{key.name}  {key.created_at}")
-    if not keys:
-        show.line("There is no permanent key. memory-fabric serve --new-key NAME creates one.")
-    return 0
-
-
-def _drop_key(name: str) -> int:
-    from memory_fabric.servers.http import kept_keys
-
-    kept_keys.drop(environment.settings().home, name)
-    show.line(f"The key {name} is not valid any more.")
+    if new_key:
+        show.line(kept_keys.make(home, name))
+        show.warn("this key is shown only once; only its hash is stored.")
+    elif drop_key:
+        kept_keys.drop(home, drop_key)
+        show.line(f"The key {drop_key} is not valid any more.")
+    else:
+        keys = kept_keys.kept(home)
+        show.lines(f"{key.name}  {key.created_at}" for key in keys)
+        if not keys:
+            show.line("There is no permanent key. memory-fabric serve --new-key NAME creates one.")
     return 0
 
 
 def _open(address: str) -> None:
-    if not browser.can_open():
+    if not show.can_open_page():
         show.warn("no browser is available here; open the address above in one.")
         return
     # Some browsers block the caller until they exit.
-    Thread(target=browser.open_page, args=(address,), daemon=True).start()
+    Thread(target=show.open_page, args=(address,), daemon=True).start()

@@ -3,13 +3,12 @@
 import difflib
 import os
 import shlex
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import typer
 from rich.text import Text
 
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import flag, option
 from memory_fabric.clients import hook_files, manifest, path_link, set_up
 from memory_fabric.clients.hook_files import NEW_SESSIONS
 from memory_fabric.clients.set_up import Change
@@ -27,84 +26,62 @@ TAKES = {
     manifest.FILE: set_up.without_file,
     manifest.CODEX: hook_files.without_codex_server,
 }
+THIS_VERSION = "this version of the plugin: run this again after an update."
 Place = Literal["user", "project", "local"]
 Client = Literal["codex", "qwen", "gemini", "cursor", "factory", "codebuddy", "opencode"]
 
 
 def setup(
-    place: Annotated[
-        Place | None,
-        typer.Option(
-            "--settings",
-            help="The settings file: `user` (settings.json in the client's folder; the default), "
-            "`project` (`.claude/settings.json`, for all users of the repository) or `local` "
-            "(`.claude/settings.local.json`, only for you in this project).",
-        ),
-    ] = None,
-    file: Annotated[
-        str, typer.Option("--file", metavar="PATH", help="Another settings file instead.")
-    ] = "",
-    client: Annotated[
-        Client | None,
-        typer.Option(
-            "--client",
-            help="For another client: into its own file of hooks (OpenCode: a plugin), with its "
-            "names of events and tools. It says what is left to do there.",
-        ),
-    ] = None,
-    mcp: Annotated[
-        bool | None,
-        typer.Option(
-            "--mcp/--no-mcp",
-            help="The MCP server, too, which also answers the hooks: into `.claude.json`, with "
-            "`--settings project` into `.mcp.json`, with `--client` into Codex's and Qwen Code's "
-            "file. By default unless another server is named `memory`; for other files the "
-            "command that adds it is shown.",
-        ),
-    ] = None,
-    statusline: Annotated[
-        bool,
-        typer.Option(
-            "--statusline",
-            help="Only the status line, also beside the plugin; an existing one is never replaced.",
-        ),
-    ] = False,
-    shell: Annotated[
-        bool,
-        typer.Option(
-            "--shell",
-            help="Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, "
-            "which is created if it is missing.",
-        ),
-    ] = False,
-    folder: Annotated[
-        str, typer.Option("--bin", metavar="FOLDER", help="With `--shell`: another folder.")
-    ] = "",
-    remove: Annotated[
-        bool,
-        typer.Option(
-            "--remove",
-            help="Remove what was set up: without `--settings` and `--file` from every file; "
-            "with `--shell` the link.",
-        ),
-    ] = False,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            help="Even if the installed plugin runs the same hooks, or this is the client's copy "
-            "of the plugin.",
-        ),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: `files` with the difference of each, `written`, `next`; it does "
-            "not ask, and writes only with `--yes`.",
-        ),
-    ] = False,
+    place: Place | None = option(
+        None,
+        "",
+        "The settings file: `user` (settings.json in the client's folder; the default), `project` "
+        "(`.claude/settings.json`, for all users of the repository) or `local` "
+        "(`.claude/settings.local.json`, only for you in this project).",
+        "--settings",
+    ),
+    file: str = option("", "PATH", "Another settings file instead."),
+    client: Client | None = option(
+        None,
+        "",
+        "For another client: into its own file of hooks (OpenCode: a plugin), with its names of "
+        "events and tools. It says what is left to do there.",
+    ),
+    mcp: bool | None = option(
+        None,
+        "",
+        "The MCP server, too, which also answers the hooks: into `.claude.json`, with `--settings "
+        "project` into `.mcp.json`, with `--client` into Codex's and Qwen Code's file. By default "
+        "unless another server is named `memory`; for other files the command that adds it is "
+        "shown.",
+        "--mcp/--no-mcp",
+    ),
+    statusline: bool = flag(
+        "--statusline",
+        "Only the status line, also beside the plugin; an existing one is never replaced.",
+    ),
+    shell: bool = flag(
+        "--shell",
+        "Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, which is "
+        "created if it is missing.",
+    ),
+    folder: str = option("", "FOLDER", "With `--shell`: another folder.", "--bin"),
+    remove: bool = flag(
+        "--remove",
+        "Remove what was set up: without `--settings` and `--file` from every file; with "
+        "`--shell` the link.",
+    ),
+    force: bool = flag(
+        "--force",
+        "Even if the installed plugin runs the same hooks, or this is the client's copy of the "
+        "plugin.",
+    ),
+    yes: bool = flag("--yes", "Do not ask."),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `files` with the difference of each, `written`, `next`; it does not ask, "
+        "and writes only with `--yes`.",
+    ),
 ) -> int:
     """Add hooks and MCP server to the client's files, for clients without plugins.
 
@@ -126,66 +103,69 @@ def setup(
     """
     settings = environment.settings()
     root = environment.plugin_root() or settings.plugin_root
-    if place and file:
-        raise BadInput("--file", "Use either --settings or --file, not both.")
-    if folder and not shell:
-        raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
-    if statusline and (mcp or client or shell):
-        raise BadInput(
-            "--statusline", "--statusline is set up alone.", remedy="Run setup once for each."
-        )
+    _check(place, file, client, mcp, statusline=statusline, shell=shell, folder=folder)
     if shell:
-        if place or file or mcp or client:
-            raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
         return _link(settings, root, folder, remove, as_json)
+    path = os.path.abspath(file) if file else ""
+    own = path or _settings_file(settings, place or "user")
+    is_copy = _is_clients_copy(settings, root)
+    commands: list[str] = []
+    steps: list[str] = []
     if client:
-        if place:
-            raise BadInput("--client", "--client has its own file.", remedy="Use --file at most.")
-        path = os.path.abspath(file) if file else ""
         path = path or hook_files.path_of(client, os.environ, settings.user_home)
         if remove:
             changes = hook_files.removals(client, settings.home, path, root)
         else:
             changes = hook_files.changes(client, settings.home, path, root, mcp=mcp is not False)
-        steps = [] if remove else _steps(settings, root, client)
-        return _apply(settings, changes, [], steps, remove=remove, yes=yes, as_json=as_json)
-    if statusline:
-        change = _status_line(settings, root, place, file, remove)
-        steps = _status_steps(settings, root)
-        return _apply(settings, [change], [], steps, remove=remove, yes=yes, as_json=as_json)
-    if remove:
-        changes = _removals(settings, root, place, file)
+            steps = [hook_files.FILES[client].todo]
+            steps += [f"The hooks name {THIS_VERSION}"] if is_copy else []
+    elif statusline:
+        if remove:
+            changes = [set_up.without_status_line(settings.home, own)]
+        else:
+            changes = [set_up.with_status_line(settings.home, own, root)]
+        steps = ["The client shows it from its next start, below the prompt."]
+        steps += [f"It names {THIS_VERSION}"] if is_copy else []
+    elif remove and not (place or file):
+        changes = removals(settings, root)
+    elif remove:
+        servers = _server_file(settings, place, file)
+        changes = [set_up.without_hooks(settings.home, own, root)]
+        changes += [set_up.without_server(settings.home, servers, root)] if servers else []
     else:
-        changes = _additions(settings, root, place, file, force)
+        _expect_no_plugin(settings, root, own, place, force)
+        changes = [set_up.with_hooks(settings.home, own, root)]
         if mcp is not False:
             changes += _server(settings, root, place, file, insist=mcp is True)
-    commands = [] if remove or mcp is False else _remaining_commands(root, place, changes)
-    return _apply(settings, changes, commands, (), remove=remove, yes=yes, as_json=as_json)
+            if len(changes) == 1:  # the file of servers is not known
+                scope = "local" if place == "local" else "user"
+                program = shlex.join(set_up.program_words(root))
+                commands = [f"claude mcp add --scope {scope} memory -- {program} mcp"]
+    return _apply(settings, changes, commands, steps, remove=remove, yes=yes, as_json=as_json)
 
 
-def _status_line(
-    settings: Settings, root: str, place: Place | None, file: str, remove: bool
-) -> Change:
-    path = os.path.abspath(file) if file else _settings_file(settings, place or "user")
-    if remove:
-        return set_up.without_status_line(settings.home, path)
-    return set_up.with_status_line(settings.home, path, root)
-
-
-def _status_steps(settings: Settings, root: str) -> list[str]:
-    """Return what a person should know of the new status line."""
-    steps = ["The client shows it from its next start, below the prompt."]
-    if _is_clients_copy(settings, root):
-        steps.append("It names this version of the plugin: run this again after an update.")
-    return steps
-
-
-def _steps(settings: Settings, root: str, client: Client) -> list[str]:
-    """Return the steps that another client leaves to the person."""
-    steps = [hook_files.FILES[client].todo]
-    if _is_clients_copy(settings, root):
-        steps.append("The hooks name this version of the plugin: run this again after an update.")
-    return steps
+def _check(
+    place: Place | None,
+    file: str,
+    client: Client | None,
+    mcp: bool | None,
+    *,
+    statusline: bool,
+    shell: bool,
+    folder: str,
+) -> None:
+    """Raise BadInput for options that exclude each other."""
+    if place and file:
+        raise BadInput("--file", "Use either --settings or --file, not both.")
+    if folder and not shell:
+        raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
+    if statusline and (mcp or client or shell):
+        text = "--statusline is set up alone."
+        raise BadInput("--statusline", text, remedy="Run setup once for each.")
+    if shell and (place or file or mcp or client):
+        raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
+    if client and place:
+        raise BadInput("--client", "--client has its own file.", remedy="Use --file at most.")
 
 
 def removals(settings: Settings, root: str) -> list[Change]:
@@ -218,13 +198,14 @@ def show_difference(change: Change) -> None:
         show.line(f"{change.path} would be deleted: it held nothing else.")
 
 
-def _additions(
-    settings: Settings, root: str, place: Place | None, file: str, force: bool
-) -> list[Change]:
-    path = os.path.abspath(file) if file else _settings_file(settings, place or "user")
-    enabled = set_up.enabled_plugin(
-        [_settings_file(settings, "user"), *_others(settings, path, place)]
-    )
+def _expect_no_plugin(
+    settings: Settings, root: str, path: str, place: Place | None, force: bool
+) -> None:
+    """Raise BadInput, unless `force`, if the plugin runs the same hooks, or replaces this copy."""
+    settings_files = [path]  # what applies together with the user's settings
+    if place in ("project", "local"):
+        settings_files = [_settings_file(settings, "project"), _settings_file(settings, "local")]
+    enabled = set_up.enabled_plugin([_settings_file(settings, "user"), *settings_files])
     if enabled and not force and os.name == "posix":  # elsewhere the plugin's cannot be started
         raise BadInput(
             "setup",
@@ -237,7 +218,6 @@ def _additions(
             f"{root} is the client's own copy of the plugin, which an update replaces.",
             remedy="Run bin/memory-fabric setup in a checkout of your own, or use --force.",
         )
-    return [set_up.with_hooks(settings.home, path, root)]
 
 
 def _server(
@@ -258,24 +238,6 @@ def _server(
 def _is_clients_copy(settings: Settings, root: str) -> bool:
     """Return True for the copy of the plugin that the client keeps in its own folder."""
     return root.startswith(os.path.join(settings.config_dir, "plugins", ""))
-
-
-def _others(settings: Settings, path: str, place: Place | None) -> list[str]:
-    """Return the settings files that apply together with the user's."""
-    if place in ("project", "local"):
-        return [_settings_file(settings, "project"), _settings_file(settings, "local")]
-    return [path]
-
-
-def _removals(settings: Settings, root: str, place: Place | None, file: str) -> list[Change]:
-    if not (place or file):
-        return removals(settings, root)
-    path = os.path.abspath(file) if file else _settings_file(settings, place or "user")
-    changes = [set_up.without_hooks(settings.home, path, root)]
-    servers = _server_file(settings, place, file)
-    if servers:
-        changes.append(set_up.without_server(settings.home, servers, root))
-    return changes
 
 
 def _settings_file(settings: Settings, place: Place) -> str:
@@ -301,20 +263,11 @@ def _project(settings: Settings) -> str:
     return identity.worktree_of(os.path.abspath(settings.project_dir))
 
 
-def _remaining_commands(root: str, place: Place | None, changes: list[Change]) -> list[str]:
-    """Return the commands that are left to the user, where the server's file is not known."""
-    if len(changes) > 1:
-        return []
-    scope = "local" if place == "local" else "user"
-    program = shlex.join(set_up.program_words(root))
-    return [f"claude mcp add --scope {scope} memory -- {program} mcp"]
-
-
 def _apply(
     settings: Settings,
     changes: list[Change],
     commands: list[str],
-    steps: Sequence[str],
+    steps: list[str],
     *,
     remove: bool,
     yes: bool,
@@ -322,94 +275,73 @@ def _apply(
 ) -> int:
     """Show the changes, ask, and apply them."""
     pending = [change for change in changes if not change.is_none]
-    told = [_as_json(change) for change in pending]
+    rows = [_as_json(change) for change in pending]
     if not as_json:
         for change in pending:
             show_difference(change)
-    written = bool(pending) and (yes or not as_json)
-    if written:
-        question = "Remove it?" if remove else "Write it?"
-        if not show.confirmed(question, yes):
-            raise typer.Abort
+    is_written = bool(pending) and (yes or not as_json)
+    if is_written:
+        show.confirm("Remove it?" if remove else "Write it?", yes)
         for change in pending:
             set_up.apply(settings.home, change)
     if as_json:
-        show.json_out({"files": told, "written": written, "next": [*commands, *steps]})
-    else:
-        _say(pending, changes, commands, steps or (NEW_SESSIONS,), remove)
-    return 0
-
-
-def _as_json(change: Change) -> dict[str, Any]:
-    return {
-        "file": change.path,
-        "difference": "\n".join(difference(change)),
-        "restores": change.restores,
-    }
-
-
-def _say(
-    pending: list[Change],
-    changes: list[Change],
-    commands: list[str],
-    steps: Sequence[str],
-    remove: bool,
-) -> None:
-    for change in pending:
-        if change.restores:
-            show.line(f"{change.path} is as it was before.")
-        elif remove:
-            show.line(f"Removed from {change.path}; later changes in it stay.")
-        else:
-            show.line(f"Written: {change.path}. memory-fabric setup --remove reverts it.")
+        return show.json_out({"files": rows, "written": is_written, "next": [*commands, *steps]})
     if not pending:
-        where = ", ".join(change.path for change in changes) or "nothing is set up."
-        show.line(f"Nothing to do: {where}")
-    elif not remove:
-        for step in steps:
-            show.line(step)
-        if any(_is_shared(change.path) for change in pending):
+        show.line(f"Nothing to do: {', '.join(c.path for c in changes) or 'nothing is set up.'}")
+    for change in pending:
+        show.line(_outcome(change, remove))
+    if pending and not remove:
+        show.lines(steps or (NEW_SESSIONS,))
+        if any(map(_is_shared, pending)):
             show.line(
                 "Other users of the repository need memory-fabric at the same path; use "
                 "--settings local to set it up only for yourself."
             )
-    for command in commands:
-        show.line(f"To add the server, run:\n  {command}")
+    show.lines(f"To add the server, run:\n  {command}" for command in commands)
+    return 0
 
 
-def _is_shared(path: str) -> bool:
-    folder, name = os.path.split(path)
+def _as_json(change: Change) -> dict[str, Any]:
+    text = "\n".join(difference(change))
+    return {"file": change.path, "difference": text, "restores": change.restores}
+
+
+def _outcome(change: Change, remove: bool) -> str:
+    if change.restores:
+        return f"{change.path} is as it was before."
+    if remove:
+        return f"Removed from {change.path}; later changes in it stay."
+    return f"Written: {change.path}. memory-fabric setup --remove reverts it."
+
+
+def _is_shared(change: Change) -> bool:
+    folder, name = os.path.split(change.path)
     return name == "settings.json" and os.path.exists(os.path.join(folder, os.pardir, ".git"))
 
 
 def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: bool) -> int:
     place = os.path.abspath(os.path.expanduser(folder)) if folder else ""
     place = place or os.path.join(settings.user_home, SHELL_FOLDER)
-    path = os.path.join(place, path_link.NAME)
     if remove:
-        path = path if folder else _known_link(settings, path)
+        path, is_new = os.path.join(place, path_link.NAME), False
+        links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
+        if not folder and links and path not in links:
+            path = links[-1]
         path_link.take(settings.home, path)
-        told, is_new = f"Removed: {path}", False
+        text = f"Removed: {path}"
     else:
         path, is_new = path_link.put(settings.home, place, root)
-        told = f"Linked: {path}" if is_new else f"Nothing to do: {path}"
-    known = os.path.normpath(place) in map(os.path.normpath, search_path(os.environ))
+        text = f"Linked: {path}" if is_new else f"Nothing to do: {path}"
+    on_path = os.path.normpath(place) in map(os.path.normpath, search_path(os.environ))
     if as_json:
-        show.json_out({"link": path, "removed": remove, "new": is_new, "on_path": known})
-        return 0
-    show.line(told)
+        return show.json_out({"link": path, "removed": remove, "new": is_new, "on_path": on_path})
+    show.line(text)
     if not remove and _is_clients_copy(settings, root):
-        show.line("It links this version of the plugin: run this again after an update.")
-    if not remove and not known:
+        show.line(f"It links {THIS_VERSION}")
+    if not remove and not on_path:
         line = f'export PATH={shlex.quote(place)}:"$PATH"'
         show.line(
             f"{place} is not on your PATH. Add this line to ~/.profile (or the startup file of "
             f"your shell), and open a new shell:\n  {line}"
         )
     return 0
-
-
-def _known_link(settings: Settings, path: str) -> str:
-    """Return the path of the link that was made, or the default path."""
-    links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
-    return links[-1] if links and path not in links else path

@@ -2,12 +2,12 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.commands import setup
+from memory_fabric.cli.options import flag
 from memory_fabric.clients import manifest, path_link, set_up
 from memory_fabric.clients import uninstall as uninstalling
 from memory_fabric.clients.set_up import Change
@@ -39,33 +39,22 @@ class Plan:
 
 
 def uninstall(
-    purge: Annotated[
-        bool,
-        typer.Option(
-            "--purge",
-            help="Also delete the memory: the home, the lines of memory-fabric in every MEMORY.md, "
-            "and the local folders of all projects, except what is kept.",
-        ),
-    ] = False,
-    keep_memory: Annotated[
-        bool, typer.Option("--keep-memory", help="With `--purge`: keep the home.")
-    ] = False,
-    keep_notes: Annotated[
-        bool, typer.Option("--keep-notes", help="With `--purge`: keep the lines in MEMORY.md.")
-    ] = False,
-    keep_folders: Annotated[
-        bool,
-        typer.Option("--keep-folders", help="With `--purge`: keep the local folders of projects."),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` "
-            "and `done`; it does not ask, and changes something only with `--yes`.",
-        ),
-    ] = False,
+    purge: bool = flag(
+        "--purge",
+        "Also delete the memory: the home, the lines of memory-fabric in every MEMORY.md, and the "
+        "local folders of all projects, except what is kept.",
+    ),
+    keep_memory: bool = flag("--keep-memory", "With `--purge`: keep the home."),
+    keep_notes: bool = flag("--keep-notes", "With `--purge`: keep the lines in MEMORY.md."),
+    keep_folders: bool = flag(
+        "--keep-folders", "With `--purge`: keep the local folders of projects."
+    ),
+    yes: bool = flag("--yes", "Do not ask."),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` and "
+        "`done`; it does not ask, and changes something only with `--yes`.",
+    ),
 ) -> int:
     """Revert setup, delete the memory if asked, show the last steps.
 
@@ -81,36 +70,32 @@ def uninstall(
     mine = uninstalling.belongings(settings)
     keeps = (not purge or keep_memory, not purge or keep_notes, not purge or keep_folders)
     if not (purge or yes or as_json) and sys.stdin.isatty():
-        keeps = _ask_what_to_keep(mine)
+        keeps = (
+            _keeps(mine.home, f"Keep the memory itself ({mine.home})?"),
+            _keeps(mine.notes, f"Keep the lines in MEMORY.md ({len(mine.notes)})?"),
+            _keeps(mine.folders, f"Keep the records in folders of projects ({len(mine.folders)})?"),
+        )
     plan = _plan(settings, mine, *keeps)
     if plan.gone.home:
         for inner in (settings.user_home, settings.config_dir, settings.project_dir):
             uninstalling.check_home(plan.gone.home, inner)
-    work = bool(plan.changes or plan.links or plan.deletes)
+    has_work = bool(plan.changes or plan.links or plan.deletes)
     if not as_json:
         _preview(plan)
-    done = work and (yes or not as_json)
-    if done and not show.confirmed(_question(plan), yes):
-        raise typer.Abort
+    done = has_work and (yes or not as_json)
+    question = "Delete all of it?" if plan.deletes else "Remove it?"
+    if done:
+        show.confirm(question, yes)
     stays = _carry_out(settings, plan) if done else []
     if as_json:
-        show.json_out(_as_json(plan, stays, done or not work))
-    else:
-        _say(plan, stays)
+        return show.json_out(_as_json(plan, stays, done or not has_work))
+    _say(plan, stays)
     return 0
 
 
-def _ask_what_to_keep(mine: Belongings) -> tuple[bool, bool, bool]:
-    """Ask whether to keep the home, the lines in MEMORY.md and the folders of projects."""
-    return (
-        not mine.home or typer.confirm(f"Keep the memory itself ({mine.home})?", default=True),
-        not mine.notes
-        or typer.confirm(f"Keep the lines in MEMORY.md ({len(mine.notes)})?", default=True),
-        not mine.folders
-        or typer.confirm(
-            f"Keep the records in folders of projects ({len(mine.folders)})?", default=True
-        ),
-    )
+def _keeps(belongings: object, question: str) -> bool:
+    """Ask whether to keep something, unless there is nothing."""
+    return not belongings or typer.confirm(question, default=True)
 
 
 def _plan(settings: Settings, mine: Belongings, memory: bool, notes: bool, folders: bool) -> Plan:
@@ -133,16 +118,10 @@ def _plan(settings: Settings, mine: Belongings, memory: bool, notes: bool, folde
 def _preview(plan: Plan) -> None:
     for change in plan.changes:
         setup.show_difference(change)
-    for path in plan.links:
-        show.line(f"The link {path} will be removed.")
+    show.lines(f"The link {path} will be removed." for path in plan.links)
     if plan.deletes:
         show.line("This deletes permanently:")
-        for line in _listed(plan.gone):
-            show.line(f"  {line}")
-
-
-def _question(plan: Plan) -> str:
-    return "Delete all of it?" if plan.deletes else "Remove it?"
+        show.lines(f"  {line}" for line in _listed(plan.gone))
 
 
 def _carry_out(settings: Settings, plan: Plan) -> list[str]:
@@ -186,15 +165,12 @@ def _say(plan: Plan, stays: list[str]) -> None:
         show.line(f"{change.path} {how}.")
     if plan.deletes:
         show.line(f"Deleted. {NOT_TOUCHED}")
-    for reason in stays:
-        show.warn(reason)
+    show.warn_all(stays)
     kept = _listed(plan.kept)
     if kept:
         show.line("The memory stays, and a new installation finds it again:")
-        for line in kept:
-            show.line(f"  {line}")
+        show.lines(f"  {line}" for line in kept)
         show.line("memory-fabric uninstall --purge deletes all of it.")
     show.line("To uninstall the plugin:")
-    for command in COMMANDS:
-        show.line(f"  {command}")
+    show.lines(f"  {command}" for command in COMMANDS)
     show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")

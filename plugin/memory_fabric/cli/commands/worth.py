@@ -1,19 +1,18 @@
 """worth: what sessions were told, what it cost, and what of it was used."""
 
 import time
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, option
 from memory_fabric.config import MAX_PRICE
 from memory_fabric.models import Record
+from memory_fabric.store import counts
 from memory_fabric.store.conversations.worth import OFTEN_SESSIONS
-from memory_fabric.store.health import told_summary
-from memory_fabric.store.health.told_summary import Share, Summary
+from memory_fabric.store.counts import Share, Summary
 from memory_fabric.store.schema import ACTIVE_CURRENT
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, many, one_line
 
 MAX_SHOWN, MAX_TEXT_CHARS = 20, 100
 ESTIMATE = (
@@ -23,19 +22,15 @@ ESTIMATE = (
 
 
 def worth(
-    days: Annotated[
-        int, typer.Option(metavar="N", min=1, max=90, help="Only the last so many days.")
-    ] = 30,
-    price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DOLLARS",
-            min=0,
-            max=MAX_PRICE,
-            help="The price of a million tokens; by default `worth.price` of config.toml.",
-        ),
-    ] = None,
-    as_json: show.AsJson = False,
+    days: int = option(30, "N", "Only the last so many days.", min=1, max=90),
+    price: float | None = option(
+        None,
+        "DOLLARS",
+        "The price of a million tokens; by default `worth.price` of config.toml.",
+        min=0,
+        max=MAX_PRICE,
+    ),
+    as_json: AsJson = False,
 ) -> int:
     """Show what sessions were told, what it cost, and what was used.
 
@@ -51,94 +46,95 @@ def worth(
     """
     since = ids.timestamp(time.time() - days * 24 * 3600)
     with environment.open_memory() as memory:
-        found = told_summary.summary(memory, since)
-        marks = ", ".join("?" * len(found.unused))
-        unused = [one.id for one in found.unused]
-        current = f"id IN ({marks}) AND {ACTIVE_CURRENT}"
-        known = memory.find_records(current, tuple(unused), len(unused)) if unused else []
+        summary = counts.told_since(memory, since)
+        unused = [record.id for record in summary.unused]
+        query = f"id IN ({', '.join('?' * len(unused))}) AND {ACTIVE_CURRENT}"
+        current = memory.find_records(query, tuple(unused), len(unused)) if unused else []
         price = memory.settings.token_price if price is None else price
-    records = {record.id: record for record in known}
-    found = found._replace(unused=tuple(one for one in found.unused if one.id in records))
+    records = {record.id: record for record in current}
+    summary = summary._replace(unused=tuple(r for r in summary.unused if r.id in records))
     if as_json:
-        show.json_out(_as_json(found, records, days, price))
+        show.json_out(_as_json(summary, records, days, price))
     else:
-        _show(found, records, days, price)
-    return 0 if found.sessions else 3
+        _show(summary, records, days, price)
+    return 0 if summary.sessions else 3
 
 
-def _as_json(found: Summary, records: dict[str, Record], days: int, price: float) -> dict[str, Any]:
+def _as_json(
+    summary: Summary, records: dict[str, Record], days: int, price: float
+) -> dict[str, Any]:
     return {
         "days": days,
-        "since": found.since,
-        "sessions": found.sessions,
+        "since": summary.since,
+        "sessions": summary.sessions,
         "price_per_million": price or None,
-        "total": _share_as_json(found.total, price),
-        "kinds": [_share_as_json(share, price) for share in found.kinds],
-        "channels": [_share_as_json(share, price) for share in found.channels],
+        "total": _share_as_json(summary.total, price),
+        "kinds": [_share_as_json(share, price) for share in summary.kinds],
+        "channels": [_share_as_json(share, price) for share in summary.channels],
         "often_told_never_used": [
             {
-                "id": one.id,
-                "sessions": one.sessions,
-                "tokens": told_summary.tokens(one.chars),
-                "text": records[one.id].what,
+                "id": record.id,
+                "sessions": record.sessions,
+                "tokens": counts.tokens(record.chars),
+                "text": records[record.id].what,
             }
-            for one in found.unused
+            for record in summary.unused
         ],
         "estimate": ESTIMATE,
     }
 
 
 def _share_as_json(share: Share, price: float) -> dict[str, Any]:
-    stated = {"name": share.name} if share.name else {}
-    return stated | {
-        "items": share.items,
-        "chars": share.chars,
-        "tokens": told_summary.tokens(share.chars),
-        "judged": share.judged,
-        "used": share.used,
+    return {
+        **({"name": share.name} if share.name else {}),
+        **show.fields(share, "items chars"),
+        "tokens": counts.tokens(share.chars),
+        **show.fields(share, "judged used"),
         "used_share": round(share.used / share.judged, 4) if share.judged else None,
         "cost": round(_cost(share, price), 6) if price else None,
     }
 
 
-def _show(found: Summary, records: dict[str, Record], days: int, price: float) -> None:
-    if not found.sessions:
+def _show(summary: Summary, records: dict[str, Record], days: int, price: float) -> None:
+    if not summary.sessions:
         show.line(f"Nothing was told in the last {days} days.")
         return
-    total = told_summary.tokens(found.total.chars)
-    sessions = "1 session" if found.sessions == 1 else f"{found.sessions} sessions"
+    total = counts.tokens(summary.total.chars)
+    sessions = many(summary.sessions, "session")
     show.line(f"Told in the last {days} days: {total} tokens in {sessions}.")
-    for heading, shares in (("kind", found.kinds), ("channel", found.channels)):
+    for heading, shares in (("kind", summary.kinds), ("channel", summary.channels)):
         columns = (heading, "items", "tokens", "judged", "used", "share used")
-        rows = [_row(share, price) for share in shares]
-        names = (*columns, *(["dollars"] if price else []))
-        show.table(names, rows, optional=("judged", "used", "share used"))
+        show.table(
+            (*columns, *(["dollars"] if price else [])),
+            [_row(share, price) for share in shares],
+            optional=("judged", "used", "share used"),
+        )
     if not price:
         show.line("For the cost give --price, or worth.price in config.toml.", "dim")
-    if found.unused:
+    if summary.unused:
         show.line(f"Told in {OFTEN_SESSIONS} sessions or more and never used:")
         rows = [
             (
-                str(one.sessions),
-                str(told_summary.tokens(one.chars)),
-                ids.short_id(one.id),
-                cut(one_line(records[one.id].what), MAX_TEXT_CHARS),
+                str(record.sessions),
+                str(counts.tokens(record.chars)),
+                ids.short_id(record.id),
+                cut(one_line(records[record.id].what), MAX_TEXT_CHARS),
             )
-            for one in found.unused[:MAX_SHOWN]
+            for record in summary.unused[:MAX_SHOWN]
         ]
         show.table(("sessions", "tokens", "id", "memory"), rows, lines=1)
-        if len(found.unused) > MAX_SHOWN:
-            show.line(f"and {len(found.unused) - MAX_SHOWN} more", "dim")
+        if len(summary.unused) > MAX_SHOWN:
+            show.line(f"and {len(summary.unused) - MAX_SHOWN} more", "dim")
     show.line(ESTIMATE, "dim")
 
 
 def _row(share: Share, price: float) -> tuple[str, ...]:
     part = f"{share.used / share.judged:.0%}" if share.judged else "—"
-    numbers = (share.items, told_summary.tokens(share.chars), share.judged, share.used)
+    numbers = (share.items, counts.tokens(share.chars), share.judged, share.used)
     row = (share.name, *map(str, numbers), part)
     return (*row, f"{_cost(share, price):.4f}") if price else row
 
 
 def _cost(share: Share, price: float) -> float:
     """Return the dollars for reading the items once."""
-    return share.chars / told_summary.CHARS_PER_TOKEN * price / 1e6
+    return share.chars / counts.CHARS_PER_TOKEN * price / 1e6

@@ -104,14 +104,14 @@ def _keeping(
 def _leave(event: Event, context: RequestContext) -> None:
     """Keep the prompt for a later event, which stores it."""
     # late: it is rare
-    from memory_fabric.store.health import alerts
+    from memory_fabric.store import alerts
     from memory_fabric.store.queues import late_events
 
     settings = context.memory.settings
     try:
         late_events.add(settings, event, (__name__.rpartition(".")[2],), context.now)
     except OSError:
-        alerts.leave_lost_prompt((settings.home, settings.data_dir))
+        alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
         raise
 
 

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from memory_fabric import events
 from memory_fabric.errors import BadInput
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
-from memory_fabric.store import switches
-from memory_fabric.store.health import quick_counts
-from memory_fabric.store.health.quick_counts import Counts
+from memory_fabric.store import quick_counts, switches
 from memory_fabric.store.projects import identity, registry_file
+from memory_fabric.store.quick_counts import Counts
 
 # The longest that it may take, by the clock.
 MAX_S = 1.5

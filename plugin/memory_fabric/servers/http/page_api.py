@@ -92,7 +92,7 @@ def _history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
 
 
 def _status(memory: Memory) -> dict[str, Any]:
-    from memory_fabric.store.health import status as health
+    from memory_fabric.health import tiers as health
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
 

@@ -1,0 +1,267 @@
+"""why, history, undo: the origin of a memory or an entity, changes, and taking them back."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.options import AsJson, argument, exclusive, flag, option
+from memory_fabric.errors import NotFound
+from memory_fabric.ids import short_id
+from memory_fabric.models import shown_type, worded
+from memory_fabric.store import file_states
+from memory_fabric.store.history import changes, trace
+from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.history.changes import Change
+from memory_fabric.store.history.trace import (
+    DescribedChange,
+    EntityTrace,
+    Injection,
+    RecordTrace,
+    Statement,
+)
+from memory_fabric.store.history.undo import Undone
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import cut, one_line
+
+MAX_TEXT_CHARS = 120
+# More changes of one step are counted, not listed.
+MAX_NAMED = 20
+FILE_STATES = {
+    file_states.SAME: "is as it was",
+    file_states.CHANGED: "has changed since",
+    file_states.GONE: "is gone",
+}
+
+
+def why(
+    name: str = argument(..., "ID-OR-NAME", "The id that recall shows, or an entity."),
+    as_json: AsJson = False,
+) -> int:
+    """Show where a memory comes from and which sessions were given it.
+
+    Shows who stated it, when and where, which tiers hold it, and which sessions and agents were
+    given it; for an entity, the same for each observation. For a deleted memory it shows who
+    deleted it.
+    """
+    with environment.open_memory() as memory:
+        origin = trace.why(memory, name)
+        files = {}
+        if isinstance(origin, RecordTrace):
+            files = file_states.of_record(memory, origin.record.id)
+    if isinstance(origin, RecordTrace):
+        if as_json:
+            show.json_out(_record_as_json(origin) | ({"files": files} if files else {}))
+        else:
+            _show_record(origin, files)
+    elif as_json:
+        show.json_out(_entity_as_json(origin))
+    else:
+        _show_entity(origin)
+    return 0
+
+
+def _show_record(origin: RecordTrace, files: dict[str, str]) -> None:
+    record = origin.record
+    show.line(
+        f"{shown_type(record.type)} {short_id(record.id)}: {one_line(worded(record))}", "bold"
+    )
+    states = "; ".join(f"{path} {FILE_STATES[state]}" for path, state in files.items())
+    removed = ("removed", _deletion(origin.deletion))
+    show.facts((*formatting.origin_facts(origin), ("files", states), removed))
+    _show_injections(origin.injections)
+
+
+def _show_entity(origin: EntityTrace) -> None:
+    show.line(f"{origin.name} ({origin.type})", style="bold")
+    show.facts(
+        (
+            ("also called", ", ".join(origin.aliases)),
+            ("stored in", f"the {origin.store}'s memory"),
+            ("removed", _deletion(origin.deletion)),
+        )
+    )
+    rows = [
+        (
+            formatting.when(statement.at),
+            _speaker(statement),
+            short_id(statement.record),
+            cut(one_line(statement.text), MAX_TEXT_CHARS),
+        )
+        for statement in origin.statements
+    ]
+    if rows:
+        show.table(("when", "said by", "memory", "observation"), rows)
+    else:
+        show.line("It has no observations.")
+    of_records = (s.injections for s in origin.statements if s.record)
+    _show_injections((*origin.injections, *(given for part in of_records for given in part)))
+
+
+def _show_injections(injections: Iterable[Injection]) -> None:
+    unique = list(dict.fromkeys(injections))
+    for injection in unique:
+        agent = f", agent {injection.agent}," if injection.agent else ""
+        show.line(
+            f"given to session {injection.session}{agent} with a {injection.channel} block "
+            f"on {formatting.when(injection.at)}"
+        )
+    if not unique:
+        show.line("given to no session yet")
+
+
+def _speaker(statement: Statement) -> str:
+    if statement.trust == "foreign":
+        return f"{statement.agent or 'someone else'}, by {statement.source}"
+    agent = f" (agent {statement.agent})" if statement.agent else ""
+    session = f", session {statement.session}" if statement.session else ""
+    speaker = formatting.speaker(statement.source, statement.trust)
+    return f"{speaker}{agent}, by {statement.source}{session}"
+
+
+def _deletion(described: DescribedChange | None) -> str:
+    if described is None:
+        return ""
+    change = described.change
+    return f"{described.what}, on {formatting.when(change.at)} by {changes.who(change.by)}"
+
+
+def _record_as_json(origin: RecordTrace) -> dict[str, Any]:
+    fields = formatting.as_json(origin.record) | show.fields(origin, "store seen_in tiers")
+    return fields | _given_and_gone(origin)
+
+
+def _entity_as_json(origin: EntityTrace) -> dict[str, Any]:
+    names = "text trust source session agent domain record at"
+    observations = [
+        show.fields(statement, names) | {"given_to": _injections_as_json(statement.injections)}
+        for statement in origin.statements
+    ]
+    fields = {"name": origin.name, "entityType": origin.type}
+    fields |= show.fields(origin, "aliases store") | {"observations": observations}
+    return fields | _given_and_gone(origin)
+
+
+def _given_and_gone(origin: RecordTrace | EntityTrace) -> dict[str, Any]:
+    fields: dict[str, Any] = {"given_to": _injections_as_json(origin.injections)}
+    return fields | ({"gone": trace.as_json(origin.deletion)} if origin.deletion else {})
+
+
+def _injections_as_json(injections: Iterable[Injection]) -> list[dict[str, Any]]:
+    return [show.fields(injection, "session agent channel at") for injection in injections]
+
+
+def history(
+    name: str | None = argument(
+        None, "NAME-OR-ID", "An entity, under all its names, or a memory; by default all."
+    ),
+    limit: int = option(20, "N", "The maximum number of changes.", min=1, max=10_000),
+    as_json: bool = flag("--json", "Answer in JSON: all fields of the changes."),
+) -> int:
+    """Show what changed and who changed it, newest first.
+
+    Each change has the id that `memory-fabric undo` takes. Forgotten and deleted memories have a
+    history, too.
+    """
+    with environment.open_memory() as memory:
+        described = trace.history(memory, name, limit)
+    if as_json:
+        show.json_out([trace.as_json(change) for change in described])
+    elif described:
+        _show_changes((d, f"(undone) {d.what}" if d.change.undone else d.what) for d in described)
+    elif not name:
+        show.line("Nothing has changed yet.")
+    if name and not described:
+        text = f"There is no memory or entity {name!r}."
+        raise NotFound(name, text, remedy="memory-fabric recall finds names.")
+    return 0 if described else 3
+
+
+def _show_changes(phrases: Iterable[tuple[DescribedChange, str]]) -> None:
+    """Print changes with the phrase for each; authors are named where there are several."""
+    pairs = list(phrases)
+    authors = {str(described.change.by.get("author") or "") for described, _ in pairs}
+    rows = []
+    for described, what in pairs:
+        change, by = described.change, dict(described.change.by)
+        if len(authors) < 2:
+            by.pop("author", None)
+        at = f"{change.at[:10]} {change.at[11:16]}"
+        rows.append((at, short_id(change.id), changes.who(by), what))
+    show.table(("when (UTC)", "id", "by", "what"), rows, lines=1)
+
+
+def undo(
+    identifier: str | None = argument(
+        None, "ID", "The id of a change in `memory-fabric history`, or its last characters."
+    ),
+    last: bool = flag("--last", "Undo the last change that is not undone yet."),
+    session: str = option(
+        "", "ID", "Show all changes of a session, newest first; with `--yes` undo them."
+    ),
+    step: str = option("", "NAME", "Undo all changes that commands made with `--step NAME`."),
+    yes: bool = flag("--yes", "Undo the changes of the preview."),
+    as_json: bool = flag("--json", "Answer in JSON: the changes, and the result for each."),
+) -> int:
+    """Undo a change; what others added or forgot since then stays.
+
+    An undo is a change, too, and can be undone by its id. Without an id or `--last` it only shows
+    what would be undone.
+    """
+    text = "An id, --last, --session and --step exclude each other."
+    exclusive("--last", text, identifier, last, session, step)
+    with environment.open_memory() as memory:
+        chosen = _chosen(memory, identifier, session, step)
+        described = [trace.described(memory, change) for change in chosen]
+        done = bool(identifier or last or step or yes) and (yes or not session)
+        undone = undoing.undo(memory, chosen, environment.provenance()) if done else []
+    if as_json:
+        show.json_out(_undone_as_json(described, undone))
+    elif done:
+        _say_undone(described, undone)
+    else:
+        prospects = [(one, undoing.prospect(one.change)) for one in described]
+        _show_changes((d, f"(stays: {why}) {d.what}" if why else d.what) for d, why in prospects)
+        show.line("This would be undone; nothing was changed. Use --yes to undo it.")
+    return 0 if not undone or any(result.by for result in undone) else 1
+
+
+def _chosen(memory: Memory, identifier: str | None, session: str, step: str) -> list[Change]:
+    if session:
+        return undoing.of_session(memory, session)
+    if step:
+        return undoing.of_step(memory, step)
+    first = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
+    return changes.together(memory, first, is_named=bool(identifier))
+
+
+def _say_undone(described: Sequence[DescribedChange], undone: Sequence[Undone]) -> None:
+    done = [result.by for result in undone if result.by]
+    are_many = len(done) > MAX_NAMED
+    if are_many:
+        show.line(
+            f"Undone: {len(done)} changes that were made together. "
+            f"memory-fabric undo {short_id(done[-1])} redoes them."
+        )
+    for result, one in zip(undone, described, strict=True):
+        what = one.what.rstrip(".")
+        if not result.by:
+            show.warn(f"not undone, {result.because}: {one.what}")
+        elif one.change.kind == changes.LEARN:
+            show.line(f"Undone: {what}. Its turns are deleted.")
+            show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
+        elif not are_many:
+            show.line(f"Undone: {what}. memory-fabric undo {short_id(result.by)} redoes it.")
+            if one.change.kind == "ingest":
+                show.line("Its turns stay until they expire, like those of sessions.")
+
+
+def _undone_as_json(
+    described: Sequence[DescribedChange], undone: Sequence[Undone]
+) -> dict[str, Any]:
+    results = {result.change.id: result for result in undone}
+    rows = []
+    for one in described:
+        result = results.get(one.change.id)
+        because = result.because if result else undoing.prospect(one.change)
+        rows.append(trace.as_json(one) | {"undo": result.by if result else "", "because": because})
+    return {"undone": sum(bool(result.by) for result in undone), "changes": rows}

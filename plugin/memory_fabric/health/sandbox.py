@@ -1,0 +1,184 @@
+"""A sandbox in which hooks run as the client runs them, for the demonstration and doctor --prove.
+
+The command is the one in hooks.json; home, project and runtime folder are in one temporary folder.
+It needs the standard library only.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from memory_fabric import file_lock
+from memory_fabric.config import Settings, read_settings
+from memory_fabric.ids import timestamp
+
+# Longer than any hook may take; reached only when something hangs.
+GIVE_UP_S = 60
+# Variables of this shell that a session inherits: to find programs, and the memory switch.
+PASSED_ON = (
+    *("PATH", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT"),
+    *("MEMORY_FABRIC", "MEMORY_FABRIC_PATIENCE"),
+)
+GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
+
+
+@dataclass(frozen=True, slots=True)
+class HookResult:
+    """Result of one hook process."""
+
+    status: int
+    output: bytes
+    errors: str
+    took_s: float
+
+    @property
+    def reply(self) -> dict[str, Any]:
+        """The JSON object on standard output; empty if there is none."""
+        try:
+            value = json.loads(self.output or b"{}")
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def context(self) -> str:
+        """Text injected for the model."""
+        specific = self.reply.get("hookSpecificOutput")
+        return str(specific.get("additionalContext", "")) if isinstance(specific, dict) else ""
+
+    @property
+    def plain(self) -> str:
+        """The output if it is no JSON: what PreCompact asks of the summariser."""
+        return "" if self.reply else self.output.decode("utf-8", "replace").strip()
+
+    @property
+    def notice(self) -> str:
+        """Message shown to the user."""
+        return str(self.reply.get("systemMessage", ""))
+
+
+class Sandbox:
+    """The hooks of the plugin at `root`, with all their files under `folder`."""
+
+    def __init__(self, root: str, folder: str, project_name: str) -> None:
+        self.root, self.folder = root.rstrip("/"), folder
+        self.home = os.path.join(folder, "home")
+        self.project = os.path.join(folder, project_name)
+        self.data = os.path.join(folder, "runtime")
+        for path in (self.home, self.data, os.path.join(self.project, ".git")):
+            os.makedirs(path)
+        with open(os.path.join(self.project, ".git", "config"), "w", encoding="utf-8") as config:
+            config.write(GIT_CONFIG.format(name=project_name))
+        self.environ = {
+            **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
+            "HOME": self.home,
+            "USER": "you",
+            "CLAUDE_PROJECT_DIR": self.project,
+            "CLAUDE_PLUGIN_ROOT": self.root,
+            "CLAUDE_PLUGIN_DATA": self.data,
+            # With a new HOME, a version manager's shim may not find its Pythons.
+            "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
+        }
+
+    def run_hook(self, event: Mapping[str, Any]) -> HookResult:
+        """Run the hook of this event and return its result. Raises OSError if it cannot start.
+
+        Assistant's messages get their transcript entry before the hook, prompts behind it.
+        """
+        if message := event.get("last_assistant_message"):
+            self.write(event["session_id"], "assistant", [{"type": "text", "text": message}])
+        started = time.monotonic()
+        process = subprocess.run(
+            command(self.root, event["hook_event_name"]),
+            input=json.dumps(event).encode(),
+            capture_output=True,
+            env=self.environ,
+            cwd=self.project,
+            timeout=GIVE_UP_S,
+            check=False,
+        )
+        took_s = time.monotonic() - started
+        if prompt := event.get("prompt"):
+            typed = {"promptSource": "typed", "turnOrigin": "human"}
+            self.write(event["session_id"], "user", prompt, **typed)
+        return HookResult(
+            process.returncode, process.stdout, process.stderr.decode("utf-8", "replace"), took_s
+        )
+
+    def hook(self, name: str, session: str, **fields: Any) -> HookResult:
+        """Run the hook of an event with these fields. Raises OSError if it cannot start."""
+        return self.run_hook(self.event(name, session, **fields))
+
+    def bare_start_s(self) -> float:
+        """Return the seconds that a start of Python takes now without any work."""
+        started = time.monotonic()
+        python = self.environ["MEMORY_FABRIC_PYTHON"]
+        subprocess.run([python, "-I", "-S", "-c", "pass"], timeout=GIVE_UP_S, check=False)
+        return time.monotonic() - started
+
+    def event(self, name: str, session: str, **fields: Any) -> dict[str, Any]:
+        """Return an event as the client sends it."""
+        return {
+            "session_id": session,
+            "transcript_path": self.transcript(session),
+            "cwd": self.project,
+            "hook_event_name": name,
+            **fields,
+        }
+
+    def transcript(self, session: str) -> str:
+        """Path of a session's transcript."""
+        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.project)
+        return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
+
+    def write(self, session: str, role: str, content: Any, **marks: str) -> None:
+        """Append an entry to a session's transcript, as the client does."""
+        entry = {
+            "type": role,
+            "uuid": str(uuid.uuid4()),
+            "isSidechain": False,
+            "cwd": self.project,
+            "sessionId": session,
+            "timestamp": timestamp(),
+            "message": {"role": role, "content": content},
+            **marks,
+        }
+        path = self.transcript(session)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def settings(self) -> Settings:
+        """Return the settings of the hooks in this sandbox."""
+        return read_settings(self.environ, {})
+
+    def log(self) -> list[str]:
+        """Lines of the hooks' log."""
+        path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as lines:
+            return lines.read().splitlines()
+
+    @contextmanager
+    def without_installing(self) -> Iterator[None]:
+        """Hold the lock of the installer, so that no packages are installed into the sandbox."""
+        with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
+            file_lock.take(lock.fileno())
+            yield
+
+
+def command(root: str, event_name: str) -> list[str]:
+    """Return the command that hooks.json gives for an event, with its variable replaced."""
+    with open(os.path.join(root, "hooks.json"), encoding="utf-8") as file:
+        hooks = json.load(file)["hooks"]
+    hook = hooks[event_name][0]["hooks"][0]
+    words = [hook["command"], *hook.get("args", [])]
+    return [word.replace("${CLAUDE_PLUGIN_ROOT}", root) for word in words]

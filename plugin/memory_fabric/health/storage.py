@@ -1,0 +1,199 @@
+"""Checks of storage, and their repairs: permissions, free space, queues, backups, the tiers."""
+
+import os
+from collections.abc import Iterator
+
+from memory_fabric.health import tiers as health
+from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, fault, fine, warning
+from memory_fabric.sharing.git import location
+from memory_fabric.store import backup, filesystem, journal, repair
+from memory_fabric.store.files import size_of
+from memory_fabric.store.history.resolve import memory_md_file
+from memory_fabric.store.projects import link, registry_file
+from memory_fabric.store.tiers import sync
+from memory_fabric.text import first_of
+
+TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
+LEAST_FREE_BYTES = 200 << 20
+# A backup is old after a week, or after a week more than a large database waits for one.
+OLD_BACKUP_S = 7 * 24 * 3600
+# Reading a larger index would delay writers; the command `check` does it.
+MAX_INDEXED_BYTES = 64 << 20
+SHOWN = 3
+
+
+def home(sight: Sight) -> Finding:
+    """Check that memory can be written."""
+    folder = filesystem.nearest(sight.settings.home)
+    if os.access(folder, os.W_OK) and os.path.isdir(folder):
+        return fine(sight.settings.home)
+    return fault(f"{folder} cannot be written", "Check it, or set MEMORY_FABRIC_HOME.")
+
+
+def identity(sight: Sight) -> Finding:
+    """Check the project of this folder, and the registry against the projects' cards."""
+    home = sight.settings.home
+    hidden = registry_file.missing_keys(
+        registry_file.read_cards(home), registry_file.read_registry(home)
+    )
+    if hidden:
+        text = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
+        return warning(text, "memory-fabric check shows details.")
+    question = link.pending_question(sight.memory)
+    if question:
+        text, _, remedy = question.partition(". ")
+        return warning(text, remedy)
+    project = sight.memory.project
+    return fine(f"{project.name} ({project.id})" if project else "none here")
+
+
+def permissions(sight: Sight) -> Finding:
+    """Check that only the owner can read what is stored."""
+    paths = _private_paths(sight)
+    foreign = filesystem.foreign(paths)
+    if foreign:
+        text = f"belongs to another user: {first_of(foreign, SHOWN)}"
+        return fault(text, f'sudo chown -R "$USER" {foreign[0]}')
+    exposed = filesystem.exposed(paths)
+    if exposed:
+        text = f"other users may read or write {first_of(exposed, SHOWN)}"
+        return warning(text, "memory-fabric doctor --fix removes their rights.", fixable=True)
+    return fine(f"{len(paths)} files and folders, only for their owner")
+
+
+def make_private(sight: Sight) -> list[str]:
+    """Remove other users' rights on the files and folders."""
+    changed = filesystem.make_private(_private_paths(sight))
+    return [f"removed other users' rights on {first_of(changed, SHOWN)}"] if changed else []
+
+
+def _private_paths(sight: Sight) -> list[str]:
+    """Return what only the owner may read: all but journals shared by git."""
+    folders, project = [sight.settings.home], sight.memory.project
+    if project and not location.is_on(sight.memory) and location.is_hidden(project):
+        folders.append(project.local)
+    return filesystem.all_paths(folders)
+
+
+def disk(sight: Sight) -> Finding:
+    """Check the free disk space."""
+    free = filesystem.free_bytes(sight.settings.home)
+    if free is None:
+        return fine("free space is unknown on this system")
+    if free < LEAST_FREE_BYTES:
+        remedy = f"Free some: at least {LEAST_FREE_BYTES >> 20} MB are needed."
+        return warning(f"{free >> 20} MB free", remedy)
+    return fine(f"{free >> 20} MB free")
+
+
+def file_system(sight: Sight) -> Finding:
+    """Check for network file systems, on which SQLite cannot lock reliably."""
+    kind = filesystem.file_system(sight.settings.home)
+    if filesystem.is_shared(kind):
+        remedy = "Set MEMORY_FABRIC_HOME to a folder on a disk of this machine."
+        return warning(f"{kind}, shared between machines", remedy)
+    return fine(kind or "unknown on this system")
+
+
+def leftovers(sight: Sight) -> Finding:
+    """Check for half-written files of killed processes."""
+    paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
+    if paths:
+        remedy = "memory-fabric doctor --fix removes them."
+        return warning(f"half-written: {first_of(paths, SHOWN)}", remedy, fixable=True)
+    return fine("none")
+
+
+def delete_leftovers(sight: Sight) -> list[str]:
+    """Remove half-written files of killed processes."""
+    paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
+    filesystem.delete(paths)
+    return [f"removed half-written {path}" for path in paths]
+
+
+def queue(sight: Sight) -> Finding:
+    """Check for changes that wait for the graph, even a single one."""
+    waiting = 0
+    for folder in health.queue_folders(sight.memory):
+        try:
+            waiting += len(journal.queued(folder)[0])
+        except OSError:
+            continue  # named by its tier
+    if waiting:
+        text = f"{waiting} changes wait for the graph"
+        return warning(text, "memory-fabric sync applies them.", fixable=True)
+    return fine("nothing waits")
+
+
+def update_tiers(sight: Sight) -> list[str]:
+    """Process the queue, and write journals and MEMORY.md again from the graph."""
+    memory = sight.memory
+    if not memory.settings.writes:
+        return []
+    applied = sync.drain(memory)
+    memory.flush()
+    restored = sync.restore_journals(memory)
+    repairs = [f"applied {applied} waiting changes"] if applied else []
+    repairs += [f"restored {restored} lost lines of journals"] if restored else []
+    return repairs or ["journals and MEMORY.md are up to date"]
+
+
+def indexes(sight: Sight) -> Finding:
+    """Check that the full-text indexes hold every row."""
+    unfit, is_large = [], False
+    for database in sight.memory.databases():
+        if size_of(database.path) > MAX_INDEXED_BYTES:
+            is_large = True
+        elif not database.newer and not database.read_only:
+            tables = repair.mismatched_indexes(database)
+            unfit += [f"{table} in {database.path}" for table in tables]
+    if unfit:
+        text = f"does not match its texts: {first_of(unfit, SHOWN)}; searches miss some"
+        return warning(text, "memory-fabric doctor --fix rebuilds it.", fixable=True)
+    if is_large:
+        return fine("too large to check here: memory-fabric check does it")
+    return fine("all match their texts")
+
+
+def rebuild_indexes(sight: Sight) -> list[str]:
+    """Rebuild full-text indexes that do not match their texts."""
+    return [
+        f"rebuilt {table} in {database.path}"
+        for database in sight.memory.databases()
+        if not database.newer and not database.read_only
+        if size_of(database.path) <= MAX_INDEXED_BYTES
+        for table in repair.repair_indexes(database)
+    ]
+
+
+def backups(sight: Sight) -> Finding:
+    """Report the age of the newest backups."""
+    databases = sight.memory.databases()
+    if not databases:
+        return fine("nothing is stored yet")
+    paths = [database.path for database in databases]
+    ages_s = {path: age_s for path in paths if (age_s := backup.age_s(path)) is not None}
+    if len(ages_s) < len(paths):
+        when = "A backup is made at the end of a session, at most one a day."
+        return fine(f"none yet of {len(paths) - len(ages_s)} databases. {when}")
+    days = max(ages_s.values()) / 86400
+    for path, age_s in ages_s.items():
+        if age_s > OLD_BACKUP_S + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
+            text = f"the newest is {days:.0f} days old"
+            return warning(text, "memory-fabric backup makes a new one.")
+    return fine(f"the newest is {days:.1f} days old")
+
+
+def tiers(sight: Sight) -> Iterator[Finding]:
+    """Check the three tiers, as `memory-fabric status` reports them."""
+    for tier in health.tiers(sight.memory, sight.now_s):
+        text = "; ".join(problem.reason for problem in tier.findings) or tier.where
+        remedy = " ".join(problem.remedy for problem in tier.findings if problem.remedy)
+        state = TIER_STATES[tier.state]
+        is_native = tier.name == "native" and sight.memory.project
+        if is_native and memory_md_file(sight.memory).off_because:
+            # A user may switch the client's memory off, and the other two tiers hold everything.
+            remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
+            state = WARNING
+        fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)
+        yield Finding(state, text, remedy, fixable, name=f"tier {tier.name}")

@@ -1,0 +1,308 @@
+"""Status of the three tiers (BR-17): healthy, degraded or unavailable, with reason and remedy."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_fabric.errors import FabricError
+from memory_fabric.ids import timestamp
+from memory_fabric.sharing.git import adoption, location
+from memory_fabric.store import backup, counts, files, journal
+from memory_fabric.store.database import Database
+from memory_fabric.store.history.resolve import memory_md_file
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import late_events
+from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import first_of, many
+
+HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
+DRAIN = "memory-fabric sync applies them."
+WRITE_JOURNAL = "memory-fabric repair writes them again."
+WRITE_MEMORY_MD = "memory-fabric sync writes it again."
+PERMISSIONS = "Check its permissions."
+# Remedies that a sync with restored journals carries out.
+REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
+MAX_QUEUED = 50
+MAX_QUEUED_AGE_S = 3600
+MAX_LINES_NAMED = 5
+# Reading a larger backup would take too long; it was verified when it was made.
+MAX_VERIFIED_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem of a tier, its remedy, and the lines of the file that it concerns."""
+
+    state: str
+    reason: str
+    remedy: str = ""
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Changes that wait for the graph: their number, and the age of the oldest in seconds."""
+
+    count: int = 0
+    oldest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The newest backup of the graph; `sound` is None if it was not verified."""
+
+    path: str
+    age_s: float
+    sound: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One tier: its place, contents, times of use, and problems.
+
+    Times are ISO 8601, empty for never or unknown. `read_at`: for the graph when it last served a
+    session, for the others the time of this check if it could read them.
+    """
+
+    name: str
+    where: str
+    counts: dict[str, int] = field(default_factory=dict)
+    findings: tuple[Problem, ...] = ()
+    written_at: str = ""
+    read_at: str = ""
+    queue: Queue = Queue()
+    backup: Backup | None = None
+
+    @property
+    def state(self) -> str:
+        """The worst state of its findings."""
+        states = {finding.state for finding in self.findings}
+        return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
+
+
+def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
+    """Return the status of graph, local journal and MEMORY.md, in this order."""
+    return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
+
+
+def as_json(tier: Tier) -> dict[str, Any]:
+    """Return one tier for programs; docs/tiers.md names the fields."""
+    fields = {"tier": tier.name, "state": tier.state, **asdict(tier)}
+    findings, backup = fields.pop("findings"), fields.pop("backup")
+    del fields["name"]
+    fields |= {"queue": fields.pop("queue"), "findings": findings}
+    return fields | ({"backup": backup} if tier.name == "graph" else {})
+
+
+def graph_tier(memory: Memory, now_s: float) -> Tier:
+    """Check the databases: open, readable, backed up, with no long queue."""
+    databases = memory.databases()
+    problems = [
+        Problem(UNAVAILABLE, failure, "memory-fabric repair rebuilds a damaged database.")
+        for failure in memory.failures
+    ]
+    for database in databases:
+        if database.newer:
+            reason = f"{database.path} was changed by a newer release."
+            problems.append(Problem(DEGRADED, reason, "Restart."))
+        elif database.read_only:
+            problems.append(Problem(DEGRADED, f"{database.path} cannot be written.", PERMISSIONS))
+    for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
+        problems += _lines(path, journal.MAX_JOURNAL_BYTES)
+    folders = queue_folders(memory)
+    newest = _backup(databases, now_s)
+    if newest is not None and newest.sound is False:
+        reason = f"The newest backup, {newest.path}, cannot be read."
+        problems.append(Problem(DEGRADED, reason, "memory-fabric backup makes a new one."))
+    return Tier(
+        "graph",
+        memory.path_of("project"),
+        counts.rows_of(databases),
+        (*problems, *_behind(folders, now_s)),
+        counts.newest(databases, counts.LAST_CHANGE),
+        counts.newest(databases, counts.LAST_READ),
+        _queue(folders, now_s),
+        newest,
+    )
+
+
+def local_tier(memory: Memory, now_s: float) -> Tier:
+    """Check the project's journal and queues: readable, writable, complete, no long waits."""
+    folder = memory.queue_folder("project")
+    decisions = location.journal_file(memory)
+    problems: list[Problem] = []
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+        problems.append(Problem(UNAVAILABLE, f"{folder} cannot be written.", PERMISSIONS))
+    problems += _lines(decisions)
+    folders = queue_folders(memory)
+    for path in (path for folder in folders for path in journal.waiting_files(folder)):
+        problems += _lines(path)
+    asides = [os.path.join(f, name) for f in folders for name in (journal.BAD, journal.REFUSED)]
+    home = memory.settings.home
+    for aside in (*filter(os.path.exists, asides), *late_events.waiting(home, late_events.REFUSED)):
+        reason = f"{aside} holds changes that could not be read or applied."
+        problems.append(Problem(DEGRADED, reason, "Look at it, then delete it."))
+    late = len(late_events.waiting(home))
+    if late:
+        problems.append(Problem(DEGRADED, f"{many(late, 'event')} waited too long for it.", DRAIN))
+    problems += [*_missing(memory), *_not_in_the_graph(memory)]
+    try:
+        count = len(files.read_lines(decisions)[0])
+        is_read = os.path.exists(decisions)
+    except OSError:  # reported above
+        count, is_read = 0, False
+    queue = _queue(folders, now_s)
+    return Tier(
+        "local",
+        decisions,
+        {"lines": count, "queued": queue.count},
+        (*problems, *_behind(folders, now_s)),
+        _changed_at(decisions),
+        timestamp(now_s) if is_read else "",
+        queue,
+    )
+
+
+def native_tier(memory: Memory, now_s: float) -> Tier:
+    """Check MEMORY.md: readable, writable, with a complete block."""
+    if memory.project is None:
+        problem = Problem(UNAVAILABLE, "There is no project here.")
+        return Tier("native", "", {"shown": 0}, (problem,))
+    notes = memory_md_file(memory)
+    if notes.off_because:
+        return Tier("native", notes.path, {"shown": 0}, (Problem(UNAVAILABLE, notes.off_because),))
+    try:
+        text = files.read_text(notes.path, memory_md.MAX_READ_BYTES)
+    except OSError as error:
+        return Tier("native", notes.path, {}, (_unreadable(notes.path, error),))
+    problems = []
+    begun = text is not None and (memory_md.BEGIN in text or memory_md.BEGIN_JOINED in text)
+    if text is not None and begun != (memory_md.END in text):
+        reason = "One of its memory-fabric markers is missing."
+        problems.append(Problem(DEGRADED, reason, "Delete the other one."))
+    elif text is None and memory.native_ids(timestamp(now_s)):
+        problems.append(Problem(DEGRADED, "The file is missing.", WRITE_MEMORY_MD))
+    if text is not None and not os.access(notes.path, os.W_OK):
+        reason = "The file cannot be written and is not updated."
+        problems.append(Problem(DEGRADED, reason, PERMISSIONS))
+    return Tier(
+        "native",
+        notes.path,
+        {"shown": len(memory_md.shown_ids(notes))},
+        tuple(problems),
+        _changed_at(notes.path) if begun else "",
+        timestamp(now_s) if text is not None else "",
+    )
+
+
+def queue_folders(memory: Memory) -> list[str]:
+    """Return the folders in which changes may wait: the project's and the user's."""
+    return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
+
+
+def _queue(folders: list[str], now_s: float) -> Queue:
+    ages_s: list[float] = []
+    for folder in folders:
+        try:
+            waiting, _ = journal.queued(folder)
+        except OSError:
+            continue  # reported with its file
+        ages_s += [_age_s(line, now_s) for line in waiting]
+    return Queue(len(ages_s), max(ages_s, default=0.0))
+
+
+def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
+    """Yield a problem for each folder in which too many changes wait, or for too long."""
+    for folder in folders:
+        queue = _queue([folder], now_s)
+        if queue.count > MAX_QUEUED:
+            reason = f"{queue.count} changes wait for the graph in {folder}."
+        elif queue.oldest_s > MAX_QUEUED_AGE_S:
+            hours = queue.oldest_s / 3600
+            reason = f"A change in {folder} has waited for the graph for {hours:.0f} h."
+        else:
+            continue
+        yield Problem(DEGRADED, reason, DRAIN)
+
+
+def _age_s(line: dict[str, object], now_s: float) -> float:
+    provenance = line.get("provenance")
+    at = str(provenance.get("at", "")) if isinstance(provenance, dict) else ""
+    try:
+        return now_s - datetime.fromisoformat(at).astimezone(UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Problem]:
+    """Yield problems for unreadable lines, and for those left by an unfinished git merge."""
+    try:
+        bad = files.invalid_lines(path, max_bytes)
+        marks = sorted(set(journal.conflict_markers(path, max_bytes))) if bad else []
+    except OSError as error:
+        yield _unreadable(path, error)
+        return
+    torn = [number for number in bad if number not in marks]
+    if marks:
+        reason = f"{path}: conflict markers of an unfinished merge in {_named(marks)}."
+        remedy = "Delete these lines and keep all others: each is whole and counts once by its id."
+        yield Problem(DEGRADED, reason, remedy, tuple(marks))
+    if torn:
+        reason = f"{path}: {many(len(torn), 'line')} unreadable, {_named(torn)}."
+        remedy = f"Look at line {torn[0]}; delete what cannot be saved."
+        yield Problem(DEGRADED, reason, remedy, tuple(torn))
+
+
+def _missing(memory: Memory) -> Iterator[Problem]:
+    """Yield a problem for records of the graph that their journal has lost."""
+    for database in memory.databases():
+        try:
+            journals = location.all_journals(memory, database.kind)
+            lost = len(journal.missing_records(database, journals))
+        except (FabricError, OSError):
+            continue  # reported with its file or database
+        if lost:
+            are = f"{many(lost, 'record')} {'is' if lost == 1 else 'are'}"
+            reason = f"{are} in the graph but no longer in {journal.DECISIONS}."
+            yield Problem(DEGRADED, reason, WRITE_JOURNAL)
+
+
+def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
+    """Yield a problem for records of the journal that the graph has lost."""
+    try:
+        missing = adoption.missing(memory)
+    except (FabricError, OSError):
+        return  # reported with its file or database
+    if missing is not None:
+        reason, _, remedy = adoption.notice_text(missing).rstrip(".").partition(": ")
+        ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
+        yield Problem(DEGRADED, f"{reason}.", ending)
+
+
+def _backup(databases: list[Database], now_s: float) -> Backup | None:
+    """Return the oldest of the databases' newest backups, which bounds what a loss would cost."""
+    newest = [copies[0] for database in databases if (copies := backup.list_backups(database.path))]
+    if not newest:
+        return None
+    path = min(newest, key=os.path.getmtime)
+    small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
+    sound = all(backup.is_sound(copy) for copy in newest) if small else None
+    return Backup(path, now_s - os.path.getmtime(path), sound)
+
+
+def _changed_at(path: str) -> str:
+    try:
+        return timestamp(os.path.getmtime(path))
+    except OSError:
+        return ""
+
+
+def _unreadable(path: str, error: OSError) -> Problem:
+    return Problem(UNAVAILABLE, f"{path} cannot be read: {error.strerror}.", PERMISSIONS)
+
+
+def _named(numbers: list[int]) -> str:
+    shown = first_of(map(str, numbers), MAX_LINES_NAMED)
+    return f"line{'s' if len(numbers) > 1 else ''} {shown}"

@@ -1,0 +1,377 @@
+"""Memory at work: switches, sessions, the hooks' log, ingested texts, forwarding, transcripts.
+
+Each subject has its check for `doctor` beside the lines and the JSON of `status`.
+"""
+
+import os
+import time
+from collections.abc import Container, Sequence
+from datetime import datetime
+from typing import Any
+
+from memory_fabric.clients.transcripts import CLIENTS
+from memory_fabric.config import Settings
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.forwarding import trigger
+from memory_fabric.health.check import Finding, Message, Sight, ago, fine, warning, when
+from memory_fabric.importing import past_sessions
+from memory_fabric.importing.past_sessions import Session
+from memory_fabric.store import log as hook_log
+from memory_fabric.store.files import read_text
+from memory_fabric.store.history import trace
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues import ingest_queue, spool
+from memory_fabric.store.queues.ingest_queue import Backlog
+from memory_fabric.text import first_of, many
+
+LOG_LINES = 200
+# Fewer events, mostly of sessions' starts and ends, say nothing.
+MIN_EVENTS = 20
+# A worker takes seconds, so older texts have none.
+OLD_INTAKE_S = 15 * 60
+MAX_NAMED = 5
+# The file of ways in home, and the reasons by its letters (`live_client`), which Windows lacks.
+WAYS = os.path.join("live", "ways")
+WARM = "W"
+REASONS = {
+    "N": "no server listened",
+    "B": "it was busy or not ready yet",
+    "S": "it did not answer in time",
+    "O": "it was of another version",
+    "C": "it ended meanwhile",
+    "P": "the client's process or memory's home cannot be named",
+}
+LOCKED = "Nothing was sent: another process is sending or will retry within seconds."
+OTHER_RECEIVER_REMEDY = (
+    "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
+)
+
+
+def switched(sight: Sight) -> Finding:
+    """Check that recall and capture are on, and that all settings could be read."""
+    settings = sight.memory.settings
+    states = (("recall", settings.reads), ("capture", settings.writes))
+    off = [name for name, is_on in states if not is_on]
+    if off:
+        return warning(f"off here: {', '.join(off)}", "memory-fabric on [--here]")
+    if settings.complaints:
+        return warning("; ".join(settings.complaints), "See docs/configuration.md.")
+    return fine("recall and capture are on")
+
+
+def last_session(sight: Sight) -> Finding:
+    """Check when a hook last ran in this project."""
+    kind = "project" if sight.memory.project else "user"
+    _, last = trace.span([db for db in sight.memory.databases() if db.kind == kind])
+    if not last:
+        remedy = "Start a session here, or start it again: hooks are read at its start."
+        return warning("no hook has ever run in this project", remedy)
+    return fine(f"a hook last ran on {when(last)}")
+
+
+def log(sight: Sight) -> Finding:
+    """Report today's lines of the hooks' log."""
+    today = time.strftime("%Y-%m-%d", time.gmtime(sight.now_s))
+    texts = [read_text(os.path.join(f, hook_log.LOG_NAME)) or "" for f in _logs(sight.settings)]
+    recent = [line for text in texts for line in text.splitlines()[-LOG_LINES:]]
+    lines = sorted(line for line in recent if line.startswith(today))
+    if lines:
+        return warning(f"{len(lines)} lines today, last: {lines[-1]}")
+    return fine("nothing today")
+
+
+def _logs(settings: Settings) -> list[str]:
+    return [folder for folder in (os.path.join(settings.home, "logs"), settings.data_dir) if folder]
+
+
+def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
+    """Count the hooks that ran out of time, by event; those that left `work` undone, if given."""
+    return hook_log.late_events(_logs(memory.settings), work)
+
+
+def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
+    """Return the lines of status about hooks that ran out of time, and those that tell nothing."""
+    by_event = late(memory)
+    if not by_event:
+        return []
+    counts = ", ".join(f"{name} {number}" for name, number in sorted(by_event.items()))
+    lines = [
+        f"Hooks that ran out of time and left work to a later event, since the log began: {counts}."
+    ]
+    untold = sum(late(memory, tellers).values())
+    if untold:
+        lines.append(
+            f"Not told what memory knows, for want of time: {many(untold, 'prompt')}, subagents "
+            "among them. Run memory-fabric doctor if the machine was not busy with other work."
+        )
+    return lines
+
+
+def ingested(memory: Memory) -> Backlog:
+    """Return the backlog of the ingest queue; empty if the database fails (see its tier)."""
+    try:
+        return ingest_queue.backlog(memory)
+    except (StoreUnavailable, DeadlinePassed):
+        return Backlog()
+
+
+def ingest_lines(memory: Memory) -> list[str]:
+    """Return the lines of status about texts of other programs."""
+    backlog, lines = ingested(memory), []
+    if backlog.waiting or backlog.working:
+        lines.append(
+            f"{many(backlog.waiting + backlog.working, 'text')} of other programs not processed "
+            "yet: run memory-fabric serve or memory-fabric queue work --once."
+        )
+    if backlog.dead:
+        lines.append(
+            f"{many(backlog.dead, 'text')} of other programs could not be processed: "
+            "memory-fabric queue shows why."
+        )
+    return lines
+
+
+def intake(sight: Sight) -> Finding:
+    """Check for ingested texts that are not processed, or failed."""
+    backlog = ingest_queue.backlog(sight.memory)
+    if backlog.dead:
+        text = f"{many(backlog.dead, 'ingested text')} failed for good: {backlog.last_error}"
+        remedy = "memory-fabric queue shows them; retry --all tries again, drop --all drops them."
+        return warning(text, remedy)
+    waiting, oldest = backlog.waiting + backlog.working, backlog.oldest_at
+    if waiting and oldest:
+        age_s = sight.now_s - datetime.fromisoformat(oldest).timestamp()
+        if age_s > OLD_INTAKE_S:
+            text = f"{many(waiting, 'ingested text')} not processed, the oldest since {oldest}"
+            text += f": {backlog.last_error}" if backlog.last_error else ""
+            return warning(text, "memory-fabric queue work --once processes them.")
+    return fine(f"waiting: {many(waiting, 'text')}" if waiting else "nothing waits")
+
+
+def answers(sight: Sight) -> Finding:
+    """Check that the session's server answers hooks, where it can."""
+    counts = _answers(sight.settings.home)
+    text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
+    warm = counts.get(WARM, 0)
+    others = sum(counts.values()) - warm
+    if others >= MIN_EVENTS and others > warm:
+        remedy = "Every event is answered, but slower: see docs/warm.md for each reason."
+        return warning(text, remedy)
+    return fine(text)
+
+
+def answers_line(home: str) -> str:
+    """Return one sentence on how the latest events were answered; '' if no server listened yet."""
+    counts = _answers(home)
+    total = sum(counts.values())
+    if not total:
+        return ""
+    why = ", ".join(
+        f"{REASONS[letter]}: {number}" for letter, number in counts.items() if letter != WARM
+    )
+    share = f"{counts.get(WARM, 0)} of the latest {total} hook events"
+    return f"The session's server answered {share}" + (f" ({why})." if why else ".")
+
+
+def answers_as_json(home: str) -> dict[str, object]:
+    """Return how the latest events were answered; docs/commands.md lists the fields."""
+    counts = _answers(home)
+    others = {REASONS[letter]: number for letter, number in counts.items() if letter != WARM}
+    return {"by_server": counts.get(WARM, 0), "by_processes_of_their_own": others}
+
+
+def _answers(home: str) -> dict[str, int]:
+    """Return the number of events by letter, without those that never go to a server."""
+    try:
+        text = read_text(os.path.join(home, WAYS)) or ""
+    except OSError:
+        return {}
+    return {letter: text.count(letter) for letter in (WARM, *REASONS) if letter in text}
+
+
+def receiver(sight: Sight) -> Finding:
+    """Check the receiver's address, and that the connection is encrypted."""
+    url = sight.settings.forward_url
+    if not url:
+        return fine("off: nothing leaves this machine")
+    if trigger.is_plain(url):
+        what = "the key and what is said" if sight.settings.forward_key else "what is said"
+        text = f"to {url}, not encrypted: anyone on the network can read {what}"
+        return warning(text, "Use an https address.")
+    return fine(f"to {url}")
+
+
+def spooled(sight: Sight) -> Finding:
+    """Report texts that wait to be forwarded, and those that the receiver refused."""
+    backlog = spool.backlog(sight.settings.home, sight.settings.forward_url)
+    messages = _forwarding_troubles(sight.settings, backlog, sight.now_s)
+    is_calm = sight.settings.forward_url and not (
+        backlog.rejected or backlog.dropped or backlog.elsewhere or _is_failing(backlog)
+    )
+    if messages and not is_calm:
+        remedies = dict.fromkeys(message.remedy for message in messages if message.remedy)
+        return warning(" ".join(message.text for message in messages), " ".join(remedies))
+    return fine(_describe_waiting(backlog, sight.now_s) if backlog.waiting else "nothing waits")
+
+
+def forwarding_lines(settings: Settings, now_s: float) -> list[str]:
+    """Return the lines of `status`; none if no receiver is set and nothing waits."""
+    backlog = spool.backlog(settings.home, settings.forward_url)
+    lines = []
+    if settings.forward_url:
+        arrived = backlog.last_success
+        last = f"the last arrived {ago(arrived, now_s)}" if arrived else "nothing was sent yet"
+        lines.append(f"sessions are forwarded to {settings.forward_url}; {last}")
+    return lines + [str(message) for message in _forwarding_troubles(settings, backlog, now_s)]
+
+
+def forwarding_as_json(settings: Settings) -> dict[str, Any]:
+    """Return the state of the spool as a JSON object."""
+    backlog = spool.backlog(settings.home, settings.forward_url)
+    return {"to": settings.forward_url, **backlog._asdict(), "elsewhere": list(backlog.elsewhere)}
+
+
+def _forwarding_troubles(settings: Settings, backlog: spool.Backlog, now_s: float) -> list[Message]:
+    """Return messages on items that wait, failed, were rejected or were dropped."""
+    messages = []
+    if backlog.waiting:
+        remedy = "memory-fabric sync sends them now."
+        if not settings.forward_url:
+            remedy = "No receiver is configured: set MEMORY_FABRIC_FORWARD_URL, or delete them."
+        messages.append(Message(f"{_describe_waiting(backlog, now_s)}.", remedy))
+    if _is_failing(backlog):
+        text = f"Forwarding failed {ago(backlog.error_at, now_s)}: {backlog.last_error}"
+        if backlog.next_at:
+            text += f" The next attempt: {backlog.next_at[:16].replace('T', ' ')} UTC."
+        messages.append(Message(text, backlog.remedy))
+    for other in backlog.elsewhere:
+        text = f"Some items wait for {other}, which is not the configured receiver."
+        messages.append(Message(text, OTHER_RECEIVER_REMEDY))
+    if backlog.rejected:
+        reason = f", the last: {backlog.refusal.rstrip('.')}." if backlog.refusal else "."
+        place = os.path.join(spool.folder_of(settings.home), spool.REJECTED)
+        text = f"The receiver rejected {many(backlog.rejected, 'item')}{reason}"
+        remedy = f"Read each item with the receiver's response in {place}, then delete it."
+        messages.append(Message(text, remedy))
+    if backlog.dropped:
+        text = f"{many(backlog.dropped, 'time')} the spool was full: nothing was forwarded."
+        messages.append(Message(text, "Send or delete the items in it."))
+    return messages
+
+
+def _is_failing(backlog: spool.Backlog) -> bool:
+    """Return True if the last attempt failed and items still wait."""
+    is_newest = backlog.error_at > backlog.last_success
+    return bool(backlog.last_error and backlog.waiting and is_newest)
+
+
+def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
+    items = many(backlog.waiting, "item")
+    return f"{items} to forward, the oldest {ago(backlog.oldest_at, now_s)}"
+
+
+def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
+    """Send the waiting items now.
+
+    Returns a sentence for people, the counts (None without a receiver) and the failures.
+    """
+
+    def counts(sent: int = 0, rejected: int = 0) -> dict[str, int]:
+        waiting = len(spool.waiting(settings.home))
+        return {"sent": sent, "rejected": rejected, "waiting": waiting}
+
+    if not settings.forward_url or not spool.waiting(settings.home):
+        return "", counts() if settings.forward_url else None, []
+    from memory_fabric.forwarding import sender  # loads what can reach a network
+    from memory_fabric.forwarding.sender import over_network
+
+    if not sender.may_send(settings):
+        return "", None, ["forward: nothing was sent, because memory is switched off here."]
+    try:
+        result = sender.send_now(settings, over_network(settings), sender.Clock())
+    except TimeoutError:
+        return LOCKED, counts(), []
+    numbers, failures = counts(result.arrived, result.refused), []
+    if result.failure:
+        failures.append(f"forward: {result.failure.message} {result.failure.remedy}".rstrip())
+    if result.refused:
+        failures.append("forward: the receiver rejected some; memory-fabric status says more.")
+    text = (
+        f"{result.arrived} forwarded, {numbers['waiting']} still wait, {result.refused} rejected."
+    )
+    return text, numbers, failures
+
+
+def shared_log(sight: Sight) -> Finding:
+    """Report when the ties of this project and the user last worked, and what failed since."""
+    ties = list(sight.ties())
+    if not ties:
+        return fine("none: nothing is exchanged with a team")
+    bad = [tie for tie in ties if tie.is_bad]
+    if not bad:
+        return fine(" ".join(tie.headline for tie in ties))
+    troubles = [trouble for tie in bad for trouble in tie.troubles]
+    texts = [trouble.text for trouble in troubles]
+    texts = texts or [f"{tie.space} was not exchanged for a week." for tie in bad]
+    remedies = dict.fromkeys(trouble.remedy for trouble in troubles if trouble.remedy)
+    return warning(" ".join(texts), " ".join(remedies) or "Run memory-fabric team sync.")
+
+
+def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
+    """Return the lines of status on sessions that clients still have; none without any."""
+    if not sessions:
+        return []
+    unread = [session for session in sessions if session.state in past_sessions.TO_READ]
+    if not unread:
+        left_out = [
+            session
+            for session in sessions
+            if session.state in (past_sessions.GONE, past_sessions.OFF)
+        ]
+        running = sum(session.state == past_sessions.RUNNING for session in sessions)
+        text = f"memory has all {many(len(sessions) - len(left_out), 'session')} of"
+        text += f" {clients_of(sessions)} since {sessions[0].transcript.head.began_at[:10]}"
+        text += f", {running} of them running" if running else ""
+        why = f"; left out: {len(left_out)} (memory-fabric learn says why)"
+        return [text + (why if left_out else "")]
+    names = first_of(dict.fromkeys(s.place.name for s in reversed(unread)), MAX_NAMED)
+    until = past_sessions.read_until(sessions)[:10]
+    if until:
+        text = f"memory has the sessions of {clients_of(sessions)} up to {until}; "
+    else:
+        text = f"memory has no session of {clients_of(sessions)} from before it was installed; "
+    text += f"not read: {many(len(unread), 'session')} of {names} (memory-fabric learn)"
+    return [text, *deletions(sessions, now_s)]
+
+
+def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
+    """Return a sentence on the unread sessions that a client deletes; none if it deletes none."""
+    due = [s for s in sessions if s.state in past_sessions.TO_READ and s.transcript.deleted_s]
+    if not due:
+        return []
+    soon = len(past_sessions.deleted_soon(sessions, now_s))
+    first_s = max(now_s, min(session.transcript.deleted_s for session in due))
+    day = time.strftime("%Y-%m-%d", time.gmtime(first_s))
+    name = CLIENTS[due[0].transcript.client].name
+    near = f", {soon} of them within {past_sessions.SOON_DAYS} days" if soon else ""
+    sessions_due = many(len(due), "unread session")
+    return [f"{name} deletes {sessions_due} from {day} on{near} (cleanupPeriodDays)."]
+
+
+def clients_of(sessions: Sequence[Session]) -> str:
+    """Return the names of the clients, with their numbers of sessions if there are several."""
+    count: dict[str, int] = {}
+    for session in sessions:
+        name = CLIENTS[session.transcript.client].name
+        count[name] = count.get(name, 0) + 1
+    if len(count) == 1:
+        return next(iter(count))
+    return ", ".join(f"{name} ({number})" for name, number in count.items())
+
+
+def transcripts_as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
+    """Return the sessions for programs, without the projects."""
+    fields = past_sessions.as_json(sessions, now_s)
+    unread = dict.fromkeys(s.place.name for s in sessions if s.state in past_sessions.TO_READ)
+    del fields["projects"]
+    return fields | {"unread_projects": list(unread)}

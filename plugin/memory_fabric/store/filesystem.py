@@ -1,0 +1,183 @@
+"""Checks of the folders of memory: permissions, owners, leftovers, disk space, file system."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
+from memory_fabric.store.files import CHUNK_BYTES, open_regular
+
+# No home has more files; a wrong folder must not keep the user waiting.
+MAX_LOOKED_AT = 20_000
+# Packages kept by the installer: many files, none of them secret.
+NOT_PRIVATE = frozenset(("runtime",))
+OTHERS = 0o077
+# Files that a killed writer left: a temporary file with the writer's process id and time, or the
+# copy of a database. No writer takes that long.
+TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
+DATABASE = ".db"
+MOUNTS = "/proc/self/mounts"
+# Several machines may write a file on these; a write-ahead log needs shared memory of one machine.
+SHARED_BY_MACHINES = frozenset(
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "gpfs", "9p")
+)
+SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "fuse.s3")
+
+
+def all_paths(folders: Iterable[str]) -> list[str]:
+    """Return the folders and everything in them but links; at most 20,000 paths."""
+    return list(islice(chain.from_iterable(map(_under, folders)), MAX_LOOKED_AT))
+
+
+def exposed(paths: Iterable[str]) -> list[str]:
+    """Return the paths that other users may read, write or enter.
+
+    Windows has other rights, which files inherit from the user's profile.
+    """
+    if os.name != "posix":
+        return []
+    return [path for path in paths if (status := _status(path)) and status.st_mode & OTHERS]
+
+
+def foreign(paths: Iterable[str]) -> list[str]:
+    """Return the paths that belong to another user than this process."""
+    if not hasattr(os, "getuid"):  # pragma: no cover - Windows
+        return []
+    me = os.getuid()
+    return [path for path in paths if (status := _status(path)) and status.st_uid != me]
+
+
+def make_private(paths: Iterable[str]) -> list[str]:
+    """Remove all rights of other users; return the changed paths. Raises OSError."""
+    changed = []
+    for path in exposed(paths):
+        status = _status(path)
+        if status is not None:  # else it was deleted meanwhile
+            os.chmod(path, status.st_mode & 0o700)
+            changed.append(path)
+    return changed
+
+
+def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
+    """Return temporary files whose writer was killed; files that the user named so are not among
+    them.
+    """
+    return [
+        path
+        for path in paths
+        if _is_temporary(path)
+        and (status := _status(path))
+        and now_s - status.st_mtime > LEFT_AFTER_S
+    ]
+
+
+def delete(paths: Iterable[str]) -> None:
+    """Delete these files. Raises OSError."""
+    for path in paths:
+        os.unlink(path)
+
+
+def files_with(text: str, folders: Iterable[str]) -> list[str]:
+    """Return files in these folders with the text anywhere in their bytes. Raises OSError."""
+    return [path for path in all_paths(folders) if os.path.isfile(path) and _has(path, text)]
+
+
+def _has(path: str, text: str) -> bool:
+    sought, rest = text.encode(), b""
+    with open_regular(path) as file:
+        while part := file.read(CHUNK_BYTES):
+            if sought in rest + part:
+                return True
+            rest = part[-len(sought) :]
+    return False
+
+
+def nearest(path: str) -> str:
+    """Return the path, or the nearest folder above it that exists."""
+    while not os.path.exists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def free_bytes(path: str) -> int | None:
+    """Return the free space on the disk of a path; None if the system does not report it."""
+    import shutil  # only doctor asks
+
+    try:
+        return shutil.disk_usage(nearest(path)).free
+    except OSError:
+        return None
+
+
+def file_system(path: str, mounts: str = MOUNTS) -> str:
+    """Return the type of the file system of a path; empty if the system does not report it."""
+    try:
+        with open(mounts, encoding="utf-8", errors="replace") as lines:
+            rows = [line.split() for line in lines]
+    except OSError:
+        rows = _mounted(_output_of_mount())
+    real = os.path.realpath(nearest(path))
+    best, kind = "", ""
+    for fields in rows:
+        if len(fields) < 3:
+            continue
+        place = fields[1].replace("\\040", " ")
+        inside = real == place or real.startswith(place.rstrip("/") + "/")
+        if inside and len(place) >= len(best):  # a later mount covers an earlier one
+            best, kind = place, fields[2]
+    return kind
+
+
+def _output_of_mount() -> str:
+    """Return what `mount` prints, on systems without /proc such as macOS; '' on Windows."""
+    import subprocess  # only doctor asks, and not on Linux
+
+    try:
+        process = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return process.stdout.decode("utf-8", "replace")
+
+
+def _mounted(output: str) -> list[list[str]]:
+    """Return device, place and type of lines such as `//ann@nas/x on /Volumes/x (smbfs, nodev)`."""
+    mounts = []
+    for line in output.splitlines():
+        device, _, rest = line.partition(" on ")
+        place, _, kind = rest.rpartition(" (")
+        if place:
+            mounts.append([device, place, kind.split(",")[0].rstrip(")")])
+    return mounts
+
+
+def is_shared(kind: str) -> bool:
+    """True if several machines may write a file system of this type."""
+    return kind in SHARED_BY_MACHINES or kind.startswith(SHARED_PREFIXES)
+
+
+def _under(folder: str) -> Iterator[str]:
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return
+    yield folder
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in NOT_PRIVATE]
+        for name in (*folders, *names):
+            path = os.path.join(place, name)
+            if not os.path.islink(path):
+                yield path
+
+
+def _is_temporary(path: str) -> bool:
+    stem, ending = os.path.splitext(path)
+    if ending not in TEMPORARY_SUFFIXES or not os.path.isfile(path):
+        return False
+    pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
+    return stem.endswith(DATABASE) or (pid.isdigit() and bool(dash) and moment.isdigit())
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None  # deleted meanwhile

@@ -1,1 +1,0 @@
-"""Health: status, integrity checks, alerts, maintenance."""

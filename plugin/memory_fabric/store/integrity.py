@@ -1,0 +1,280 @@
+"""Integrity checks of what is stored: each problem with its place and remedy."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from memory_fabric.models import OLD, SOUND, Progress
+from memory_fabric.store import backup, files, graph, journal, repair
+from memory_fabric.store.database import Database
+from memory_fabric.store.forget import purge
+from memory_fabric.store.forget.purge_steps import set_aside
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity, registry_file
+from memory_fabric.store.queues import late_events
+from memory_fabric.text import first_of
+
+# From so many rows on, an index is compared by rows and samples: SQLite compares one with all texts
+# in a transaction that writes, for which changes wait half a minute at a million observations.
+LARGE_ROWS = 50_000
+# Samples: so many of the newest rows, and as many spread over all.
+SAMPLES = 100
+# Of each index its table of texts, the column of row numbers, and a column with text.
+_TEXTS = {
+    "entities_fts": ("entities", "id", "name"),
+    "observations_fts": ("observations", "id", "text"),
+    "records_fts": ("records", "seq", "what"),
+    "episodes_fts": ("episodes", "id", "text"),
+    "entities_trigrams": ("entities", "id", "name"),
+    "observations_trigrams": ("observations", "id", "text"),
+}
+# A word that every tokenizer takes as one.
+_WORD = re.compile(r"(?<!\w)[A-Za-z0-9]{3,}(?!\w)")
+TRIGRAM_CHARS = 3
+
+Part = Callable[[], Iterable["Finding"]]
+
+MAX_SHOWN = 5
+MAX_ORPHANS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem and its remedy; one that does no harm is only an offer to tidy up."""
+
+    what: str
+    where: str
+    text: str
+    remedy: str
+    harms: bool = True
+
+
+def findings(
+    memory: Memory, *, full: bool = False, progress: Progress | None = None
+) -> list[Finding]:
+    """Return all problems of this memory, harmful ones first.
+
+    Large indexes and older large backups are read whole only if `full`.
+    """
+    databases = memory.databases()  # failures to open one are then known
+    problems = [
+        Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
+        for failure in memory.failures
+    ]
+    parts = [part for database in databases for part in _parts_of(database, full=full)]
+    folders = dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user"))
+    parts += [partial(_lines, folder) for folder in folders]
+    journals = dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user"))
+    parts += [partial(_unreadable, path, journal.MAX_JOURNAL_BYTES) for path in journals]
+    parts.append(partial(_registered, memory.settings.home))
+    for number, part in enumerate(parts):
+        if progress is not None:
+            progress(number, len(parts))
+        problems += part()
+    home = memory.settings.home
+    problems += map(_set_aside, late_events.waiting(home, late_events.REFUSED))
+    if purge.pending(home):
+        text = "A purge was stopped before its end."
+        remedy = "memory-fabric forget --purge --yes with any text completes it."
+        problems.append(Finding("purge", home, text, remedy))
+    return sorted(problems, key=lambda finding: not finding.harms)
+
+
+def _parts_of(database: Database, *, full: bool) -> Iterator[Part]:
+    """Yield the checks of one database, in their order."""
+    yield from (partial(check, database) for check in (_damage, _links))
+    if not database.newer and not database.read_only:
+        yield from (partial(_index, database, table, full) for table in repair.FULL_TEXT)
+        if not full:
+            yield partial(_sampled, database)
+    yield partial(_names, database)
+    yield partial(_copies, database, full)
+
+
+def _registered(home: str) -> Iterator[Finding]:
+    """Yield differences between registry and cards, and projects whose folder is gone."""
+    path = os.path.join(home, registry_file.REGISTRY)
+    known = registry_file.read_registry(home)
+    if known.state not in (SOUND, OLD) and known.keys:
+        text = f"The registry of projects is {known.state}; the cards replace it."
+        yield Finding("registry", path, text, "The next session or command rewrites it.")
+        return
+    hidden = registry_file.missing_keys(registry_file.read_cards(home), known)
+    if hidden:
+        text = f"Keys on project cards that the registry lacks: {first_of(hidden, MAX_SHOWN)}."
+        remedy = "memory-fabric project link assigns them."
+        yield Finding("registry", path, text, remedy)
+    for id_ in dict.fromkeys(known.keys.values()):
+        if registry_file.has_lost_card(home, id_):
+            text = f"The folder of the project {id_} is gone, with its memory."
+            remedy = "A session or repair in the project's folder shows what its journal has."
+            yield Finding("project", identity.folder_of(home, id_), text, remedy)
+
+
+def _damage(database: Database) -> Iterator[Finding]:
+    remedy = "memory-fabric repair rebuilds it from backup and journal."
+    for (text,) in database.rows("PRAGMA quick_check(5)"):
+        if text != "ok":
+            yield Finding("damage", database.path, str(text), remedy)
+
+
+def _links(database: Database) -> Iterator[Finding]:
+    broken = database.rows("PRAGMA foreign_key_check")
+    if broken:
+        text = f"{len(broken)} rows have broken references, first in {broken[0][0]}."
+        remedy = "memory-fabric repair rebuilds it from backup and journal."
+        yield Finding("links", database.path, text, remedy)
+
+
+def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
+    if not matches(database, table, full=full):
+        text = f"The index {table} does not match its texts: searches miss some."
+        yield Finding("index", database.path, text, "memory-fabric repair rebuilds it.")
+
+
+def _sampled(database: Database) -> Iterator[Finding]:
+    """Yield a note if indexes are so large that only their rows and samples were compared."""
+    large = [table for table in repair.FULL_TEXT if is_large(database, table)]
+    if large:
+        text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
+        remedy = "memory-fabric check --full compares every text."
+        yield Finding("sampled", database.path, text, remedy, harms=False)
+
+
+def _names(database: Database) -> Iterator[Finding]:
+    alone = graph.orphans(database, MAX_ORPHANS)
+    if alone:
+        names = first_of(map(graph.shown, alone), MAX_SHOWN)
+        text = f"Entities without observations and relations: {names}."
+        remedy = "memory-fabric repair --orphans deletes them."
+        yield Finding("orphans", database.path, text, remedy, harms=False)
+    left = graph.left_alone(database)
+    if left:
+        names = first_of(map(graph.shown, left), MAX_SHOWN)
+        text = f"Entities that a deletion left without relations: {names}."
+        remedy = "memory-fabric forget NAME removes one, if it is not needed."
+        yield Finding("orphans", database.path, text, remedy, harms=False)
+    for spellings in graph.variants(database):
+        text = f"One name in several spellings: {first_of(spellings, MAX_SHOWN)}."
+        remedy = "memory-fabric merge combines them."
+        yield Finding("variants", database.path, text, remedy, harms=False)
+    for alias, entity, owner in graph.alias_conflicts(database):
+        text = f"{alias!r} is an alias of {entity!r} and the name of {owner!r}."
+        remedy = "memory-fabric merge, or alias --remove."
+        yield Finding("alias", database.path, text, remedy, harms=False)
+
+
+def _copies(database: Database, full: bool) -> Iterator[Finding]:
+    copies = backup.list_backups(database.path)
+    if not copies:
+        text, remedy = "There is no backup yet.", "memory-fabric backup makes one."
+        yield Finding("backup", files.backups_of(database.path), text, remedy, harms=False)
+    for number, copy in enumerate(copies):
+        is_read = full or not number or not backup.is_large(copy)
+        if not (backup.is_sound(copy) if is_read else backup.can_be_opened(copy)):
+            remedy = "Delete it; memory-fabric backup makes a new one."
+            yield Finding("backup", copy, "The backup cannot be read.", remedy)
+    for path in set_aside(database.path):
+        if not path.endswith(("-wal", "-shm")):
+            text, remedy = "A damaged database was set aside.", "Delete it if nothing is missing."
+            yield Finding("set aside", path, text, remedy, harms=False)
+
+
+def _lines(folder: str) -> Iterator[Finding]:
+    for path in (os.path.join(folder, journal.DECISIONS), *journal.waiting_files(folder)):
+        yield from _unreadable(path)
+    try:
+        waiting, _ = journal.queued(folder)
+    except OSError:
+        return  # reported above
+    if waiting:
+        text = f"{len(waiting)} changes wait for the graph."
+        yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
+    asides = (os.path.join(folder, name) for name in (journal.BAD, journal.REFUSED))
+    yield from map(_set_aside, filter(os.path.exists, asides))
+
+
+def _set_aside(path: str) -> Finding:
+    text = "Changes that could not be read or applied were set aside."
+    return Finding("queue", path, text, "Look at them, then delete the file.")
+
+
+def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Finding]:
+    try:
+        bad = files.invalid_lines(path, max_bytes)
+    except OSError as error:
+        yield Finding("file", path, f"It cannot be read: {error}.", "Check its permissions.")
+        return
+    if bad:
+        numbers = first_of(map(str, bad), MAX_SHOWN)
+        text = f"{len(bad)} lines cannot be read: {numbers}."
+        yield Finding("lines", path, text, "Look at them; delete what cannot be saved.")
+
+
+def is_large(database: Database, table: str) -> bool:
+    """Return True if an index has so many texts that `check` compares samples of them."""
+    texts, number, _ = _TEXTS[table]
+    counted = database.row(
+        f"SELECT count(*) FROM {texts} HAVING (SELECT max({number}) FROM {texts}) >= ?",
+        (LARGE_ROWS,),
+    )
+    return counted is not None and counted[0] >= LARGE_ROWS
+
+
+def matches(database: Database, table: str, *, full: bool = False) -> bool:
+    """Return True if an index holds its texts, as far as they are compared.
+
+    Raises StoreUnavailable.
+    """
+    if full or not is_large(database, table):
+        return repair.index_matches(database, table)
+    return samples_match(database, table)
+
+
+def samples_match(database: Database, table: str) -> bool:
+    """Return True if an index has the rows of its texts, and a word of each sampled one."""
+    texts, number, _ = _TEXTS[table]
+    sizes = f"{table}_docsize"
+    # An index of parts keeps no row numbers.
+    if database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
+        for rows, id_, others, other_id in (
+            (texts, number, sizes, "id"),
+            (sizes, "id", texts, number),
+        ):
+            if database.row(
+                f"SELECT 1 FROM {rows} AS a WHERE NOT EXISTS "
+                f"(SELECT 1 FROM {others} AS b WHERE b.{other_id} = a.{id_}) LIMIT 1"
+            ):
+                return False
+    return _has_samples(database, table)
+
+
+def _has_samples(database: Database, table: str) -> bool:
+    """Return True if a word of each sampled text leads to its row."""
+    query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
+    for number, text in _samples(database, table):
+        words = _WORD.findall(text.partition("\0")[0])  # where indexes of parts end
+        if not words:
+            continue
+        word = max(words, key=len)
+        word = word[:TRIGRAM_CHARS] if table.endswith("_trigrams") else word
+        if not database.row(query, (f'"{word}"', number)):
+            return False
+    return True
+
+
+def _samples(database: Database, table: str) -> list[tuple[int, str]]:
+    texts, number, column = _TEXTS[table]
+    select = f"SELECT {number}, {column} FROM {texts}"
+    newest = database.rows(f"{select} ORDER BY {number} DESC LIMIT {SAMPLES}")
+    most = newest[0][0] if newest else 0
+    spread = [
+        row
+        for at in range(0, most, max(1, most // SAMPLES))
+        for row in database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
+    ]
+    return [(row[0], row[1]) for row in (*newest, *spread)]

@@ -1,0 +1,61 @@
+"""Counts of databases for a line that is shown all the time: without writing or waiting."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from memory_fabric.store.files import as_address
+from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
+
+# Steps of SQLite's machine between two looks at the clock.
+STEPS_PER_CHECK = 10_000
+_RECORDS = (
+    f"SELECT coalesce(sum({ACTIVE_CURRENT}), 0), "
+    f"coalesce(sum(status = 'candidate' AND {CURRENT}), 0) FROM records "
+    "WHERE scope <> 'local' AND type <> 'session'"
+)
+_TOLD = "SELECT count(DISTINCT memory) FROM told WHERE session = ? AND memory <> ''"
+
+
+class Counts(NamedTuple):
+    """Current records, memories that a session was told, and candidates that wait."""
+
+    known: int = 0
+    told: int = 0
+    to_review: int = 0
+
+
+def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
+    """Return the sums over the databases that exist; None if one cannot be read in `max_s`."""
+    ends_s = time.monotonic() + max_s
+    total = Counts()
+    try:
+        for path in filter(os.path.isfile, paths):
+            connection = _opened(path)
+            try:
+                connection.set_progress_handler(lambda: time.monotonic() >= ends_s, STEPS_PER_CHECK)
+                known, to_review = connection.execute(_RECORDS).fetchone()
+                (told,) = connection.execute(_TOLD, (session,)).fetchone()
+            finally:
+                connection.close()
+            total = Counts(total.known + known, total.told + told, total.to_review + to_review)
+    except (sqlite3.Error, OSError):
+        return None
+    return total
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    """Open a database for reading without making a file beside it; never waits for a lock.
+
+    Without a log of newer commits beside it, the file is complete, and is read without locks.
+    """
+    try:
+        has_log = os.path.getsize(path + "-wal") > 0
+    except OSError:
+        has_log = False
+    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+    return sqlite3.connect(f"file:{as_address(path)}?{mode}", uri=True, timeout=0)

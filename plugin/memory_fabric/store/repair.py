@@ -1,0 +1,192 @@
+"""Repair of a damaged database: set aside, and rebuilt from backup and journal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreCorrupt, StoreUnavailable
+from memory_fabric.models import Operation, Progress
+from memory_fabric.store import backup, files, journal, write
+from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
+from memory_fabric.store.operations.rows import UNKNOWN_TYPE
+
+FULL_TEXT = (
+    *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
+    *("entities_trigrams", "observations_trigrams"),
+)
+
+
+def rebuild(
+    path: str, kind: str, journal_path: str, progress: Progress | None = None
+) -> tuple[Database, str]:
+    """Replace a damaged or lost database by a working one; return it and a sentence for the user.
+
+    The damaged file is kept as `<name>.corrupt-<time>`. The newest consistent backup is restored
+    and the journal replayed; operations are applied once by id. An undamaged database only gets the
+    operations that are missing. Raises StoreUnavailable.
+    """
+    try:
+        with files.Locked(path + ".repair.lock", timeout_s=30):
+            return _rebuilt(path, kind, journal_path, progress)
+    except (OSError, TimeoutError) as error:
+        raise StoreUnavailable(path, f"{path} could not be rebuilt: {error}") from error
+
+
+def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
+    """Apply the journal's operations that the database lacks; return (applied, unusable lines)."""
+    lines, bad = files.read_lines(journal_path, journal.MAX_JOURNAL_BYTES)
+    applied, refused = _replayed(db, lines, progress)
+    with db.transaction() as connection:
+        connection.execute("UPDATE operations SET journaled = 1")
+    return applied, refused + len(bad)
+
+
+def _replayed(
+    db: Database, lines: Sequence[Mapping[str, Any]], progress: Progress | None = None
+) -> tuple[int, int]:
+    applied = refused = 0
+    for number, line in enumerate(lines):
+        if progress is not None:
+            progress(number, len(lines))
+        operation = write.from_object(line)
+        if operation is None:
+            refused += 1
+            continue
+        try:
+            applied += _is_applied(db, operation)
+        except (NotFound, BadInput):
+            refused += 1
+    return applied, refused
+
+
+def _is_applied(db: Database, operation: Operation) -> bool:
+    """Apply a journalled operation; False if it was applied before. Raises NotFound, BadInput."""
+    try:
+        return "applied_before" not in write.apply(db, operation)
+    except NotFound:
+        if operation.kind != "add_observations":
+            raise
+    # About an entity that another member of a team stated: no journal has that.
+    entities = [
+        {"name": item["entityName"], "entityType": UNKNOWN_TYPE, "observations": item["contents"]}
+        for item in operation.payload["observations"]
+    ]
+    created = operation._replace(kind="create_entities", payload={"entities": entities})
+    return "applied_before" not in write.apply(db, created)
+
+
+def _rebuilt(
+    path: str, kind: str, journal_path: str, progress: Progress | None
+) -> tuple[Database, str]:
+    if _is_intact(path):
+        db = _open(path, kind)
+        missing, _ = replay(db, journal_path, progress)
+        return db, f"{missing} changes were restored from the journal." if missing else ""
+    aside = _set_aside(path)
+    source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
+    if source:
+        shutil.copyfile(source, path)
+        os.chmod(path, 0o600)
+    db = _open(path, kind)
+    applied, refused = replay(db, journal_path, progress)
+    rescued, _ = _replayed(db, _unjournaled(aside))
+    return db, _sentence(aside, source, applied + rescued, refused)
+
+
+def _open(path: str, kind: str) -> Database:
+    db = open_database(path, kind, create=True)
+    assert db is not None
+    return db
+
+
+def _unjournaled(aside: str) -> list[dict[str, Any]]:
+    """Return operations that can still be read from a damaged file and are in no journal yet."""
+    operations: list[dict[str, Any]] = []
+    if not aside:
+        return operations
+    try:
+        connection = sqlite3.connect(aside)
+        try:
+            for id_, kind, payload, provenance in connection.execute(
+                "SELECT id, kind, payload, provenance FROM operations WHERE journaled = 0 "
+                "ORDER BY seq"
+            ):
+                parts = {"payload": files.parsed(payload), "provenance": files.parsed(provenance)}
+                operations.append({"id": id_, "kind": kind} | parts)
+        finally:
+            connection.close()
+    except (sqlite3.Error, TypeError):
+        return operations  # the rest of it cannot be read
+    return operations
+
+
+def _is_intact(path: str) -> bool:
+    """True if another process has repaired it meanwhile, or nothing was wrong."""
+    if not files.size_of(path):
+        return False
+    try:
+        db = open_database(path, "", create=False)
+    except FabricError:
+        return False
+    if db is None:
+        return False
+    try:
+        sound = db.rows("PRAGMA quick_check") == [("ok",)]
+        if sound:
+            repair_indexes(db)
+    except FabricError:
+        sound = False
+    finally:
+        db.close()
+    if sound and is_suspect(path):
+        os.unlink(path + SUSPECT)
+    return sound
+
+
+def repair_indexes(db: Database) -> list[str]:
+    """Rebuild the full-text indexes that do not match their texts; return their names."""
+    unfit = mismatched_indexes(db)
+    for table in unfit:
+        with db.transaction() as c:
+            c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+    return unfit
+
+
+def mismatched_indexes(db: Database) -> list[str]:
+    """Return the full-text indexes that do not match their texts."""
+    return [table for table in FULL_TEXT if not index_matches(db, table)]
+
+
+def index_matches(db: Database, table: str) -> bool:
+    """Return True if a full-text index matches all of its texts; changes wait meanwhile."""
+    try:
+        with db.transaction() as c:
+            c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+    except StoreCorrupt:
+        return False
+    return True
+
+
+def _set_aside(path: str) -> str:
+    lost = not files.size_of(path)
+    aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
+    for ending in ("-wal", "-shm"):
+        if os.path.exists(path + ending):
+            os.replace(path + ending, aside + ending)
+    if not lost:
+        os.replace(path, aside)
+    if is_suspect(path):
+        os.unlink(path + SUSPECT)
+    return "" if lost else aside
+
+
+def _sentence(aside: str, source: str, applied: int, refused: int) -> str:
+    origin = f"the backup {os.path.basename(source)}" if source else "no backup"
+    what = f"A damaged memory was set aside as {aside} and" if aside else "A lost memory was"
+    text = f"{what} rebuilt from {origin} and {applied} journalled changes."
+    return text + (f" {refused} lines could not be read." if refused else "")
