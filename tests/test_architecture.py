@@ -152,7 +152,7 @@ POSIX_ONLY = re.compile(
 PORTED = frozenset(
     """file_lock.py processes.py deadline.py config.py store/files.py store/filesystem.py
     setup/packages.py setup/install_packages.py servers/http/listen_sockets.py
-    servers/team/server.py live_client.py servers/live.py""".split()
+    live_client.py servers/live.py""".split()
 )
 
 

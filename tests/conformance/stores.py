@@ -17,9 +17,10 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.retrieve import EVERY_SOURCE
-from memory_fabric.servers.team import access, writes
-from memory_fabric.servers.team.memory import TeamMemory
-from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.servers.http import team_access as access
+from memory_fabric.servers.http import team_memory as writes
+from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_words import Vocabulary
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection

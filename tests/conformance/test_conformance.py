@@ -10,8 +10,9 @@ from conformance import checks
 from conformance.checks import CHECKS
 from conformance.stores import PostgresStore, SqliteStore, Store
 from memory_fabric.errors import FabricError
-from memory_fabric.servers.team import rows, writes
-from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.servers.http import team_memory as writes
+from memory_fabric.servers.http import team_rows as rows
+from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.sharing.replica import inbox
 from memory_fabric.store import conditions, scoped_memory
 from memory_fabric.store.forget import purge_rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.servers.http import kept_keys
+from memory_fabric.servers.http import keys as kept_keys
 
 
 def test_a_key_is_kept_as_its_hash_in_a_file_for_the_owner_only(tmp_path: Path) -> None:

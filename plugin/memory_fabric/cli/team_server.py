@@ -22,19 +22,16 @@ class Options(NamedTuple):
     host: str = "127.0.0.1"
     port: int = 0
     socket: str = ""
-    socket_fd: int = -1
     allowed: Sequence[str] = ()
     workers: int = 1
 
 
 def serve(settings: Settings, given: Options) -> int:
     """Serve a space until Ctrl-C. Raises TeamError, BadInput, CannotListen."""
-    from memory_fabric.servers.team.server import TeamServer, space_of  # not needed for --help
+    from memory_fabric.servers.http.server import TeamServer  # not needed for --help
+    from memory_fabric.servers.http.team_keys import space_of
 
-    is_worker = given.socket_fd >= 0
-    space = given.space
-    if not is_worker:  # a worker's parent has looked
-        space = space_of(given.dsn, given.space, insecure=given.insecure)
+    space = space_of(given.dsn, given.space, insecure=given.insecure)
     server = TeamServer(
         settings,
         given.dsn,
@@ -45,31 +42,31 @@ def serve(settings: Settings, given: Options) -> int:
         allowed=given.allowed,
         insecure=given.insecure,
         workers=given.workers,
-        socket_fd=given.socket_fd,
     )
-    if not is_worker:
-        show.line(f"The memory of the space {space}: {server.address}")
-        show.line("Requests need a key: serve --team DSN --new-key NAME --member MEMBER makes one.")
-        show.line("Press Ctrl-C to stop.", style="dim")
-        sys.stdout.flush()
-        if not server.is_local:
-            show.warn(
-                "other machines can reach this address, and everything is sent unencrypted, "
-                "including keys: put TLS in front of it (docs/http.md)."
-            )
+    show.line(f"The memory of the space {space}: {server.address}")
+    show.line("Requests need a key: serve --team DSN --new-key NAME --member MEMBER makes one.")
+    show.line("Press Ctrl-C to stop.", style="dim")
+    sys.stdout.flush()
+    if not server.is_local:
+        show.warn(
+            "other machines can reach this address, and everything is sent unencrypted, "
+            "including keys: put TLS in front of it (docs/http.md)."
+        )
     server.run()
     return 0
 
 
 def make_key(given: Options, name: str) -> int:
     """Make a key of a member, print it once, and exit."""
+    from memory_fabric.servers.http import team_keys as keys  # not needed for --help
+
     if not given.member:
         raise BadInput(
             "--member",
             "A key of a shared server acts for a member.",
             remedy="Name the member: serve --team DSN --new-key NAME --member MEMBER.",
         )
-    with _keys(given) as (keys, connection, space):
+    with _space(given) as (connection, space):
         key = keys.make(connection, space, given.member, name, given.domain)
     show.line(key)
     show.warn("this key is shown only once; only its hash is stored.")
@@ -78,7 +75,9 @@ def make_key(given: Options, name: str) -> int:
 
 def list_keys(given: Options) -> int:
     """List the keys of a space that the login may see."""
-    with _keys(given) as (keys, connection, space):
+    from memory_fabric.servers.http import team_keys as keys  # not needed for --help
+
+    with _space(given) as (connection, space):
         stored = keys.kept(connection, space)
     for key in stored:
         domain = f"  domain {key.domain}" if key.domain else ""
@@ -90,7 +89,9 @@ def list_keys(given: Options) -> int:
 
 def drop_key(given: Options, name: str) -> int:
     """Delete a key."""
-    with _keys(given) as (keys, connection, space):
+    from memory_fabric.servers.http import team_keys as keys  # not needed for --help
+
+    with _space(given) as (connection, space):
         keys.drop(connection, space, name)
     show.line(f"The key {name} is not valid any more.")
     return 0
@@ -106,12 +107,10 @@ def load_driver(settings: Settings) -> None:
 
 
 @contextmanager
-def _keys(given: Options) -> Iterator[tuple[Any, Any, str]]:
-    """Yield the module of keys, a connection and the space; they need the driver."""
-    from memory_fabric.servers.team import keys
-    from memory_fabric.servers.team.server import space_of
+def _space(given: Options) -> Iterator[tuple[Any, str]]:
+    from memory_fabric.servers.http.team_keys import space_of
     from memory_fabric.sharing.server.connect import connect
 
     space = space_of(given.dsn, given.space, insecure=given.insecure)
     with closing(connect(given.dsn, insecure=given.insecure)) as connection:
-        yield keys, connection, space
+        yield connection, space

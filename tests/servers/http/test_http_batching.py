@@ -13,8 +13,8 @@ import pytest
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.servers.http import batching as group
-from memory_fabric.servers.http.batching import BatchedWriter
+from memory_fabric.servers.http import ingest as group
+from memory_fabric.servers.http.ingest import BatchedWriter
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory

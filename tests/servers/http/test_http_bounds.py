@@ -14,9 +14,9 @@ from contextlib import ExitStack, closing, suppress
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.servers.http import bodies
-from memory_fabric.servers.http.bodies import BODY_S, MAX_BYTES
+from memory_fabric.servers.http import requests as bodies
 from memory_fabric.servers.http.connection_limits import ASKING_S, MAX_CONNECTIONS, MAX_UNREAD_BYTES
+from memory_fabric.servers.http.requests import BODY_S, MAX_BYTES
 from memory_fabric.servers.http.responses import Refused
 from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
 

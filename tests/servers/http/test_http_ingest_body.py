@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from memory_fabric.servers.http.ingest_body import IngestBody, ingest_in
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.servers.http.requests import IngestBody, parsed
 from memory_fabric.servers.http.responses import Refused
 
 KIND = "application/json"
@@ -23,6 +24,11 @@ ANYTHING = some.recursive(
     lambda inner: some.lists(inner, max_size=3) | some.dictionaries(some.text(), inner, max_size=3),
     max_leaves=5,
 )
+
+
+def ingest_in(kind: str, body: bytes) -> Ingest:
+    """Return the text in a body of this content type."""
+    return parsed(kind, body, IngestBody).as_ingest()
 
 
 @given(TEXT.filter(str.strip), some.lists(TEXT.filter(str.strip), max_size=5))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.servers.http import ingest_process as module
-from memory_fabric.servers.http.ingest_process import WorkerChild
+from memory_fabric.servers.http import ingest as module
+from memory_fabric.servers.http.ingest import WorkerChild
 
 WAIT_S = 60
 # Says its number and that of its parent, and stays; or ends at once.

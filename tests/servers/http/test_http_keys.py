@@ -14,10 +14,9 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.errors import BadInput
-from memory_fabric.servers.http import kept_keys
-from memory_fabric.servers.http.allowed_hosts import Names
+from memory_fabric.servers.http import keys as kept_keys
+from memory_fabric.servers.http.guard import Names, Rate
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
-from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from servers.http.http_server import INGEST, Reply, Serving, serving
 from waiting import until

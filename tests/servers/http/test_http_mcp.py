@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ResourceUpdatedNotification
 
 from cli.shell import Shell
-from memory_fabric.servers.http.mcp_endpoint import MAX_BYTES
+from memory_fabric.servers.http.routes import MAX_MCP_BYTES as MAX_BYTES
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.mcp.schema import TOOLS
 from servers.http.http_server import Reply, Serving, serving

@@ -8,21 +8,23 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
-from starlette.requests import Request
 from starlette.responses import Response
 
 from cli.shell import Shell
 from memory_fabric.config import read_settings
-from memory_fabric.servers.http.readers.pool import ReaderPool
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers.http.readers import ReaderPool
+from memory_fabric.store.memory import Memory
 from servers.http.http_server import GIVE_UP_S, Reply, Serving, serving
 
 RECALL, ASKED = "/v1/memory/recall", "/v1/memory/recall?q=which+pagination+do+the+orders+use"
-MARK = "servers.http.readers.process"
+MARK = "multiprocessing.spawn"
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +71,16 @@ def command_of(process: int) -> str:
 
 
 def waits(reader: int) -> bool:
-    """True if a reader has opened the memory, and waits for a question on its standard input."""
+    """True if a reader has opened the memory, and waits for a question from its pipe."""
+    files = Path(f"/proc/{reader}/fd")
     try:
-        opened = [os.readlink(one) for one in Path(f"/proc/{reader}/fd").iterdir()]
+        opened = {file.name: os.readlink(file) for file in files.iterdir()}
         call = Path(f"/proc/{reader}/syscall").read_text().split()
     except OSError:
         return False
-    return any(path.endswith("graph.db") for path in opened) and call[1:2] == ["0x0"]
+    reads_from = opened.get(str(int(call[1], 16)), "") if len(call) > 1 else ""
+    has_memory = any(path.endswith("graph.db") for path in opened.values())
+    return has_memory and reads_from.startswith("pipe:")
 
 
 def ask(server: Serving, clients: ThreadPoolExecutor, number: int) -> list[Reply]:
@@ -165,35 +170,33 @@ def test_errors_of_a_question_are_those_of_one_process(
     assert readers(server) == before
 
 
+def hang(_memory: Memory) -> None:
+    """Never answer."""
+    threading.Event().wait()
+
+
 def test_a_reader_that_hangs_is_ended_and_the_question_refused(tmp_path: Path) -> None:
-    hanging = (
-        "import sys; sys.path[:] = sys.argv[1:]; from memory_fabric.servers.http.readers import "
-        "frames as f; read = sys.stdin.buffer; f.read(read); "
-        "sys.stdout.buffer.write(f.packed('ready')); sys.stdout.flush(); f.read(read); f.read(read)"
-    )
-    command = (sys.executable, "-I", "-c", hanging, *filter(None, sys.path))
     settings = read_settings({"HOME": str(tmp_path)}, {})
-    scope = {"type": "http", "method": "GET", "path": RECALL, "query_string": b"", "headers": []}
 
     async def asked() -> list[int]:
-        pool = ReaderPool(settings, 2, command=command, first_pause_s=60.0, answer_s=0.5)
+        pool = ReaderPool(settings, 2, answer_s=0.5)
         begun = asyncio.Event()
 
-        async def inside(_: Request) -> Response:
+        async def inside() -> Response:
             begun.set()
-            while pool._running < 2:  # with none running, the third would be answered inside
+            while len(pool._readers) < 2:  # with none running, the third would be answered inside
                 await asyncio.sleep(0)
             return Response(status_code=204)
 
-        handle = pool.shared(inside)
-        first = asyncio.ensure_future(handle(Request(scope)))
+        first = asyncio.ensure_future(pool.answer(hang, "", inside))
         await begun.wait()
-        second = await handle(Request(scope))
-        third = await handle(Request(scope))
+        second = await pool.answer(hang, "", inside)
+        with pytest.raises(StoreUnavailable, match="that answered this question ended"):
+            await pool.answer(hang, "", inside)
         await pool.end()
-        return [(await first).status_code, second.status_code, third.status_code]
+        return [(await first).status_code, second.status_code]
 
-    assert asyncio.run(asked()) == [204, 204, 503]
+    assert asyncio.run(asked()) == [204, 204]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -16,18 +16,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from memory_fabric.config import Settings
-from memory_fabric.servers.http import auth
+from memory_fabric.servers.http import guard as auth
 from memory_fabric.servers.http import routes as app
-from memory_fabric.servers.http.allowed_hosts import Names
-from memory_fabric.servers.http.auth import Guard
-from memory_fabric.servers.http.batching import BatchedWriter
-from memory_fabric.servers.http.ingest_process import WorkerChild
+from memory_fabric.servers.http.guard import Guard, Names, Rate
+from memory_fabric.servers.http.ingest import WorkerChild
 from memory_fabric.servers.http.keys import Keys
-from memory_fabric.servers.http.rate_limit import Rate
-from memory_fabric.servers.http.readers.pool import ReaderPool
+from memory_fabric.servers.http.local_store import LocalStore
 from memory_fabric.servers.http.routes import application
-from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import settings
 
@@ -48,14 +43,12 @@ class World:
             return Memory.open(own)
 
         self.worker = WorkerChild(own.project_dir, command=STAYS)
-        self.store = StoreThread(opened)
-        self.writer = BatchedWriter(opened, self.store, 1000, self.worker.start)
+        self.store = LocalStore(own, open_memory=opened, worker=self.worker)
         self.keys = Keys(own.home)
-        self.app: Starlette = self._made(own)
+        self.app: Starlette = self._made()
 
-    def _made(self, own: Settings) -> Starlette:
-        readers = ReaderPool(own, 1)
-        made = application(self.store, own, self.keys, self.writer, self.worker, readers)
+    def _made(self) -> Starlette:
+        made = application(self.store, keys_are_needed=lambda: self.keys.are_needed)
         made.router.routes.append(Route("/broken", self._broken))
         made.router.routes.append(Route("/half", self._half))
         return made
@@ -85,7 +78,6 @@ class World:
 
     def close(self) -> None:
         """End its threads."""
-        self.writer.close(WAIT_S)
         self.store.close(WAIT_S)
 
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 import pytest
 
 from memory_fabric.config import read_settings
-from memory_fabric.servers.team.memory import TeamMemory
-from memory_fabric.servers.team.vocabulary import Vocabulary
+from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_words import Vocabulary
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog

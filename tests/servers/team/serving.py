@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from command_line import Done, shell, written
 from memory_fabric.cli.main import main
-from memory_fabric.servers.team import keys
+from memory_fabric.servers.http import team_keys as keys
 from memory_fabric.sharing.server.connect import connect
 from waiting import GIVE_UP_S
 

@@ -8,8 +8,8 @@ import pytest
 
 from memory_fabric.models import Answer, Filters, Relation
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.servers.team.errors import NoMember
-from memory_fabric.servers.team.memory import TeamMemory
+from memory_fabric.servers.http.responses import Forbidden
+from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.spaces import remove
@@ -182,7 +182,7 @@ def test_a_stranger_is_refused(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, record("We use PostgreSQL for billing"))
     memory = memory_of(EVE)
 
-    with pytest.raises(NoMember):
+    with pytest.raises(Forbidden):
         Fabric(memory, NOW).recall("billing")
 
 
@@ -193,7 +193,7 @@ def test_a_removed_member_is_refused(
     remove(open_connection(OWNER), space, BOB)
     memory = memory_of(BOB)
 
-    with pytest.raises(NoMember):
+    with pytest.raises(Forbidden):
         Fabric(memory, NOW).recall("billing")
 
 

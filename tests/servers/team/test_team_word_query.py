@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.servers.team.word_query import Word, WordQuery, word_query
+from memory_fabric.servers.http.team_words import Word, WordQuery, word_query
 
 MILLION = 1_000_000
 KNOWN = {

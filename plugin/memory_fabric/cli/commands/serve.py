@@ -55,7 +55,6 @@ def serve(
     insecure: bool = flag(
         "--insecure", "With --team: allow a connection to another host without encryption."
     ),
-    socket_fd: int = option(-1, "", "The number of an open socket.", hidden=True),
 ) -> int:
     """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
@@ -95,7 +94,6 @@ def serve(
             host,
             port,
             socket,
-            socket_fd,
             allow_host or (),
             workers or 1,
         )
@@ -173,7 +171,7 @@ def _tell(address: str, key: str, *, is_local: bool) -> None:
 
 def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
     """Make a permanent key, delete one, or list them."""
-    from memory_fabric.servers.http import kept_keys  # not needed for --help
+    from memory_fabric.servers.http import keys as kept_keys  # not needed for --help
 
     if new_key:
         show.line(kept_keys.make(home, name))

@@ -1,20 +1,136 @@
-"""The keys of the server: the key of this run, single-use keys, and permanent keys."""
+"""The keys of the server: the key of this run, single-use keys, and permanent ones.
 
+Of a permanent key its name, its SHA-256 and when it was made are kept; the key itself is shown once
+and kept nowhere.
+"""
+
+import os
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from hmac import compare_digest, digest
 from secrets import token_bytes, token_urlsafe
+from typing import Any, NamedTuple
 
-from memory_fabric.errors import FabricError
-from memory_fabric.servers.http import kept_keys
-from memory_fabric.servers.http.kept_keys import KeptKey
+from memory_fabric import ids
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreReadOnly, StoreUnavailable
+from memory_fabric.store import files
 
+FILE = "serve-keys.json"
+DIGEST = re.compile("[0-9a-f]{64}")
+MAX_NAME_CHARS = 64
+# The prefix of a key, so that people and secret scanners recognise it.
+PREFIX = "mf_"
 KEY_BYTES = 32
 # The delay until a new or dropped key counts; each check reads the disk.
 LOOK_EVERY_S = 1.0
 # The holder of a request without a key, and of one with the key of this run.
 NOBODY, START = "", "start"
+
+
+class KeptKey(NamedTuple):
+    """A key by its name; `digest` is the SHA-256 of the key in hexadecimal."""
+
+    name: str
+    digest: str
+    created_at: str
+
+
+def path_in(home: str) -> str:
+    """Return the path of the file of keys."""
+    return os.path.join(home, FILE)
+
+
+def digest_of(key: str) -> str:
+    """Return the stored hash of a key, which is long and random, so a plain hash is safe."""
+    return sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def kept(home: str) -> tuple[KeptKey, ...]:
+    """Return all permanent keys, the oldest first.
+
+    Raises StoreUnavailable if the file cannot be read: without keys, ingest would be open to all.
+    """
+    path = path_in(home)
+    try:
+        text = files.read_text(path)
+    except OSError as error:
+        raise StoreReadOnly(path, f"{path} cannot be read: {error.strerror}.") from error
+    if text is None:
+        return ()
+    try:
+        rows: Any = (files.parsed(text) or {})["keys"]
+        keys = tuple(KeptKey(row["name"], row["sha256"], row["created_at"]) for row in rows)
+        if not isinstance(rows, list) or not all(map(_is_whole, keys)):
+            raise TypeError("no list of keys")
+    except (KeyError, TypeError) as error:
+        raise StoreUnavailable(
+            path, f"{path} is damaged.", remedy="Remove it and make the keys again."
+        ) from error
+    return keys
+
+
+def _is_whole(key: KeptKey) -> bool:
+    return all(isinstance(part, str) for part in key) and bool(DIGEST.fullmatch(key.digest))
+
+
+def make(home: str, name: str) -> str:
+    """Make a key, kept under this name or, where that is empty, `key-1`, `key-2` …; return it.
+
+    Raises BadInput for a name that is taken or no name, StoreUnavailable.
+    """
+    key = PREFIX + token_urlsafe(KEY_BYTES)
+    with _changed(home) as keys:
+        taken = {other.name for other in keys}
+        if len(name) > MAX_NAME_CHARS or not name.isprintable() or name != name.strip():
+            raise BadInput(
+                "--new-key",
+                f"{name[:MAX_NAME_CHARS]!r} is no name for a key.",
+                remedy=f"Use at most {MAX_NAME_CHARS} characters that can be printed.",
+            )
+        if name in taken:
+            raise BadInput(
+                "--new-key",
+                f"The key {name!r} exists already.",
+                remedy="Choose another name, or drop it first.",
+            )
+        numbered = (f"key-{number}" for number in range(1, len(taken) + 2))
+        name = name or next(free for free in numbered if free not in taken)
+        keys.append(KeptKey(name, digest_of(key), ids.timestamp()))
+    return key
+
+
+def drop(home: str, name: str) -> None:
+    """Delete a key. Raises NotFound, StoreUnavailable."""
+    with _changed(home) as keys:
+        remaining = [key for key in keys if key.name != name]
+        if len(remaining) == len(keys):
+            raise NotFound(
+                name,
+                f"There is no key {name!r}.",
+                remedy="memory-fabric serve --list-keys lists the keys.",
+            )
+        keys[:] = remaining
+
+
+@contextmanager
+def _changed(home: str) -> Iterator[list[KeptKey]]:
+    """Give the kept keys as a list, and write it as it is at the end of the block."""
+    path = path_in(home)
+    try:
+        with files.Locked(files.lock_path(home, path)):
+            keys = list(kept(home))
+            yield keys
+            rows = [
+                {"name": key.name, "sha256": key.digest, "created_at": key.created_at}
+                for key in keys
+            ]
+            files.write_atomic(path, files.pretty_json({"keys": rows}))
+    except (OSError, TimeoutError) as error:
+        raise StoreUnavailable(path, f"{path} cannot be written: {error}.") from error
 
 
 class Keys:
@@ -33,8 +149,8 @@ class Keys:
         self._secret = token_bytes(KEY_BYTES)
         self._once: list[str] = []
         self._home, self._clock, self._strict = home, clock, strict
-        self._stamp = kept_keys.stamp(home)
-        self._know(kept_keys.kept(home))
+        self._stamp = self._file_stamp()
+        self._learn(kept(home))
         self._looked_at = clock()
 
     def once(self) -> str:
@@ -45,8 +161,7 @@ class Keys:
     @property
     def are_needed(self) -> bool:
         """True if ingest requests must carry an API key."""
-        self._look()
-        self._strict = self._strict or bool(self._kept)
+        self._strict = self.has_kept or self._strict
         return self._strict
 
     @property
@@ -55,26 +170,23 @@ class Keys:
         self._look()
         return bool(self._kept)
 
-    def holder(self, given: str) -> str:
-        """Return the name of the key; NOBODY if it is not valid.
+    def holder(self, key: str) -> str:
+        """Return the holder of the key; NOBODY if it is not valid.
 
         It is compared with every key in constant time: how long that takes tells nothing of them.
         """
         self._look()
-        hashed = kept_keys.digest_of(given)
-        found = NOBODY
-        for one in self._kept:
-            if compare_digest(one.digest, hashed):
-                found = one.digest
-        if _same(given, self.lasting):
-            found = START
-        return found
+        hashed, holder = digest_of(key), NOBODY
+        for known in self._kept:
+            if compare_digest(known.digest, hashed):
+                holder = known.digest
+        return START if _same(key, self.lasting) else holder
 
-    def opener(self, given: str) -> str:
+    def opener(self, key: str) -> str:
         """Like `holder`, also for a key that opens once and now has: it stands for the start's."""
-        used = [key for key in self._once if _same(given, key)]
-        self._once = [key for key in self._once if key not in used]
-        return START if used else self.holder(given)
+        used = [unused for unused in self._once if _same(key, unused)]
+        self._once = [unused for unused in self._once if unused not in used]
+        return START if used else self.holder(key)
 
     def cookie(self, holder: str) -> str:
         """Return a browser cookie for this holder, valid as long as the key and this server; it is
@@ -82,26 +194,30 @@ class Keys:
         """
         return self._cookies[holder]
 
-    def holder_by_cookie(self, given: str) -> str:
+    def cookie_for(self, key: str) -> str:
+        """Return the cookie for the holder of a key, which opens with it; '' if it is not valid."""
+        holder = self.opener(key)
+        return "" if holder == NOBODY else self.cookie(holder)
+
+    def holder_by_cookie(self, cookie: str) -> str:
         """Return the holder of a cookie, in constant time like `holder`; NOBODY if invalid."""
         self._look()
-        found = NOBODY
-        for one, cookie in self._cookies.items():
-            if _same(given, cookie):
-                found = one
-        return found
+        holder = NOBODY
+        for name, stored in self._cookies.items():
+            if _same(cookie, stored):
+                holder = name
+        return holder
 
     def is_good(self, holder: str) -> bool:
         """Return True unless the holder's key was deleted meanwhile."""
         self._look()
         return holder == NOBODY or holder in self._cookies
 
-    def _know(self, kept: tuple[KeptKey, ...]) -> None:
-        self._kept = kept
-        holders = (START, *(one.digest for one in kept))
+    def _learn(self, keys: tuple[KeptKey, ...]) -> None:
+        self._kept = keys
         self._cookies = {
-            one: digest(self._secret, one.encode("utf-8", "replace"), "sha256").hex()
-            for one in holders
+            holder: digest(self._secret, holder.encode("utf-8", "replace"), "sha256").hex()
+            for holder in (START, *(key.digest for key in keys))
         }
 
     def _look(self) -> None:
@@ -110,18 +226,26 @@ class Keys:
         if now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
-        stamp = kept_keys.stamp(self._home)
+        stamp = self._file_stamp()
         if stamp == self._stamp:
             return
         try:
-            kept = kept_keys.kept(self._home)
+            keys = kept(self._home)
         except FabricError as error:
             print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
         else:
             self._strict = self._strict or bool(self._kept)
-            self._know(kept)
+            self._learn(keys)
         self._stamp = stamp
 
+    def _file_stamp(self) -> tuple[int, int, int] | None:
+        """Return a value that differs after every change of the file; None without a file."""
+        try:
+            status = os.stat(path_in(self._home))
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size
 
-def _same(given: str, key: str) -> bool:
-    return compare_digest(given.encode(), key.encode())
+
+def _same(key: str, known: str) -> bool:
+    return compare_digest(key.encode(), known.encode())

@@ -24,18 +24,18 @@ def listening(host: str, port: int) -> socket.socket:
     address = str(_address(host))
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     # Named as TCP: else asyncio lets the second part of an answer wait for the first one's receipt.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((address, port))
-        found.listen(WAITING)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(WAITING)
     except OSError as error:
-        found.close()
+        listener.close()
         why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had: {error.strerror}"
         raise CannotListen(
             f"Port {port} of {address} {why}.", remedy="Say --port 0 for any that is free."
         ) from error
-    return found
+    return listener
 
 
 class SocketFile:
@@ -112,10 +112,10 @@ def _answers(path: str) -> bool:
 
 def _identity(path: str) -> tuple[int, int] | None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -1,62 +1,70 @@
-"""The store threads of the projects that the page shows, and the one place that finds a request's.
+"""The memories of this home's projects, a thread for each, and the answers that they give.
 
-Each request of the page names its project with the parameter `project`, an id of this home;
-without it, the served project is meant. An endpoint that reads or changes a memory answers with
-
-    return await stores.answer(request, asked)                # asked() -> job(memory) -> JSON value
-    return await stores.answer(request, asked, changes=True)  # if the job writes
-
-and is given the memory of that project: the same folder, switches and tiers as in a session there.
-
-The page belongs to a person and shows the whole of the served project. Of other projects, a server
-in an isolated domain (MEMORY_FABRIC_DOMAIN) shows only that domain.
+Each request of the page names its project by an id of this home; without it, the served project is
+meant. The page belongs to a person and shows the whole of the served project. Of other projects, a
+server in an isolated domain (MEMORY_FABRIC_DOMAIN) shows only that domain.
 """
 
 import os
+import time
 from collections.abc import Callable
+from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
+from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import NotFound, StoreUnavailable
+from memory_fabric.language import times
+from memory_fabric.models import Filters
 from memory_fabric.recall.agent_domains import visible_to_process
-from memory_fabric.servers.http import query_params
-from memory_fabric.servers.http.responses import of_error
+from memory_fabric.redaction import prefilter
+from memory_fabric.semantic.measure import measure_for
+from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
-PROJECT = "project"
 # Memories of other projects that stay open; the one that was asked for longest ago is closed.
 MAX_OPEN = 4
 
 
 class ProjectStores:
-    """The store of the served project, and those of others that requests named.
+    """The thread of the served project's memory, and those of other projects that were asked for.
 
-    With `only_served` there are no others: the server can be reached from other machines.
+    With `only_served` there are no others: the server can be reached from other machines. A process
+    that `answers_one` request at a time does each in its own thread.
     """
 
     def __init__(
-        self, served: StoreThread, settings: Settings, *, only_served: bool = False
+        self,
+        settings: Settings,
+        *,
+        only_served: bool = False,
+        answers_one: bool = False,
+        open_memory: Callable[[], Memory] | None = None,
     ) -> None:
-        self.served, self._settings, self.only_served = served, settings, only_served
+        self._settings, self.only_served = settings, only_served
+        self.served = StoreThread(
+            open_memory or (lambda: Memory.open(settings)),
+            check=lambda: need_folder(settings.project_dir),
+            answers_one=answers_one,
+        )
         self._others: dict[str, StoreThread] = {}
 
-    async def answer(
-        self, request: Request, asked: Callable[[], query_params.Job], *, changes: bool = False
-    ) -> Response:
-        """Run the job that `asked` returns on the memory of the request's project, and answer with
-        its result or an error as JSON; `changes` says that the job writes.
+    async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
+        """Run a job on the memory of a project, the same as a session there has; return its value
+        as JSON. `changes` says that the job writes. Raises FabricError and what the job raises.
         """
-        try:
-            store = await self._store_of(query_params.text_in(request, PROJECT))
-        except Exception as error:  # noqa: BLE001 - one request must not end the server
-            return of_error(error)
-        visible = asked if store is self.served else lambda: _within_domain(asked())
-        return await query_params.answer(store, visible, changes=changes)
+        store = await self._store_of(project)
 
-    def close(self, timeout_s: float) -> None:
+        def visible(memory: Memory) -> Any:
+            return job(memory if store is self.served else visible_to_process(memory))
+
+        return await store.ask(
+            lambda memory: answered(memory, visible), changes=changes, at_once=False
+        )
+
+    def close_others(self, timeout_s: float) -> None:
         """Finish the jobs of the other projects and close their memories, each within this time."""
         while self._others:
             self._others.popitem()[1].close(timeout_s)
@@ -67,7 +75,7 @@ class ProjectStores:
             return self.served
         if self.only_served:
             raise NotFound(
-                PROJECT,
+                "project",
                 "This server can be reached from other machines and shows one project only.",
                 remedy="Start memory-fabric serve without --host to see the others.",
             )
@@ -100,6 +108,65 @@ def _project_id(memory: Memory) -> str:
     return memory.project.id if memory.project else ""
 
 
-def _within_domain(job: query_params.Job) -> query_params.Job:
-    """Return the job on what this process may see of another project."""
-    return lambda memory: job(visible_to_process(memory))
+def recalled(
+    memory: Memory, text: str, limit: int, depth: int, as_of: str, filters: Filters, now: str
+) -> dict[str, Any]:
+    """Return the JSON of `memory-fabric recall --json`, of what programs may see."""
+    from memory_fabric.recall.pipeline import Fabric, answer_as_json  # with the first question
+
+    visible = visible_to_process(memory)
+    fabric = Fabric(visible, now, measure_for(visible.settings))
+    return answer_as_json(
+        fabric.recall(text, limit=limit, depth=depth, as_of=as_of, filters=filters)
+    )
+
+
+def picture(memory: Memory) -> dict[str, Any]:
+    """Return the whole memory as the page draws it."""
+    from memory_fabric.viewer.picture import picture as drawn  # with the first question
+
+    return drawn(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
+
+
+def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
+    """Return the JSON of `memory-fabric recall --explain --json`."""
+    from memory_fabric.recall.injection import explain  # with the first question
+    from memory_fabric.recall.pipeline import Fabric, answer_as_json
+
+    now = ids.timestamp()
+    then = times.stated(as_of, now, "as_of") if as_of else ""
+    fabric = Fabric(memory, now, measure_for(memory.settings))
+    if not q:
+        return answer_as_json(fabric.recall(q, limit=limit, as_of=then))
+    explanation = explain.explain_here(fabric, q, limit=limit, as_of=then)
+    return explain.as_json(explanation, answer_as_json(explanation.answer))
+
+
+def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
+    """Return the JSON of `memory-fabric history NAME --json`."""
+    from memory_fabric.store.history import trace  # with the first question
+
+    return [trace.as_json(change) for change in trace.history(memory, name or None, limit)]
+
+
+def status(memory: Memory) -> dict[str, Any]:
+    """Return the state of the tiers."""
+    from memory_fabric.health import tiers as health  # with the first question
+
+    return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
+
+
+def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
+    """Return the projects of this home; of a confined server those with its domain.
+
+    With `only_served` none is listed.
+    """
+    from memory_fabric.store.projects import home_projects  # with the first question
+
+    listed: list[dict[str, Any]] = []
+    if not only_served:
+        seen, settings = visible_to_process(memory), memory.settings
+        domain = seen.domains[0] if seen.domains else ""
+        summaries = home_projects.summaries(settings.home, domain)
+        listed = [home_projects.as_json(one, settings.user_home) for one in summaries]
+    return {"projects": prefilter.all_without_secrets(listed, {}), "served": _project_id(memory)}

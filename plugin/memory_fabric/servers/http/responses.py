@@ -1,38 +1,62 @@
-"""Responses of the server: JSON, and errors as JSON with a remedy."""
+"""Responses of the server: JSON of a memory, and errors as JSON with a remedy."""
 
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from memory_fabric.errors import (
-    BadInput,
-    DeadlinePassed,
-    FabricError,
-    NotFound,
-    StoreUnavailable,
-)
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.errors import BadInput, DeadlinePassed, FabricError, NotFound, StoreUnavailable
+from memory_fabric.redaction.prefilter import all_without_secrets, without_secrets
+from memory_fabric.servers import store_thread
 from memory_fabric.store.memory import Memory
 
-# The most specific first.
-STATUSES = (
-    (BadInput, HTTPStatus.BAD_REQUEST, "bad_input"),
-    (NotFound, HTTPStatus.NOT_FOUND, "not_found"),
-    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
-    (DeadlinePassed, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
-    (FabricError, HTTPStatus.INTERNAL_SERVER_ERROR, "failed"),
-)
+Job = Callable[[Memory], Any]
+
+
+class PageJobs(NamedTuple):
+    """The jobs of the page: each takes a memory, and parameters by their names."""
+
+    picture: Callable[..., Any]
+    explained: Callable[..., Any]
+    history: Callable[..., Any]
+    status: Callable[..., Any]
+    projects: Callable[..., Any]
+
+
+class Unauthorized(FabricError):
+    """The key is missing, unknown or deleted, or its member was removed."""
+
+
+class Forbidden(FabricError):
+    """The holder of the key may not do this."""
+
+
 # After so long a memory that cannot be written now is tried again: a person has to help, mostly.
 RETRY_AFTER_S = 5
+LATER = {"Retry-After": str(RETRY_AFTER_S)}
+# The most specific first.
+STATUSES: tuple[tuple[type[Exception], HTTPStatus, str, Mapping[str, str] | None], ...] = (
+    (BadInput, HTTPStatus.BAD_REQUEST, "bad_input", None),
+    (NotFound, HTTPStatus.NOT_FOUND, "not_found", None),
+    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", LATER),
+    (DeadlinePassed, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", LATER),
+    (Unauthorized, HTTPStatus.UNAUTHORIZED, "unauthorized", {"WWW-Authenticate": "Bearer"}),
+    (Forbidden, HTTPStatus.FORBIDDEN, "forbidden", None),
+    (FabricError, HTTPStatus.INTERNAL_SERVER_ERROR, "failed", None),
+)
+# Fields of a recall answer that repeat the query.
+ECHOES = ("query", "label", "notes", "searched")
 
 
 class Refused(Exception):
-    """An error response, raised where the error is found; `answer` is the response."""
+    """An error response, raised where the error is found: a code for programs, a message, a remedy,
+    and the wrong field; `more` are further members of the error.
+    """
 
     def __init__(
         self,
@@ -46,29 +70,25 @@ class Refused(Exception):
         more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
-        self.answer = refusal(
-            status, code, message, remedy, field=field, headers=headers, more=more
-        )
+        error = {"code": code, "message": message, "remedy": remedy, **(more or {})}
+        if field:
+            error["field"] = field
+        self.answer = JSONResponse({"error": error}, status, headers)
 
 
-def refusal(
-    status: int,
-    code: str,
-    message: str,
-    remedy: str = "",
-    *,
-    field: str = "",
-    headers: Mapping[str, str] | None = None,
-    more: Mapping[str, Any] | None = None,
-) -> Response:
-    """Return an error as JSON: a code for programs, a message, a remedy, and the wrong field.
-
-    `more` are further members of the error.
+def answered(memory: Memory, job: Job) -> Response:
+    """Run a job on an open memory, and return its value as JSON: without the folders of this
+    machine, and without secrets that the question had.
     """
-    error = {"code": code, "message": message, "remedy": remedy, **(more or {})}
-    if field:
-        error["field"] = field
-    return JSONResponse({"error": error}, status, headers)
+    store_thread.renew(memory)
+    value = job(memory)
+    if isinstance(value, dict) and "failures" in value:
+        failures = [_without_places(failure, memory) for failure in value["failures"]]
+        echoes = {name: value[name] for name in ECHOES if name in value}
+        value = value | {"failures": failures} | all_without_secrets(echoes, {})
+    store_thread.told(memory)
+    content = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(content, media_type="application/json")
 
 
 def of_error(error: Exception) -> Response:
@@ -76,64 +96,60 @@ def of_error(error: Exception) -> Response:
 
     What was asked may stand in it: secrets are taken out.
     """
-    for kind, status, code in STATUSES:
-        if isinstance(error, kind):
-            later = status == HTTPStatus.SERVICE_UNAVAILABLE
-            return refusal(
+    if isinstance(error, Refused):
+        return error.answer
+    for kind, status, code, headers in STATUSES:
+        if isinstance(error, kind) and isinstance(error, FabricError):
+            return Refused(
                 status,
                 code,
-                without_secrets(without_names(error)),
-                without_secrets(_unnamed(error, error.remedy)),
+                without_secrets(_without_path(error, error.message)),
+                without_secrets(_without_path(error, error.remedy)),
                 field=without_secrets(getattr(error, "field", "")),
-                headers={"Retry-After": str(RETRY_AFTER_S)} if later else None,
-            )
+                headers=headers,
+            ).answer
     print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-    return refusal(
+    return Refused(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "failed",
         "The request could not be answered.",
         "The terminal of memory-fabric serve shows the error.",
-    )
-
-
-def without_names(error: Exception) -> str:
-    """Return the message of an error without file names, for clients."""
-    if not isinstance(error, FabricError):
-        return "The memory cannot be written."
-    return _unnamed(error, error.message)
-
-
-def without_places(text: str, memory: Memory) -> str:
-    """Return the text without paths of this machine, since any client may read it."""
-    settings, project = memory.settings, memory.project
-    places = {
-        settings.home,
-        settings.project_dir,
-        settings.user_home,
-        project.root if project else "",
-    }
-    for place in sorted(places, key=len, reverse=True):
-        if place.strip("/"):
-            text = text.replace(place, "…")
-    return text
-
-
-def _unnamed(error: FabricError, text: str) -> str:
-    path = getattr(error, "path", "")
-    if not path:
-        return text
-    begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
-    return begun.replace(path, "the memory")
+    ).answer
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
-    """Return the response for an unexpected exception."""
+    """Return the response for an exception of an endpoint."""
     return of_error(error)
 
 
 async def of_route(_request: Request, error: Exception) -> Response:
     """Return the response for an unknown path, or a method that it does not have."""
     assert isinstance(error, HTTPException)
-    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
-    phrase = f"{HTTPStatus(error.status_code).phrase}."
-    return refusal(error.status_code, code, phrase, headers=error.headers)
+    phrase = HTTPStatus(error.status_code).phrase
+    code = phrase.lower().replace(" ", "_")
+    return Refused(error.status_code, code, f"{phrase}.", headers=error.headers).answer
+
+
+def without_names(error: Exception) -> str:
+    """Return the message of an error without file names, for clients."""
+    if not isinstance(error, FabricError):
+        return "The memory cannot be written."
+    return _without_path(error, error.message)
+
+
+def _without_places(text: str, memory: Memory) -> str:
+    settings, project = memory.settings, memory.project
+    root = project.root if project else ""
+    places = {settings.home, settings.project_dir, settings.user_home, root}
+    for place in sorted(places, key=len, reverse=True):
+        if place.strip("/"):
+            text = text.replace(place, "…")
+    return text
+
+
+def _without_path(error: FabricError, text: str) -> str:
+    path = getattr(error, "path", "")
+    if not path:
+        return text
+    begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
+    return begun.replace(path, "the memory")

@@ -1,46 +1,219 @@
-"""The application and its routes."""
+"""The application: its routes, over the memory of this machine or the shared log of a team."""
 
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
+from importlib.resources import files
+from typing import Any, Protocol
+from uuid import UUID
 
 import orjson
+from pydantic import BaseModel
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from memory_fabric import ingest_protocol
-from memory_fabric.config import Settings
-from memory_fabric.errors import FabricError
-from memory_fabric.servers.http import changes_api, ingest_api, mcp_endpoint
-from memory_fabric.servers.http.auth import FRONT
-from memory_fabric.servers.http.batching import BatchedWriter
-from memory_fabric.servers.http.bodies import WithBody
-from memory_fabric.servers.http.ingest_process import WorkerChild
-from memory_fabric.servers.http.keys import Keys
-from memory_fabric.servers.http.openapi import document
-from memory_fabric.servers.http.project_stores import ProjectStores
-from memory_fabric.servers.http.readers.pool import ReaderPool
-from memory_fabric.servers.http.readers.routes import read_routes
-from memory_fabric.servers.http.responses import RETRY_AFTER_S, of_fault, of_route
-from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric import __version__, ids, ingest_protocol
+from memory_fabric.errors import FabricError, StoreUnavailable
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.language import times
+from memory_fabric.recall import filters
+from memory_fabric.servers.http.guard import FRONT, HOLDER
+from memory_fabric.servers.http.ingest import Outcome
+from memory_fabric.servers.http.project_stores import recalled
+from memory_fabric.servers.http.requests import (
+    JSON_TYPE,
+    ChangeBody,
+    HistoryQuery,
+    IngestBody,
+    PageQuery,
+    PageQuestion,
+    RecallQuery,
+    WithBody,
+    model_in,
+    query_in,
+)
+from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, of_fault, of_route
+from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# No key is needed, so the disk is checked at most once a second; no reply in time is a failure.
+# No key is needed, so the memory is checked at most once a second; no reply in time is a failure.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
+RECALL, MCP = "/v1/memory/recall", "/mcp"
+# As much as the SDK takes by itself; a graph comes in larger pieces than a text.
+MAX_MCP_BYTES = 4 << 20
+
+
+class Store(Protocol):
+    """The memory behind the application; `holder` is that of a request's key (guard.Holders)."""
+
+    page: PageJobs
+    more_routes: list[Route]
+
+    async def begin(self) -> None:
+        """Prepare for requests."""
+
+    async def end(self) -> None:
+        """End what `begin` and requests have started."""
+
+    async def admit(self, holder: str) -> None:
+        """Raise Unauthorized if the holder's key is not valid."""
+
+    async def answer(self, holder: str, job: Job, project: str = "") -> Response:
+        """Answer with the value of `job(memory)` as JSON. Raises FabricError."""
+
+    async def accept(self, holder: str, ingest: Ingest) -> Outcome:
+        """Store a text durably in the ingest queue. Raises FabricError."""
+
+    async def ingested(self, holder: str, id_: str) -> QueuedText | None:
+        """Return the state of a text; None if there is none with this id. Raises FabricError."""
+
+    async def reasons(self) -> list[str]:
+        """Return why a text sent now would not be stored and processed; empty if it would."""
+
+    def mcp_manager(self, max_bytes: int) -> Any:
+        """Return the SDK's manager of requests over streamable HTTP, for the tools."""
+
+
+def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: True) -> Starlette:
+    """Build the application; `keys_are_needed` says if ingest requests must carry a key."""
+    api, health = Api(store), HealthApi(store)
+    mcp = McpEndpoint(store)
+    html = page({"live": True}, live=True)
+
+    async def front(request: Request) -> Response:
+        await store.admit(request.scope[HOLDER])
+        return HTMLResponse(html)
+
+    async def described(request: Request) -> Response:
+        paths = frozenset(route.path for route in request.app.routes)
+        return Response(_description(paths, keys_are_needed()), media_type=JSON_TYPE)
+
+    @asynccontextmanager
+    async def living(_app: Starlette) -> AsyncIterator[None]:
+        await store.begin()
+        try:
+            yield
+        finally:
+            try:
+                await mcp.close()
+            except Exception as error:  # noqa: BLE001 - processes must be ended in any case
+                print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+            finally:
+                await store.end()
+
+    app = Starlette(
+        routes=[
+            Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
+            Route(ingest_protocol.PATH + "/{id}", api.ingested),
+            Route(RECALL, api.recall),
+            api.page_route("/api/picture", store.page.picture, PageQuery),
+            api.page_route("/api/recall", store.page.explained, PageQuestion),
+            api.page_route("/api/history", store.page.history, HistoryQuery),
+            api.page_route("/api/status", store.page.status, PageQuery),
+            Route("/api/projects", api.projects),
+            Route(MCP, WithBody(mcp, MAX_MCP_BYTES), methods=["GET", "POST", "DELETE"]),
+            Route(FRONT, front),
+            Route("/healthz", health.lives),
+            Route("/readyz", health.is_ready),
+            Route("/openapi.json", described),
+            *store.more_routes,
+        ],
+        exception_handlers={
+            HTTPException: of_route,
+            Refused: of_fault,
+            FabricError: of_fault,
+            Exception: of_fault,
+        },
+        lifespan=living,
+    )
+    # A path with an extra slash is another path: no redirects.
+    app.router.redirect_slashes = False
+    return app
+
+
+class Api:
+    """The endpoints that read, and those of the ingest queue; errors are raised."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def ingest(self, request: Request) -> Response:
+        """Return 202 once the text is durable, or 409 if its idempotency key stands for another."""
+        text = (await model_in(request, IngestBody)).as_ingest()
+        outcome = await self._store.accept(request.scope[HOLDER], text)
+        if isinstance(outcome, IdempotencyConflict):
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "conflict",
+                f"This idempotency_key was used for another text, {outcome.id}.",
+                "Send a new text with a new key.",
+                field="idempotency_key",
+            )
+        queued = {
+            "status": "queued",
+            "domain": outcome.domain,
+            "length": outcome.length,
+            "id": outcome.id,
+        }
+        return JSONResponse(queued, HTTPStatus.ACCEPTED)
+
+    async def ingested(self, request: Request) -> Response:
+        """Return the state of a text and the records made from it."""
+        id_ = request.path_params["id"]
+        text = await self._store.ingested(request.scope[HOLDER], id_) if _is_id(id_) else None
+        if text is None:
+            message = "There is no text with this id."
+            raise Refused(HTTPStatus.NOT_FOUND, "not_found", message)
+        return JSONResponse(text._asdict())
+
+    async def recall(self, request: Request) -> Response:
+        """Return the best memories for `q`, or the newest without it, for programs."""
+        query: Any = query_in(request, RecallQuery)
+        now = ids.timestamp()
+        # One value is a text, so that of a time there is but one; several are alternatives.
+        fields = {name: getattr(query, name) for name in filters.KEYS}
+        stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
+        job = partial(
+            recalled,
+            text=query.q,
+            limit=query.limit,
+            depth=query.depth,
+            as_of=times.stated(query.as_of, now, "as_of") if query.as_of else "",
+            filters=filters.stated(stated, now, field=""),
+            now=now,
+        )
+        return await self._store.answer(request.scope[HOLDER], job)
+
+    async def projects(self, request: Request) -> Response:
+        """Return the projects that the page can show."""
+        return await self._store.answer(request.scope[HOLDER], self._store.page.projects)
+
+    def page_route(self, path: str, job: Job, model: type[PageQuery]) -> Route:
+        """Return the route of a job of the page, whose parameters are fields of `model`."""
+
+        async def answer(request: Request) -> Response:
+            query = query_in(request, model)
+            parameters = query.model_dump(exclude={"project"})
+            holder = request.scope[HOLDER]
+            return await self._store.answer(holder, partial(job, **parameters), query.project)
+
+        return Route(path, answer)
 
 
 class HealthApi:
     """Health endpoints for process monitoring."""
 
-    def __init__(self, writer: BatchedWriter, worker: WorkerChild) -> None:
-        self._writer, self._worker = writer, worker
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
         self._looking = asyncio.Lock()
 
@@ -52,111 +225,100 @@ class HealthApi:
         """Return 200 if texts can be stored and processed, else 503 with the reasons."""
         async with self._looking:
             if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
-                self._reasons = await self._found()
+                try:
+                    async with asyncio.timeout(PATIENCE_S):
+                        self._reasons = await self._store.reasons()
+                except TimeoutError:
+                    self._reasons = ["The memory does not answer."]
                 self._looked_at = time.monotonic()
         if not self._reasons:
             return JSONResponse({"status": "ready"})
-        return JSONResponse(
-            {"status": "not ready", "reasons": self._reasons},
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            {"Retry-After": str(RETRY_AFTER_S)},
-        )
+        not_ready = {"status": "not ready", "reasons": self._reasons}
+        return JSONResponse(not_ready, HTTPStatus.SERVICE_UNAVAILABLE, LATER)
 
-    async def _found(self) -> list[str]:
+
+class McpEndpoint:
+    """The endpoint `/mcp` over one memory for all clients.
+
+    The SDK is loaded with the first request, so that the page alone does not wait for it.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._opening: asyncio.Task[Any] | None = None
+        self._end = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of a client."""
+        kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != JSON_TYPE:
+            message = f"An MCP message must be {JSON_TYPE}."
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                memory = await self._writer.complaint()
-        except TimeoutError:
-            memory = "The memory does not answer."
-        waiting = "Too many texts wait to be processed." if self._writer.is_full else ""
-        return [reason for reason in (memory, self._worker.complaint(), waiting) if reason]
+            manager = await asyncio.shield(self._opening)
+        except Exception:
+            self._opening = None
+            raise
+        if self._end.is_set():
+            raise StoreUnavailable("", "The server is shutting down.")
+        await manager.handle_request(scope, receive, send)
 
+    async def close(self) -> None:
+        """End all sessions."""
+        self._end.set()
+        if self._running is not None:
+            await self._running
 
-# The most seconds for each other project's memory to write what a change of the page left.
-CLOSE_GRACE_S = 0.5
+    async def _open(self) -> Any:
+        manager = await asyncio.to_thread(self._store.mcp_manager, MAX_MCP_BYTES)
+        begun = asyncio.Event()
 
+        async def run() -> None:
+            # The sessions run in a task group, which must be left by the task that entered it.
+            async with manager.run():
+                begun.set()
+                await self._end.wait()
 
-def application(
-    store: StoreThread,
-    settings: Settings,
-    keys: Keys,
-    writer: BatchedWriter,
-    worker: WorkerChild,
-    readers: ReaderPool,
-    *,
-    only_served: bool = False,
-) -> Starlette:
-    """Build the application with all endpoints; `only_served` as in ProjectStores."""
-    stores = ProjectStores(store, settings, only_served=only_served)
-    html = page({"live": True}, live=True)
-
-    async def front(_request: Request) -> Response:
-        return HTMLResponse(html)
-
-    async def described(_request: Request) -> Response:
-        content = _description(keys.are_needed)
-        return Response(content, media_type="application/json")
-
-    mcp = mcp_endpoint.McpEndpoint(store, settings)
-
-    @asynccontextmanager
-    async def living(_app: Starlette) -> AsyncIterator[None]:
-        await _take_up(writer, worker)
-        try:
-            yield
-        finally:
-            try:
-                await mcp.close()
-            except Exception as error:  # noqa: BLE001 - the worker must be ended in any case
-                _say(error)
-            finally:
-                stores.close(CLOSE_GRACE_S)
-                await asyncio.gather(worker.end(), readers.end())
-
-    health, states = HealthApi(writer, worker), ingest_api.StateApi(writer)
-    reads = read_routes(stores)
-    app = Starlette(
-        routes=[
-            Route(ingest_protocol.PATH, ingest_api.IngestEndpoint(writer), methods=["POST"]),
-            Route(ingest_protocol.PATH + "/{id}", states.state),
-            *(Route(path, readers.shared(handler)) for path, handler in reads.items()),
-            Route(
-                mcp_endpoint.PATH,
-                WithBody(mcp, mcp_endpoint.MAX_BYTES),
-                methods=list(mcp_endpoint.METHODS),
-            ),
-            Route(FRONT, front),
-            Route(changes_api.PATH, changes_api.ChangesApi(stores).change, methods=["POST"]),
-            Route("/healthz", health.lives),
-            Route("/readyz", health.is_ready),
-            Route("/openapi.json", described),
-        ],
-        exception_handlers={HTTPException: of_route, Exception: of_fault},
-        lifespan=living,
-    )
-    # A path with an extra slash is another path: no redirects.
-    app.router.redirect_slashes = False
-    return app
+        self._running = asyncio.create_task(run())
+        await begun.wait()
+        return manager
 
 
 @cache
-def _description(keys_are_needed: bool) -> bytes:
-    """Return the description of all paths, built once, since it needs no key."""
-    return orjson.dumps(document(keys_are_needed=keys_are_needed))
+def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
+    """Return the description as JSON, built once, since it needs no key."""
+    return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
 
 
-async def _take_up(writer: BatchedWriter, worker: WorkerChild) -> None:
-    """Start the worker if an earlier server left texts; a failure shows in later requests."""
+def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
+    """Return the OpenAPI description of these paths, by default of all; with `keys_are_needed`
+    ingest requires a key, too.
+    """
+    described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
+    described["info"]["version"] = __version__
+    described["paths"] = {
+        path: methods for path, methods in described["paths"].items() if not paths or path in paths
+    }
+    if not keys_are_needed:
+        for path, methods in described["paths"].items():
+            if path.startswith(ingest_protocol.PATH):
+                for operation in methods.values():
+                    operation["security"] = [{}, {"key": []}]
+    for model in (IngestBody, ChangeBody):
+        described["components"]["schemas"] |= _schemas(model)
+    return described
+
+
+def _schemas(model: type[BaseModel]) -> Mapping[str, Any]:
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**schema.pop("$defs", {}), model.__name__: schema}
+
+
+def _is_id(text: str) -> bool:
     try:
-        left = await writer.backlog()
-    except FabricError:
-        return
-    except Exception as error:  # noqa: BLE001 - the server answers, if only with errors
-        _say(error)
-        return
-    if left.waiting or left.working:
-        worker.start()
-
-
-def _say(error: Exception) -> None:
-    print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

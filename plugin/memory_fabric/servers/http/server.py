@@ -2,43 +2,86 @@
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http import listen_sockets
-from memory_fabric.servers.http.allowed_hosts import Names, checked
-from memory_fabric.servers.http.auth import Guard
-from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.connection_limits import ConnectionPool
-from memory_fabric.servers.http.ingest_process import WorkerChild
+from memory_fabric.servers.http.guard import Guard, Names, Rate, checked
 from memory_fabric.servers.http.keys import Keys
-from memory_fabric.servers.http.project_stores import need_folder
-from memory_fabric.servers.http.rate_limit import Rate
-from memory_fabric.servers.http.readers.pool import MAX_READERS, ReaderPool
+from memory_fabric.servers.http.local_store import LocalStore
+from memory_fabric.servers.http.readers import MAX_READERS
 from memory_fabric.servers.http.routes import application
-from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.sharing.team import ties
-from memory_fabric.store.memory import Memory
 
 MAX_REQUEST_BYTES = 16 << 10
-# For answers under way when the server ends, then for the memory to close: what was answered is
-# durable, so it has nothing to save.
-ANSWERS_GRACE_S, CLOSE_GRACE_S = 1, 0.5
+# For answers under way when the server ends: what was answered is durable, so nothing is lost.
+ANSWERS_GRACE_S = 1
 # Each takes some 45 MB once questions overlap.
 MOST_BY_DEFAULT = 4
 
 
-class Server:
-    """A server that listens already; `run` answers until a signal comes, also one before.
+class Listener:
+    """A socket that listens: on a Unix socket at `path`, else on `host` and `port`.
 
-    With `path` it listens on a Unix socket there, else on `host` and `port`; `allowed` are names
-    that Host headers may have besides. Up to `workers` processes answer questions, by default as
-    many as `default_workers` says. Raises BadInput for an address that others reach when no
-    key is kept, CannotListen, StoreUnavailable when the kept keys cannot be read.
+    `allowed` are names that Host headers may have besides. Raises BadInput, CannotListen.
+    """
+
+    def __init__(self, host: str, port: int, path: str, allowed: Sequence[str]) -> None:
+        self.is_local = bool(path) or listen_sockets.is_loopback(host)
+        stated = sorted(checked(allowed))  # before there is a socket that a refusal would leave
+        self._file = listen_sockets.SocketFile(path) if path else None
+        self._socket = self._file.socket if self._file else listen_sockets.listening(host, port)
+        address: tuple[str, int] = ("", 0) if path else self._socket.getsockname()[:2]
+        name, self.port = address
+        self.host = f"[{name}]" if ":" in name else name
+        self.names = Names(self.host or "localhost", self.port, stated)
+        self._server: uvicorn.Server | None = None
+        self._is_over = False
+        # uvicorn puts its own handlers over these while it runs, and calls these at its end.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._leave)
+
+    @property
+    def address(self) -> str:
+        """The address of the server; the path of a Unix socket."""
+        return self._file.path if self._file else f"http://{self.host}:{self.port}/"
+
+    def close(self) -> None:
+        """Remove the socket's file, if there is one."""
+        if self._file:
+            self._file.close()
+
+    def _serve(self, config: uvicorn.Config) -> None:
+        """Answer until SIGINT or SIGTERM, also one that came before."""
+        try:
+            if config.workers > 1:
+                Multiprocess(config, [self._socket]).run()
+            elif not self._is_over:
+                self._server = uvicorn.Server(config)
+                self._server.run(sockets=[self._socket])
+        finally:
+            self.close()
+
+    def _leave(self, *_: object) -> None:
+        self._is_over = True
+        if self._server:
+            self._server.should_exit = True
+
+
+class Server(Listener):
+    """A server of this machine's memory that listens already; `run` answers until a signal comes.
+
+    Up to `workers` processes answer questions, by default as many as `default_workers` says. Raises
+    BadInput for an address that others reach when no key is kept, CannotListen, StoreUnavailable
+    when the kept keys cannot be read.
     """
 
     def __init__(
@@ -53,59 +96,19 @@ class Server:
     ) -> None:
         if not 0 <= workers <= MAX_READERS:
             raise BadInput("--workers", f"--workers must be from 1 to {MAX_READERS}.")
-        self._workers = workers or default_workers()
-        # Clients are not the session in which the server was started.
-        settings = self._settings = settings._replace(session="")
-        self.is_local = bool(path) or listen_sockets.is_loopback(host)
-        self._keys = Keys(settings.home, strict=not self.is_local)
-        if not self.is_local and not self._keys.has_kept:
+        is_local = bool(path) or listen_sockets.is_loopback(host)
+        self._keys = Keys(settings.home, strict=not is_local)
+        if not is_local and not self._keys.has_kept:
             raise BadInput(
                 "--host",
                 f"{host} can be reached from other machines, and there is no permanent key.",
                 remedy="Make one with memory-fabric serve --new-key, or stay on this machine: "
                 "127.0.0.1, ::1 and localhost need none.",
             )
-        names = checked(allowed)  # before there is a socket that a refusal would leave
-        self._file = listen_sockets.SocketFile(path) if path else None
-        try:
-            self._socket = self._file.socket if self._file else listen_sockets.listening(host, port)
-            address, self.port = "", 0
-            if not path:
-                address, self.port = self._socket.getsockname()[:2]
-            self.host = f"[{address}]" if ":" in address else address
-            self._prepare(settings, Names(self.host or "localhost", self.port, sorted(names)))
-        except BaseException:
-            self.close()
-            raise
-
-    def _prepare(self, settings: Settings, names: Names) -> None:
-        def check() -> None:
-            need_folder(settings.project_dir)
-
-        self._store = StoreThread(lambda: Memory.open(settings), check=check)
-        worker = WorkerChild(settings.project_dir)
-        self._writer = BatchedWriter(
-            lambda: Memory.open(settings),
-            self._store,
-            settings.serve_backlog,
-            worker.start,
-            check=check,
-        )
-        app = application(
-            self._store,
-            settings,
-            self._keys,
-            self._writer,
-            worker,
-            ReaderPool(settings, self._workers, only_served=not self.is_local),
-            only_served=not self.is_local,
-        )
-        rate = Rate(settings.serve_rate)
-        guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
-        self._server = uvicorn.Server(config_for(guard, ConnectionPool()))
-        # uvicorn puts its own handlers over these while it runs, and calls these at its end.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._leave)
+        super().__init__(host, port, path, allowed)
+        # Clients are not the session in which the server was started.
+        self._settings = settings._replace(session="")
+        self._workers = workers or default_workers()
 
     @property
     def key(self) -> str:
@@ -123,28 +126,66 @@ class Server:
 
     def run(self) -> None:
         """Answer until SIGINT or SIGTERM; a tied home exchanges with its shared log meanwhile."""
+        store = LocalStore(self._settings, workers=self._workers, only_served=not self.is_local)
+        app = application(store, keys_are_needed=lambda: self._keys.are_needed)
+        rate = Rate(self._settings.serve_rate)
+        guard = Guard(app, self._keys, self.names, rate, f"memory-fabric-{self.port}")
         store_thread.settle()
         if ties.exist(self._settings.home):
             from memory_fabric.sharing.team import follower  # only where a shared log is
 
             follower.start(lambda: self._settings)
-        try:
-            self._server.run(sockets=[self._socket])
-        finally:
-            self.close()
-        self._writer.close(CLOSE_GRACE_S)
-        self._store.close(CLOSE_GRACE_S)
-
-    def close(self) -> None:
-        """Remove the socket's file, if there is one."""
-        if self._file:
-            self._file.close()
-
-    def _leave(self, *_: object) -> None:
-        self._server.should_exit = True
+        self._serve(config_for(guard))
+        store.close()
 
     def _with_key(self, key: str) -> str:
         return f"http://{self.host}:{self.port}/?key={key}"
+
+
+class TeamServer(Listener):
+    """A server of a team's log that listens already; `run` answers until a signal comes.
+
+    `dsn` is a connection string of libpq. With several workers each is a process of its own that
+    takes connections from the same socket. Raises BadInput, CannotListen.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        dsn: str,
+        space: str,
+        *,
+        host: str = listen_sockets.LOCALHOST,
+        port: int = 0,
+        path: str = "",
+        allowed: Sequence[str] = (),
+        insecure: bool = False,
+        workers: int = 1,
+    ) -> None:
+        if not 1 <= workers <= MAX_READERS:
+            raise BadInput("--workers", f"--workers must be from 1 to {MAX_READERS}.")
+        super().__init__(host, port, path, allowed)
+        settings = settings._replace(session="")
+        cookie = f"memory-fabric-team-{self.port}"
+        app = partial(_team_app, settings, dsn, space, insecure, self.names, cookie)
+        self._config = config_for(app, workers)
+
+    def run(self) -> None:
+        """Answer until SIGINT or SIGTERM."""
+        # A folder with a module of a standard name must not be searched by workers.
+        os.environ["PYTHONSAFEPATH"] = "1"
+        self._serve(self._config)
+
+
+def _team_app(
+    settings: Settings, dsn: str, space: str, insecure: bool, names: Names, cookie: str
+) -> ASGIApp:
+    """Return the application of a shared server, in the process that serves it."""
+    from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # needs the driver
+
+    app = application(TeamStore(settings, dsn, space, insecure=insecure))
+    store_thread.settle()
+    return Guard(app, MemberKeys(), names, Rate(settings.serve_rate), cookie)
 
 
 def default_workers() -> int:
@@ -152,12 +193,17 @@ def default_workers() -> int:
     return min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
 
-def config_for(app: object, connections: ConnectionPool) -> uvicorn.Config:
-    """Return how uvicorn serves an application: bounded, quiet, without trust in proxies."""
+def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
+    """Return how uvicorn serves an application: bounded, quiet, without trust in proxies.
+
+    With `workers` it is made in each of so many processes, by the function given.
+    """
     return uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
+        factory=workers > 0,
+        workers=workers or 1,
         loop="asyncio",
-        http=connections.protocol,  # type: ignore[arg-type]
+        http=ConnectionPool().protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,

@@ -4,12 +4,9 @@ A change names the version of the memory that was shown, or the code of a previe
 since is refused with the current state, so that nobody's change is lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
-
-from starlette.requests import Request
-from starlette.responses import Response
 
 from memory_fabric.capture.edit import request
 from memory_fabric.errors import BadInput
@@ -17,18 +14,15 @@ from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.redaction import prefilter
-from memory_fabric.servers.http.bodies import whole_body
-from memory_fabric.servers.http.change_body import (
-    Asked,
+from memory_fabric.servers.http.requests import (
     EditBody,
     ForgetBody,
     MergeBody,
+    PageChange,
     RecordBody,
     Shown,
     UndoBody,
-    change_in,
 )
-from memory_fabric.servers.http.project_stores import ProjectStores
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.store.history import changes, resolve, trace
 from memory_fabric.store.history import undo as undoing
@@ -39,7 +33,6 @@ from memory_fabric.text import cut, many, neutralised, one_line
 
 Answer = dict[str, Any]
 
-
 # A person said it, on the page.
 BY = Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
@@ -49,69 +42,37 @@ PATH = "/api/changes"
 MAX_BYTES = 512 << 10
 
 
-class ChangesApi:
-    """The endpoint; a project's changes are made by the thread that owns its memory, in order."""
-
-    def __init__(self, stores: ProjectStores) -> None:
-        self._stores = stores
-
-    async def change(self, request: Request) -> Response:
-        """Make a change, or show what it would do."""
-
-        try:
-            body = await whole_body(request.scope, request.receive, MAX_BYTES)
-            asked = change_in(request.headers.get("content-type", ""), body)
-        except Refused as refused:
-            return refused.answer
-
-        def job(memory: Memory) -> dict[str, Any]:
-            return carry_out(memory, asked)
-
-        is_change = not is_preview(asked)
-        return await self._stores.answer(request, lambda: job, changes=is_change)
-
-
-def is_preview(asked: Asked) -> bool:
+def is_preview(asked: PageChange) -> bool:
     """Return True if a request only asks what a change would do."""
     return isinstance(asked, ForgetBody | MergeBody | UndoBody) and asked.code is None
 
 
-def carry_out(memory: Memory, asked: Asked) -> Answer:
+def carry_out(memory: Memory, asked: PageChange) -> Answer:
     """Make the change, or its preview, and return what was done as JSON.
 
     Raises Refused: 409 if what was shown has changed since; NotFound, BadInput, StoreUnavailable.
     """
     batch = memory.batch = memory.whole.batch = new_id()
     try:
-        answer = _done(memory, asked)
+        answer = _CHANGES[type(asked)](memory, asked)
     finally:
         memory.batch = memory.whole.batch = ""
     if not is_preview(asked):
-        answer["undo"] = _undo_of(memory, batch)
+        made = changes.of_batch(memory, batch)
+        can_be_undone = any(change.inverse for change in made)
+        answer["undo"] = {"id": made[0].id, "code": _code_of(made)} if can_be_undone else None
         answer["failures"] = list(memory.failures)
     shown: Answer = _as_shown(answer)
     return shown
 
 
-def _done(memory: Memory, asked: Asked) -> Answer:
-    if isinstance(asked, EditBody):
-        return _edit(memory, asked)
-    if isinstance(asked, ForgetBody):
-        return _forget(memory, asked)
-    if isinstance(asked, MergeBody):
-        return _merge(memory, asked)
-    if isinstance(asked, UndoBody):
-        return _undo(memory, asked)
-    return _decide(memory, asked)
-
-
 def _edit(memory: Memory, asked: EditBody) -> Answer:
     from memory_fabric.capture import edit  # with the first change
 
-    seen = visible_to_process(memory)
-    seen.batch = memory.batch
-    for shown in (asked.record, *asked.instead_of):
-        _require_as_shown(seen, shown)
+    visible = visible_to_process(memory)
+    visible.batch = memory.batch
+    for record in (asked.record, *asked.instead_of):
+        _require_as_shown(visible, record)
     wanted = request(
         text=asked.text, kind=asked.type, scope=asked.scope, why=asked.why, when=asked.when
     )
@@ -121,12 +82,11 @@ def _edit(memory: Memory, asked: EditBody) -> Answer:
             f"Nothing to change in {short_id(asked.record.id)} was given.",
             remedy="Send text, type, scope, why, when or instead_of.",
         )
-    closing = [shown.id for shown in asked.instead_of]
-    made = edit.change(seen, asked.record.id, wanted, closing, BY)
-    if made.replaced and wanted == edit.Edit():
-        others = ", ".join(short_id(one.id) for one in made.replaced)
-        return _of_record("replaced", made.new, f"{_named(made.new)}; it replaces {others}.")
-    return _of_record("changed", made.new)
+    closing = [record.id for record in asked.instead_of]
+    edited = edit.change(visible, asked.record.id, wanted, closing, BY)
+    if edited.replaced and wanted == edit.Edit():
+        return _of_replaced(edited.new, edited.replaced)
+    return _of_record("changed", edited.new)
 
 
 def _decide(memory: Memory, asked: RecordBody) -> Answer:
@@ -142,26 +102,24 @@ def _decide(memory: Memory, asked: RecordBody) -> Answer:
     if asked.action == "keep":
         return _of_record(*edit.keep(memory, name, BY))
     if asked.action == "replace":
-        new, old = edit.replace(memory, name, BY)
-        others = ", ".join(short_id(one.id) for one in old)
-        return _of_record("replaced", new, f"{_named(new)}; it replaces {others}.")
+        return _of_replaced(*edit.replace(memory, name, BY))
     return _of_record(*edit.decision(memory, name, BY, keep=False)())
 
 
 def _forget(memory: Memory, asked: ForgetBody) -> Answer:
     from memory_fabric.store.forget import plan  # with the first change
 
-    found = plan.find(memory, asked.what)
-    stays = plan.TURN_STAYS if found.turns else plan.STAYS
+    matches = plan.find(memory, asked.what)
+    remark = plan.TURN_STAYS if matches.turns else plan.STAYS
     if asked.code is None:
-        return {"preview": plan.as_json(found) | {"count": len(found), "stays": stays}}
-    _require_code(asked.code, found.code, "The matches have changed since this preview")
-    count = plan.forget(memory, found, BY)
-    if len(found.records) == count == 1:
-        return _of_record("forgotten", found.records[0])
-    names = ", ".join(one.name for one in found.entities)
-    gone = names or ("1 memory" if count == 1 else f"{count} memories")
-    return {"done": "forgotten", "said": f"Forgotten: {gone}"}
+        return {"preview": plan.as_json(matches) | {"count": len(matches), "stays": remark}}
+    _require_code(asked.code, matches.code, "The matches have changed since this preview")
+    count = plan.forget(memory, matches, BY)
+    if len(matches.records) == count == 1:
+        return _of_record("forgotten", matches.records[0])
+    names = ", ".join(entity.name for entity in matches.entities)
+    subject = names or ("1 memory" if count == 1 else f"{count} memories")
+    return {"done": "forgotten", "said": f"Forgotten: {subject}"}
 
 
 def _merge(memory: Memory, asked: MergeBody) -> Answer:
@@ -187,26 +145,36 @@ def _merge(memory: Memory, asked: MergeBody) -> Answer:
 
 
 def _undo(memory: Memory, asked: UndoBody) -> Answer:
-    named = changes.by_id(memory, asked.id) if asked.id else undoing.last(memory)
-    chosen = changes.together(memory, named)
+    target = changes.by_id(memory, asked.id) if asked.id else undoing.last(memory)
+    chosen = changes.together(memory, target)
     described = [trace.described(memory, change) for change in chosen]
     code = _code_of(chosen)
     if asked.code is None:
-        rows = [trace.as_json(one) | {"because": undoing.prospect(one.change)} for one in described]
-        return {"preview": {"id": named.id, "changes": rows, "code": code}}
+        rows = [trace.as_json(row) | {"because": undoing.prospect(row.change)} for row in described]
+        return {"preview": {"id": target.id, "changes": rows, "code": code}}
     _require_code(asked.code, code, "The change is not as it was shown")
     undone = undoing.undo(memory, chosen, BY)
-    if not any(one.by for one in undone):
+    if not any(fate.by for fate in undone):
         raise Refused(
             HTTPStatus.CONFLICT,
             "not_undone",
-            f"Not undone, {undone[0].because}: {_cleaned(described[0].what)}.",
+            f"Not undone, {undone[0].because}: {_as_shown(described[0].what).rstrip('.')}.",
         )
-    done = [one.what for one, fate in zip(described, undone, strict=True) if fate.by]
-    left = len(undone) - len(done)
-    more = f" and {many(len(done) - 1, 'other change')}" if len(done) > 1 else ""
-    stays = f"; {many(left, 'change')} could not be undone" if left else ""
-    return {"done": "undone", "said": f"Undone: {done[0].rstrip('.')}{more}{stays}"}
+    sentences = [row.what for row, fate in zip(described, undone, strict=True) if fate.by]
+    failures = len(undone) - len(sentences)
+    more = f" and {many(len(sentences) - 1, 'other change')}" if len(sentences) > 1 else ""
+    failed = f"; {many(failures, 'change')} could not be undone" if failures else ""
+    return {"done": "undone", "said": f"Undone: {sentences[0].rstrip('.')}{more}{failed}"}
+
+
+# Each takes a body of its own class.
+_CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
+    EditBody: _edit,
+    RecordBody: _decide,
+    ForgetBody: _forget,
+    MergeBody: _merge,
+    UndoBody: _undo,
+}
 
 
 def _require_as_shown(memory: Memory, shown: Shown) -> None:
@@ -239,22 +207,19 @@ def _require_code(given: str, code: str, message: str) -> None:
         )
 
 
-def _of_record(done: str, record: Record, said: str = "") -> Answer:
-    said = said or f"{done.capitalize()}: {_named(record)}"
-    return {"done": done, "said": said, "record": record.id}
+def _of_record(done: str, record: Record, sentence: str = "") -> Answer:
+    sentence = sentence or f"{done.capitalize()}: {_named(record)}"
+    return {"done": done, "said": sentence, "record": record.id}
+
+
+def _of_replaced(new: Record, old: Sequence[Record]) -> Answer:
+    short_ids = ", ".join(short_id(record.id) for record in old)
+    return _of_record("replaced", new, f"{_named(new)}; it replaces {short_ids}.")
 
 
 def _named(record: Record) -> str:
-    what = cut(one_line(record.what), MAX_SHOWN_CHARS)
-    return f"{shown_type(record.type)} {short_id(record.id)}, {what}"
-
-
-def _undo_of(memory: Memory, batch: str) -> Answer | None:
-    """Return the id and code by which a batch is undone; None if it changed nothing."""
-    made = changes.of_batch(memory, batch)
-    if not any(change.inverse for change in made):
-        return None
-    return {"id": made[0].id, "code": _code_of(made)}
+    wording = cut(one_line(record.what), MAX_SHOWN_CHARS)
+    return f"{shown_type(record.type)} {short_id(record.id)}, {wording}"
 
 
 def _code_of(chosen: Sequence[Change]) -> str:
@@ -267,16 +232,8 @@ def _code(*parts: str) -> str:
 
 def _as_shown(value: Any) -> Any:
     """Return a value with every text in it as the page may show it."""
-    return _neutral(prefilter.all_without_secrets(value, {}))
-
-
-def _neutral(value: Any) -> Any:
     if isinstance(value, str):
-        return neutralised(value)
+        return neutralised(prefilter.all_without_secrets(value, {}))
     if isinstance(value, dict):
-        return {key: _neutral(each) for key, each in value.items()}
-    return [_neutral(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _cleaned(text: str) -> str:
-    return neutralised(prefilter.without_secrets(text)).rstrip(".")
+        return {key: _as_shown(part) for key, part in value.items()}
+    return [_as_shown(part) for part in value] if isinstance(value, list | tuple) else value

@@ -6,9 +6,12 @@ are rare.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
+
+from memory_fabric.sharing.server.connect import Connection
 
 # Rows that are ranked, in about 15 ms. Where more match, the rare words decide, and of frequent
 # ones only rows with several of them are ranked, the newest first.
@@ -24,6 +27,11 @@ MAX_GROUPS, MAX_WORDS = 8, 24
 SPARE = 1
 # The rows of a word without statistics, for its weight.
 RARE_SHARE = 0.0005
+# Statistics change slowly: PostgreSQL takes them anew after a few per cent of changes.
+KEPT_S = 300.0
+MAX_WORDS = 50_000
+# A space is counted exactly up to here, and else estimated.
+COUNTED_ROWS = 20_000
 
 
 class Word(NamedTuple):
@@ -83,17 +91,17 @@ def _selective(
     """Match rows with a rare group, and rows with the most frequent groups."""
     rare: list[_Group] = []
     frequent: list[_Group] = []
-    left = RANKED_ROWS / 2
-    for one in telling:
-        left -= one.share * rows
-        (rare if left >= 0 else frequent).append(one)
+    budget = RANKED_ROWS / 2
+    for group in telling:
+        budget -= group.share * rows
+        (rare if budget >= 0 else frequent).append(group)
     quorum, holding = _quorum(frequent[:MAX_IN_QUORUM], rows, limit)
-    found = _whole(every, rows)
+    query = _whole(every, rows)
     if limit <= holding <= RANKED_ROWS:
-        return found._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
+        return query._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
     if holding < limit:  # frequent words that may never occur together
         quorum = _any_of(frequent[:MAX_IN_QUORUM])
-    return found._replace(ranked=_any_of(rare), newest=quorum)
+    return query._replace(ranked=_any_of(rare), newest=quorum)
 
 
 def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, float]:
@@ -113,7 +121,7 @@ def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, flo
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
     return WordQuery(
-        tuple(one.query for one in groups), tuple(_weight(one, rows) for one in groups)
+        tuple(group.query for group in groups), tuple(_weight(group, rows) for group in groups)
     )
 
 
@@ -124,15 +132,15 @@ def _weight(group: _Group, rows: int) -> float:
 
 
 def _group(words: Sequence[str], known: Mapping[str, Word]) -> _Group | None:
-    found = {text: one.share for one in (known.get(w, Word()) for w in words[:MAX_WORDS])
-             if (text := _all_of(one))}  # fmt: skip
-    if not found:
+    shares = {text: word.share for word in (known.get(w, Word()) for w in words[:MAX_WORDS])
+             if (text := _all_of(word))}  # fmt: skip
+    if not shares:
         return None
-    return _Group(f"({' | '.join(found)})", min(1.0, sum(found.values())))
+    return _Group(f"({' | '.join(shares)})", min(1.0, sum(shares.values())))
 
 
 def _any_of(groups: Sequence[_Group]) -> str:
-    return " | ".join(one.query for one in groups)
+    return " | ".join(group.query for group in groups)
 
 
 def _all_of(word: Word) -> str:
@@ -142,3 +150,45 @@ def _all_of(word: Word) -> str:
 def _quoted(lexeme: str) -> str:
     escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
+
+
+class Vocabulary:
+    """The words that were looked up lately, by space; shared by the threads of a process."""
+
+    def __init__(self) -> None:
+        # Lost updates are looked up again.
+        self._since = time.monotonic()
+        self._words: dict[tuple[str, str], Word] = {}
+        self._rows: dict[str, int] = {}
+
+    def look_up(
+        self, connection: Connection, space: str, words: Iterable[str]
+    ) -> Mapping[str, Word]:
+        """Return what is known of these words, with one query for those that are new."""
+        self._forget_old()
+        entries = {word: self._words.get((space, word)) for word in words}
+        missing = [word for word, entry in entries.items() if entry is None]
+        if missing:
+            rows = connection.execute(
+                "SELECT word, lexemes, share FROM memory_fabric.word_shares(%s, %s)",
+                (space, missing),
+            ).fetchall()
+            new = {word: Word(tuple(lexemes), share) for word, lexemes, share in rows}
+            self._words |= {(space, word): statistics for word, statistics in new.items()}
+            entries |= new
+        return {word: entry for word, entry in entries.items() if entry is not None}
+
+    def count_rows(self, connection: Connection, space: str) -> int:
+        """Return about how many rows the space has."""
+        self._forget_old()
+        count = self._rows.get(space)
+        if count is None:
+            sql = "SELECT memory_fabric.count_heads(%s, %s)"
+            ((count,),) = connection.execute(sql, (space, COUNTED_ROWS)).fetchall()
+            self._rows[space] = int(count)
+        return int(count)
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        if now - self._since > KEPT_S or len(self._words) > MAX_WORDS:
+            self._since, self._words, self._rows = now, {}, {}

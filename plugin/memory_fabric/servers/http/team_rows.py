@@ -49,22 +49,22 @@ def record_candidate(row: Row, member: str) -> Candidate | None:
     if value is None:
         return None
     evidence = value["evidence"]
-    kept = {key: evidence[key] for key in (CONFIRMED, CONTRADICTS) if evidence.get(key)}
+    metadata = {
+        "record": value["id"],
+        **{name: value[name] for name in _SHOWN},
+        "said_in": value["source"],
+        "session": "",
+        "promoted_at": "",
+        "entities": [name for name, _ in value["entities"]],
+        **{key: evidence[key] for key in (CONFIRMED, CONTRADICTS) if evidence.get(key)},
+    }
     return Candidate(
         id=f"record:{value['id']}",
         source="records",
         text=value["what"],
         timestamp=value["created_at"],
         bm25=row.score,
-        metadata={
-            "record": value["id"],
-            **{name: value[name] for name in _SHOWN},
-            "said_in": value["source"],
-            "session": "",
-            "promoted_at": "",
-            "entities": [name for name, _ in value["entities"]],
-        }
-        | kept,
+        metadata=metadata,
         store=STORE,
     )
 
@@ -77,21 +77,19 @@ _SHOWN = (
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
     """Return the fields of a record as the caller may use them; None if it is none."""
-    value = row.value
-    if row.key != wire.key_of_record(str(value.get("id"))) or not claims_read.is_id(
-        value.get("id")
-    ):
+    value, id_ = row.value, row.value.get("id")
+    is_record = claims_read.is_id(id_) and row.key == wire.key_of_record(str(id_))
+    if not is_record or not claims_read.is_of_a_team(value):
         return None
-    if not claims_read.is_of_a_team(value):
-        return None
-    found = claims_read.record_of(claims_read.Claim(value["id"], 0, value))
-    said = value.get("own")
-    own: Mapping[str, Any] = said if row.author == member and isinstance(said, dict) else {}
+    fields = claims_read.record_of(claims_read.Claim(value["id"], 0, value))
+    own: Any = value.get("own") if row.author == member else None
+    own = own if isinstance(own, dict) else {}
     evidence, confidence = own.get("evidence"), own.get("confidence")
-    trust = own.get("trust") if own.get("trust") in TRUSTS else ""
-    return found | {
+    is_share = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    trust = own.get("trust") if own.get("trust") in TRUSTS else BY_TOOL
+    return fields | {
         "author": author_of(row),
-        "trust": (trust or BY_TOOL) if row.author == member else FOREIGN,
+        "trust": trust if row.author == member else FOREIGN,
         "source": claims_read.name_in(own.get("source")) or "journal",
         "scope": SCOPE,
         "agent": claims_read.name_in(value.get("agent")),
@@ -99,61 +97,46 @@ def record_fields(row: Row, member: str) -> dict[str, Any] | None:
         "pinned": own.get("pinned") is True,
         "relations": [],
         "evidence": evidence if isinstance(evidence, dict) else {},
-        "confidence": confidence if _is_share(confidence) else found["confidence"],
+        "confidence": confidence if is_share and 0 <= confidence <= 1 else fields["confidence"],
     }
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def observation_candidate(row: Row, member: str) -> Candidate | None:
     """Return an observation as a candidate; None for a value that is none."""
-    said = said_in(row)
-    if said is None or not said.text:
+    statement = said_in(row)
+    if statement is None or not statement.text:
         return None
-    return Candidate(
-        id=f"graph:{said.name}#{row.seq}",
-        source="graph",
-        entity=said.name,
-        text=said.text,
-        timestamp=said.created_at,
-        bm25=row.score,
-        metadata={
-            "entityType": said.type,
-            "trust": trust_of(row.author, member),
-            "said_in": "mcp",
-            "session": "",
-            "agent": "",
-            "author": author_of(row),
-            "domain": said.domain,
-            "scope": SCOPE,
-            "record": "",
-            "superseded_by": "",
-            "valid_to": "",
-        },
-        store=STORE,
-    )
+    metadata = {
+        "trust": trust_of(row.author, member),
+        "said_in": "mcp",
+        **dict.fromkeys(("session", "agent", "record", "superseded_by", "valid_to"), ""),
+    }
+    return _candidate(row, statement, f"graph:{statement.name}#{row.seq}", statement.text, metadata)
 
 
 def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
     """Return an entity as a candidate, with these texts of it."""
-    said = said_in(row)
-    if said is None:
+    statement = said_in(row)
+    if statement is None:
         return None
+    text = "; ".join(texts) or f"{statement.name} ({statement.type})"
+    return _candidate(row, statement, f"graph:{statement.name}", text, {"whole_entity": True})
+
+
+def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, Any]) -> Candidate:
     return Candidate(
-        id=f"graph:{said.name}",
+        id=id_,
         source="graph",
         entity=said.name,
-        text="; ".join(texts) or f"{said.name} ({said.type})",
+        text=text,
         timestamp=said.created_at,
         bm25=row.score,
         metadata={
             "entityType": said.type,
+            "author": author_of(row),
             "domain": said.domain,
             "scope": SCOPE,
-            "author": author_of(row),
-            "whole_entity": True,
+            **metadata,
         },
         store=STORE,
     )
@@ -185,6 +168,12 @@ def relation_in(row: Row) -> Relation | None:
         for name in ("from", "relationType", "to")
     ]
     return Relation(*ends) if all(ends) else None
+
+
+def ends_of(row: Row) -> tuple[str, ...]:
+    """Return the names at both ends of the relation in a row; none if it is none."""
+    relation = relation_in(row)
+    return (relation.source, relation.target) if relation is not None else ()
 
 
 def names_in(row: Row) -> frozenset[str]:

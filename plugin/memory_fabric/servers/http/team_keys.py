@@ -10,6 +10,7 @@ from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.sharing.server import connect, versions
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import NotAMember
@@ -111,3 +112,34 @@ def _allow_to_act_for(connection: Connection, member: str) -> None:
         connection.execute(
             sql.SQL("GRANT {} TO {}").format(sql.Identifier(member), sql.Identifier(row[1]))
         )
+
+
+def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
+    """Return the space to serve: the named one, else the only one of the login.
+
+    Raises TeamError unless the database can be reached, holds a schema of this release, and the
+    login is a member of the space.
+    """
+    connection = connect.connect(dsn, insecure=insecure)
+    try:
+        versions.expect(connection)
+        with translated("Cannot list the spaces"):
+            rows = connection.execute("SELECT memory_fabric.spaces_of_caller()").fetchall()
+    finally:
+        connection.close()
+    known = sorted(str(name) for (name,) in rows)
+    if space in known:
+        return space
+    if space:
+        raise NotAMember(
+            f"The login is no member of {space}.",
+            remedy="Ask an owner of the space: memory-fabric team add MEMBER.",
+        )
+    if len(known) == 1:
+        return known[0]
+    listed = ", ".join(known) or "none"
+    raise BadInput(
+        "--space",
+        f"The login is in several spaces or none: {listed}.",
+        remedy="Name the one to serve: --space NAME.",
+    )

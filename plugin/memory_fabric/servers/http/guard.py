@@ -1,0 +1,278 @@
+"""Checks before a request reaches the application: key, host name, origin, size and rate.
+
+A page of any site can send requests to this machine, even under its own name (DNS rebinding), so
+Host and Origin must match the server's own. Other programs and users of the machine reach the port,
+too, so reading needs a key.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from math import ceil
+from typing import Protocol
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memory_fabric import ingest_protocol
+from memory_fabric.errors import BadInput
+from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.responses import Refused, of_error
+from memory_fabric.viewer.page import content_security_policy
+
+FRONT = "/"
+# These show nothing of the memory, and monitoring has no key.
+HEALTH = ("/healthz", "/readyz")
+OPEN = frozenset((*HEALTH, "/openapi.json"))
+# Each health endpoint has its own limit, which other requests without a key cannot use up.
+HEALTH_PER_S = 2000
+# Paths whose requests have a body; they answer themselves that they cannot be read.
+WITH_BODY = (ingest_protocol.PATH, "/api/changes")
+# A query of four kilobytes, percent-encoded in three bytes each.
+MAX_ADDRESS_BYTES = 16 << 10
+# h11 limits only headers that arrive in pieces.
+MAX_HEADER_BYTES = 16 << 10
+READING = ("GET", "HEAD")
+# Values of Sec-Fetch-Site for requests by pages of other sites; a followed link is allowed.
+STRANGERS = ("cross-site", "same-site")
+SAFE_HEADERS = {
+    # frame-ancestors has no effect in a page's own policy, so it is added here.
+    "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_SAFE = [(name.lower().encode(), value.encode()) for name, value in SAFE_HEADERS.items()]
+_SAFE_NAMES = frozenset(name for name, _ in _SAFE)
+BEARER = {"WWW-Authenticate": "Bearer"}
+COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
+HTTP_PORT = 80
+LOCAL = ("127.0.0.1", "[::1]", "localhost")
+SCHEMES = ("http://", "https://")
+# Holders that are remembered; beyond this, all begin anew.
+MAX_HOLDERS = 10_000
+# Where the holder of a request's key is for the endpoints.
+HOLDER = "memory_fabric.holder"
+
+
+class Holders(Protocol):
+    """The keys of a server; the holder of one is a text, NOBODY for a key that is not valid."""
+
+    @property
+    def are_needed(self) -> bool:
+        """True if ingest requests must carry a key."""
+
+    def holder(self, key: str) -> str:
+        """Return the holder of a key."""
+
+    def holder_by_cookie(self, cookie: str) -> str:
+        """Return the holder of a browser's cookie."""
+
+    def cookie_for(self, key: str) -> str:
+        """Return the cookie that a browser is given in place of a key; '' if it is not valid."""
+
+    def is_good(self, holder: str) -> bool:
+        """Return True unless the holder's key was deleted meanwhile."""
+
+
+class Guard:
+    """Middleware with the checks of this module; `cookie` is the name of the cookie with a key."""
+
+    def __init__(self, app: ASGIApp, keys: Holders, names: Names, rate: Rate, cookie: str) -> None:
+        self._app, self._keys, self._names, self._rate = app, keys, names, rate
+        self._health = Rate(HEALTH_PER_S)
+        self._cookie = cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or pass it to the application."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sender = ResponseSender(send, self._keys)
+        try:
+            await (self._answer(scope, sender) or self._app)(scope, receive, sender)
+        except Exception as error:
+            if sender.has_begun:
+                raise
+            await of_error(error)(scope, receive, sender)
+
+    def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
+        """Return the response if the request must not reach the application."""
+        headers = Headers(scope=scope)
+        self._refuse(scope, headers)
+        if (answer := self._opened(scope)) is not None:
+            return answer
+        path, is_health = scope["path"], scope["path"] in HEALTH
+        holder = scope[HOLDER] = NOBODY if is_health else self._holder_in(headers)
+        sender.holder = holder
+        # Ingest needs a key only if there are permanent keys.
+        needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
+        if holder == NOBODY and needs_key and path not in OPEN:
+            if path == FRONT:
+                content = f"<!doctype html><title>memory-fabric</title><p>{COME_WITH_KEY}"
+                return HTMLResponse(content, HTTPStatus.UNAUTHORIZED, BEARER)
+            message = "The key is missing or not valid."
+            raise Refused(
+                HTTPStatus.UNAUTHORIZED, "unauthorized", message, COME_WITH_KEY, headers=BEARER
+            )
+        wait_s = self._health.wait_s(path) if is_health else self._rate.wait_s(holder)
+        if wait_s:
+            raise Refused(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too_many_requests",
+                "Too many requests.",
+                f"Try again in {wait_s} s; [serve] rate in config.toml sets the limit.",
+                headers={"Retry-After": str(wait_s)},
+            )
+        return None
+
+    def _refuse(self, scope: Scope, headers: Headers) -> None:
+        """Raise Refused for a foreign host or origin, or for a request that is too large."""
+        if not self._names.fit_host(headers.getlist("host")):
+            message = "The Host header is not a name of this server."
+            remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
+            raise Refused(HTTPStatus.FORBIDDEN, "wrong_host", message, remedy)
+        if not self._names.fit_origins(headers.getlist("origin")):
+            message = "Requests from pages of other origins are not allowed."
+            raise Refused(HTTPStatus.FORBIDDEN, "wrong_origin", message)
+        if headers.get("sec-fetch-site") in STRANGERS and scope["path"] != FRONT:
+            message = "Requests from pages of other sites are not allowed."
+            raise Refused(HTTPStatus.FORBIDDEN, "wrong_origin", message)
+        if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
+            message = "The address is longer than 16 KB."
+            raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG, "too_large", message)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            message = "The headers are longer than 16 KB."
+            raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", message)
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        if has_body and scope["method"] in READING and not scope["path"].startswith(WITH_BODY):
+            message = "A read request must not have a body."
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
+
+    def _opened(self, scope: Scope) -> Response | None:
+        """Log a browser in: redirect, and set a cookie for the key in the address."""
+        if scope["path"] != FRONT or scope["method"] != "GET":
+            return None
+        keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
+        cookie = self._keys.cookie_for(keys[0]) if len(keys) == 1 else ""
+        if not cookie:
+            return None
+        answer = RedirectResponse(FRONT, HTTPStatus.SEE_OTHER)
+        answer.set_cookie(self._cookie, cookie, httponly=True, samesite="strict")
+        return answer
+
+    def _holder_in(self, headers: Headers) -> str:
+        """Return the holder of the request's key, from its bearer token or cookie."""
+        kind, _, key = headers.get("authorization", "").partition(" ")
+        holder = self._keys.holder(key.strip()) if kind.lower() == "bearer" else NOBODY
+        pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+        for name, _, value in pairs:
+            if holder == NOBODY and name == self._cookie:
+                holder = self._keys.holder_by_cookie(value)
+        return holder
+
+
+class ResponseSender:
+    """The response to a request, with security headers; `holder` is the holder of its key.
+
+    A streamed response ends when the holder's key is dropped.
+    """
+
+    def __init__(self, send: Send, keys: Holders) -> None:
+        self._send, self._keys = send, keys
+        self.holder = NOBODY
+        self.has_begun = self._is_over = False
+
+    async def __call__(self, message: Message) -> None:
+        """Send one message of the response."""
+        if self._is_over:
+            return  # `receive` reports the disconnection
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
+            message["headers"] = own + _SAFE
+        elif message.get("more_body") and not self._keys.is_good(self.holder):
+            self._is_over = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
+
+
+class Names:
+    """Host headers and origins that are our own.
+
+    `host` is the address as a URL has it, `port` 0 for a Unix socket: no browser reaches one, and
+    clients write any port there. An allowed name counts without a port (behind TLS) and with ours,
+    or exactly as it is written where it has a port. Raises BadInput for what is no name.
+    """
+
+    def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
+        own = {*LOCAL, host.lower()}
+        stated = checked(allowed)
+        self._any_port = frozenset(own | stated) if not port else frozenset()
+        self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
+        self._hosts |= own if port == HTTP_PORT else set()
+        self._origins = {f"http://{name}" for name in self._hosts}
+        self._origins |= {f"{scheme}{name}" for name in stated for scheme in SCHEMES}
+
+    def fit_host(self, hosts: Sequence[str]) -> bool:
+        """Return True if there is exactly one Host header, with an allowed name."""
+        if len(hosts) != 1:
+            return False
+        host = hosts[0].lower()
+        return host in self._hosts or (bool(self._any_port) and _bare(host) in self._any_port)
+
+    def fit_origins(self, origins: Sequence[str]) -> bool:
+        """Return True if there is no Origin header, or only an allowed one."""
+        return all(origin.lower() in self._origins for origin in origins)
+
+
+def checked(allowed: Sequence[str]) -> set[str]:
+    """Allowed names as they are compared. Raises BadInput for what is no name."""
+    return {_checked(name) for name in allowed}
+
+
+def _checked(name: str) -> str:
+    bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
+    fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
+    if not fits or (port and not port.isdigit()):
+        raise BadInput(
+            "--allow-host",
+            f"{name!r} is not a valid name for a Host header.",
+            remedy="Write it as memory.example.org, without https:// and path.",
+        )
+    return name.lower()
+
+
+def _has_port(name: str) -> bool:
+    return ":" in name.rpartition("]")[2]
+
+
+def _bare(host: str) -> str:
+    return host.rpartition(":")[0] if _has_port(host) else host
+
+
+class Rate:
+    """Requests per second allowed for each API key, and the burst after a pause."""
+
+    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def wait_s(self, holder: str) -> int:
+        """Return whole seconds until this holder may send a request; 0 counts as a request."""
+        now = self._clock()
+        if len(self._buckets) > MAX_HOLDERS:
+            self._buckets.clear()
+        tokens, at = self._buckets.get(holder, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - at) * self._per_s)
+        if tokens < 1:
+            self._buckets[holder] = tokens, now
+            return max(1, ceil((1 - tokens) / self._per_s))
+        self._buckets[holder] = tokens - 1, now
+        return 0

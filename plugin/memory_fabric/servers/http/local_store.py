@@ -1,0 +1,131 @@
+"""The memory of this machine behind the application: projects, readers, ingest queue and worker."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from memory_fabric.config import Settings
+from memory_fabric.errors import FabricError
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.models import Provenance
+from memory_fabric.servers.http import page_changes, project_stores
+from memory_fabric.servers.http.ingest import BatchedWriter, Outcome, WorkerChild
+from memory_fabric.servers.http.project_stores import ProjectStores, need_folder
+from memory_fabric.servers.http.readers import ReaderPool
+from memory_fabric.servers.http.requests import ACTIONS, ChangeBody, PageQuery, model_in, query_in
+from memory_fabric.servers.http.responses import Job, PageJobs
+from memory_fabric.servers.http.routes import Store
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.queues.ingest_queue import QueuedText
+
+MAX_MCP_SESSIONS = 256
+# The most seconds for each memory to write what a change left.
+CLOSE_GRACE_S = 0.5
+
+
+class LocalStore(Store):
+    """The Store of one project of this machine, which any holder of a key may read and change.
+
+    With `only_served` other projects of the home are not shown. Up to `workers` processes answer
+    questions.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        workers: int = 1,
+        only_served: bool = False,
+        open_memory: Callable[[], Memory] | None = None,
+        worker: WorkerChild | None = None,
+    ) -> None:
+        self._settings = settings
+        self.page = PageJobs(
+            project_stores.picture,
+            project_stores.explained,
+            project_stores.history,
+            project_stores.status,
+            partial(project_stores.projects, only_served=only_served),
+        )
+        self._stores = ProjectStores(settings, only_served=only_served, open_memory=open_memory)
+        self._readers = ReaderPool(settings, workers, only_served=only_served)
+        self.worker = worker or WorkerChild(settings.project_dir)
+        self.writer = BatchedWriter(
+            open_memory or (lambda: Memory.open(settings)),
+            self._stores.served,
+            settings.serve_backlog,
+            self.worker.start,
+            check=lambda: need_folder(settings.project_dir),
+        )
+        self.more_routes = [Route(page_changes.PATH, self._change, methods=["POST"])]
+
+    async def begin(self) -> None:
+        """Start the worker if an earlier server left texts; a failure shows in later requests."""
+        try:
+            backlog = await self.writer.backlog()
+        except FabricError:
+            return
+        except Exception as error:  # noqa: BLE001 - the server answers, if only with errors
+            print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+            return
+        if backlog.waiting or backlog.working:
+            self.worker.start()
+
+    async def end(self) -> None:
+        """End the processes beside this one, and close the memories of other projects."""
+        self._stores.close_others(CLOSE_GRACE_S)
+        await asyncio.gather(self.worker.end(), self._readers.end())
+
+    def close(self, timeout_s: float = CLOSE_GRACE_S) -> None:
+        """Close the memory, once the application has ended."""
+        self.writer.close(timeout_s)
+        self._stores.served.close(timeout_s)
+
+    async def admit(self, holder: str) -> None:
+        """Let every holder of a key in: the guard has checked it."""
+
+    async def answer(self, holder: str, job: Job, project: str = "") -> Response:
+        """Answer with the value of a job that only reads, by a reader where one runs."""
+        return await self._readers.answer(job, project, lambda: self._stores.answer(job, project))
+
+    async def accept(self, holder: str, ingest: Ingest) -> Outcome:
+        return await self.writer.accept(ingest)
+
+    async def ingested(self, holder: str, id_: str) -> QueuedText | None:
+        return await self.writer.find(id_)
+
+    async def reasons(self) -> list[str]:
+        memory = await self.writer.complaint()
+        backlog = "Too many texts wait to be processed." if self.writer.is_full else ""
+        return [reason for reason in (memory, self.worker.complaint(), backlog) if reason]
+
+    def mcp_manager(self, max_bytes: int) -> Any:
+        """Return the manager of MCP sessions, all over this memory."""
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # with the first message
+
+        by = Provenance(
+            source="mcp", trust="tool", author=self._settings.author, origin=self._settings.origin
+        )
+        return StreamableHTTPSessionManager(
+            MemoryServer(self._stores.served, by).server,
+            max_request_body_size=max_bytes,
+            max_sessions=MAX_MCP_SESSIONS,
+        )
+
+    async def _change(self, request: Request) -> Response:
+        """Make a change of the page, or show what it would do."""
+        body = await model_in(request, ChangeBody, page_changes.MAX_BYTES, ACTIONS)
+        change = body.root
+        return await self._stores.answer(
+            lambda memory: page_changes.carry_out(memory, change),
+            query_in(request, PageQuery).project,
+            changes=not page_changes.is_preview(change),
+        )

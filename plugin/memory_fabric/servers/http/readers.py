@@ -1,0 +1,196 @@
+"""Readers: processes that answer questions side by side, while this one keeps all other state.
+
+One process alone answers 37 questions a second, two keep up with 50 (docs/benchmarks.md). They are
+started once two questions overlap, so whoever looks at the page alone has none. Each answers one
+question at a time; one that ends is replaced, and its question is asked again.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from memory_fabric import ids
+from memory_fabric.config import Settings
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers import store_thread
+from memory_fabric.servers.http.project_stores import ProjectStores, recalled
+from memory_fabric.servers.http.responses import Job, of_error
+from memory_fabric.store.search import EVERYTHING
+
+MAX_READERS = 32
+# A question that ended so many readers is refused.
+ATTEMPTS = 2
+# After an end that was too soon, each pause is twice the last one.
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
+# A reader that has not answered by then is ended: it was stopped, or its disk hangs.
+ANSWER_S = 30.0
+# Loads what the first question needs.
+WARM_UP = partial(
+    recalled, text="warm up", limit=1, depth=0, as_of="", filters=EVERYTHING, now=ids.timestamp()
+)
+
+
+class Reader(NamedTuple):
+    """A process, as an executor of one."""
+
+    pid: int
+    executor: ProcessPoolExecutor
+
+    def kill(self) -> None:
+        """End the process: it writes nothing."""
+        for child in multiprocessing.active_children():
+            if child.pid == self.pid:
+                child.kill()
+        self.executor.shutdown(wait=False, cancel_futures=True)
+
+
+class ReaderPool:
+    """At most `number` readers; with one or none this process answers everything itself."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        number: int,
+        *,
+        only_served: bool = False,
+        answer_s: float = ANSWER_S,
+    ) -> None:
+        self._begun_with = (settings, only_served)
+        self._number, self._answer_s = number if number > 1 else 0, answer_s
+        self._readers: set[Reader] = set()
+        self._free: asyncio.Queue[Reader] = asyncio.Queue()
+        self._starting: set[asyncio.Task[None]] = set()
+        # Questions that this process answers now.
+        self._inside = 0
+
+    async def answer(
+        self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
+    ) -> Response:
+        """Have a reader run a job on the memory of a project, or `inside` where none runs.
+
+        `job` can be pickled. Raises StoreUnavailable if it ended several readers.
+        """
+        ended = 0
+        while self._readers:
+            try:
+                reader = await asyncio.wait_for(self._free.get(), self._answer_s)
+            except TimeoutError:
+                break
+            try:
+                answer = reader.executor.submit(_answer, job, project)
+            except BrokenExecutor:  # it has ended since its last question
+                self._replace(reader)
+                continue
+            try:
+                response = await asyncio.wait_for(asyncio.wrap_future(answer), self._answer_s)
+            except (BrokenExecutor, TimeoutError):
+                self._replace(reader)
+                ended += 1
+                if ended == ATTEMPTS:
+                    raise StoreUnavailable(
+                        "",
+                        "The processes that answered this question ended.",
+                        remedy="The terminal of memory-fabric serve shows why.",
+                    ) from None
+            except asyncio.CancelledError:
+                self._free.put_nowait(reader)
+                raise
+            else:
+                self._free.put_nowait(reader)
+                return response
+        return await self._answer_inside(inside)
+
+    async def end(self) -> None:
+        """End all readers, also those that are starting: this process has no other children of
+        this kind.
+        """
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        for child in multiprocessing.active_children():
+            child.kill()
+
+    async def _answer_inside(self, inside: Callable[[], Awaitable[Response]]) -> Response:
+        if self._inside and not self._readers and not self._starting:
+            # A folder with a module of a standard name must not be searched by the new process.
+            os.environ["PYTHONSAFEPATH"] = "1"
+            for _ in range(self._number):
+                self._start(0.0)
+        self._inside += 1
+        try:
+            return await inside()
+        finally:
+            self._inside -= 1
+
+    def _replace(self, reader: Reader) -> None:
+        self._readers.discard(reader)
+        reader.kill()
+        print(  # noqa: T201
+            f"memory-fabric: a reader ended; again in {FIRST_PAUSE_S:g} s.", file=sys.stderr
+        )
+        self._start(FIRST_PAUSE_S)
+
+    def _start(self, pause_s: float) -> None:
+        task = asyncio.create_task(self._started(pause_s))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _started(self, pause_s: float) -> None:
+        """Start a reader after a pause, and offer it once it has opened the memory."""
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = min(MOST_PAUSE_S, 2 * max(pause_s, FIRST_PAUSE_S / 2))
+            executor = ProcessPoolExecutor(
+                1,
+                multiprocessing.get_context("spawn"),
+                initializer=_begin,
+                initargs=self._begun_with,
+            )
+            try:
+                reader = Reader(await asyncio.wrap_future(executor.submit(os.getpid)), executor)
+            except (BrokenExecutor, OSError) as error:
+                print(f"memory-fabric: a reader did not start: {error}", file=sys.stderr)  # noqa: T201
+                executor.shutdown(wait=False, cancel_futures=True)
+                continue
+            self._readers.add(reader)
+            self._free.put_nowait(reader)
+            return
+
+
+# The process of a reader has one memory, and one loop that finds those of other projects.
+_stores: ProjectStores
+_runner = asyncio.Runner()
+
+
+def _begin(settings: Settings, only_served: bool) -> None:
+    """Open the memory in a new reader, and load what the first question needs."""
+    global _stores
+    # Ctrl-C reaches every process of a terminal; the server ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    _stores = ProjectStores(settings, only_served=only_served, answers_one=True)
+    _answer(WARM_UP, "")
+    store_thread.settle()
+
+
+def _end_with_server() -> None:
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+        os._exit(0)
+
+
+def _answer(job: Job, project: str) -> Response:
+    try:
+        return _runner.run(_stores.answer(job, project))
+    except Exception as error:  # noqa: BLE001 - one question must not end the reader
+        return of_error(error)

@@ -1,1 +1,0 @@
-"""Processes that answer questions beside the server (docs/decisions/0058)."""

@@ -1,0 +1,438 @@
+"""Requests: bodies, whole and bounded in size and time, and the forms of bodies and parameters.
+
+Unknown fields of an ingested text are ignored and null counts as absent, so that senders of other
+releases are accepted; other unknown fields are refused.
+"""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memory_fabric.capture.remember import MAX_TEXT_CHARS
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import timestamp
+from memory_fabric.ingest_protocol import (
+    LEFT_OUT,
+    MAX_DECISION_CHARS,
+    MAX_DECISIONS,
+    MAX_NAME_CHARS,
+    Ingest,
+)
+from memory_fabric.recall import filters
+from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.servers.http.responses import Refused
+from memory_fabric.text import encodable
+
+Model = TypeVar("Model", bound=BaseModel)
+
+MAX_BYTES = 1 << 20
+# For all of it, however it comes.
+BODY_S = 10.0
+JSON_TYPE = "application/json"
+# Names that pydantic gives the branches of a type, which no sender wrote.
+_INNER = ("constrained-", "function-", "list[")
+# The tolerance for a sender's clock; errors of time zones are smaller.
+MAX_AHEAD = timedelta(days=1)
+FIRST_YEAR = 1970
+MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
+
+
+async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the body, once all of it is here. Raises Refused: too large, too slow, or broken off.
+
+    A body that is announced as too large is refused before a byte of it is read.
+    """
+    announced = Headers(scope=scope).get("content-length", "")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_S):
+            if not announced.isdigit() or int(announced) <= max_bytes:
+                async for chunk in Request(scope, receive).stream():
+                    body += chunk
+                    if len(body) > max_bytes:
+                        break
+                else:
+                    return bytes(body)
+    except TimeoutError as error:
+        raise Refused(
+            HTTPStatus.REQUEST_TIMEOUT,
+            "too_slow",
+            f"The body did not arrive within {BODY_S:g} seconds.",
+            headers={"Connection": "close"},
+        ) from error
+    except ClientDisconnect as error:
+        message = "The body is incomplete."
+        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", message) from error
+    raise Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        f"The body is larger than {max_bytes:,} bytes.",
+        "Send it in parts.",
+    )
+
+
+class WithBody:
+    """An application that is given its whole body at once, bounded as `whole_body` bounds it."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app, self._max_bytes = app, max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer once the body is here."""
+        body = await whole_body(scope, receive, self._max_bytes)
+        unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await self._app(scope, replay, send)
+
+
+async def model_in(
+    request: Request,
+    model: type[Model],
+    max_bytes: int = MAX_BYTES,
+    actions: frozenset[str] = frozenset(),
+) -> Model:
+    """Return the body of a request as a model; `actions` are the names of the model's branches.
+
+    Raises Refused: 400 unless it is a JSON object, 422 for an invalid field, and as `whole_body`.
+    """
+    body = await whole_body(request.scope, request.receive, max_bytes)
+    return parsed(request.headers.get("content-type", ""), body, model, actions)
+
+
+def parsed(
+    content_type: str, body: bytes, model: type[Model], actions: frozenset[str] = frozenset()
+) -> Model:
+    """Return a body as a model. Raises Refused: 400 or 422, as `model_in`."""
+    kind, _, parameters = content_type.partition(";")
+    if kind.strip().lower() != JSON_TYPE:
+        raise Refused(
+            HTTPStatus.BAD_REQUEST,
+            "wrong_content_type",
+            f"The body must be {JSON_TYPE}.",
+            f"Send the header Content-Type: {JSON_TYPE}.",
+        )
+    charset = parameters.lower().partition("charset=")[2].strip("\"' ")
+    try:
+        if charset not in ("", "utf-8", "utf8", "us-ascii"):
+            raise UnicodeError(charset)
+        # The standard library's: half of a pair, as a text cut between two units has it, is no
+        # reason to lose the rest.
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeError as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise Refused(HTTPStatus.BAD_REQUEST, "bad_json", "The body must be one JSON object.")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        field, why = first_error(error, actions)
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "bad_field",
+            f"{field or 'action'} {why}.",
+            field=(field or "action")[:MAX_NAME_CHARS],
+        ) from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def first_error(error: ValidationError, actions: frozenset[str] = frozenset()) -> tuple[str, str]:
+    """Return the first wrong field, by its place in a list too, and the end of a sentence that
+    begins with its name.
+    """
+    first: Any = error.errors(include_url=False, include_input=False)[0]
+    place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
+    field = ".".join(part for n, part in enumerate(place) if n or part not in actions)
+    kind, message = first["type"], first["msg"]
+    if kind in ("missing", "union_tag_not_found"):
+        return field, "is missing"
+    if kind in ("union_tag_invalid", "extra_forbidden"):
+        return field, "is not known"
+    for prefix in ("Value error, ", "Input ", "String ", "List "):
+        message = message.removeprefix(prefix)
+    return field, message
+
+
+def _storable(value: Any) -> Any:
+    """Return the text without NUL, and with lone surrogates replaced."""
+    return encodable(value).replace("\0", "") if isinstance(value, str) else value
+
+
+def _with_words(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    return value
+
+
+def _a_domain(value: str) -> str:
+    name = stated_name(value)
+    if value and not name:
+        raise ValueError("must have a letter or a digit")
+    return name
+
+
+def _a_time(value: str) -> str:
+    """Return the time as the store writes it; a time without a zone is in UTC."""
+    if not value:
+        return value
+    try:
+        time = datetime.fromisoformat(value)
+        time = time.replace(tzinfo=time.tzinfo or UTC)
+        seconds = time.timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ValueError("must be a time as in ISO 8601, 2026-01-15T10:00:00Z") from error
+    if time.year < FIRST_YEAR or time > datetime.now(UTC) + MAX_AHEAD:
+        raise ValueError(f"must be between {FIRST_YEAR} and tomorrow")
+    return timestamp(max(0.0, seconds))
+
+
+Text = Annotated[str, BeforeValidator(_storable)]
+Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)]
+Domain = Annotated[
+    Name,
+    AfterValidator(_a_domain),
+    WithJsonSchema({"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}),
+]
+Decision = Annotated[
+    str, StringConstraints(max_length=MAX_DECISION_CHARS), BeforeValidator(_storable)
+]
+
+
+Time = Annotated[
+    Name,
+    AfterValidator(_a_time),
+    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}),
+]
+
+
+class IngestBody(BaseModel):
+    """A text to be remembered, and its metadata."""
+
+    model_config = ConfigDict(
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "session_summary": "We moved the invoices to PostgreSQL 17.",
+                    "key_decisions": ["Use PostgreSQL 17 for the invoices"],
+                    "domain": "billing",
+                }
+            ]
+        },
+    )
+
+    session_summary: Annotated[Text, AfterValidator(_with_words)] = Field(
+        description="The text itself: a summary, or messages with a line `---` between them.",
+        json_schema_extra={"pattern": r"[^\s\u0000]"},
+    )
+    key_decisions: Annotated[list[Decision], Field(max_length=MAX_DECISIONS)] | None = Field(
+        None, description="What was decided, one sentence each."
+    )
+    domain: Domain | None = Field(
+        None, description=f"The domain of the text; `{LEFT_OUT.domain}` by default."
+    )
+    expert_domain: Domain | None = Field(
+        None, description="An alias of `domain`; if both are sent, `domain` is used."
+    )
+    source_model: Name | None = Field(
+        None, description=f"The model that wrote the text; `{LEFT_OUT.source_model}` by default."
+    )
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        None, description=f"The confidence of the sender; {LEFT_OUT.confidence} by default."
+    )
+    project: Name | None = Field(None, description="A tag that recall can filter by.")
+    session_id: Name | None = Field(
+        None, description="The session; overlapping texts of one session are stored once."
+    )
+    idempotency_key: Name | None = Field(
+        None, description="A repeated key with the same text is treated as the same ingest."
+    )
+    created_at: Time | None = Field(
+        None,
+        description="When it was said, in ISO 8601; without a zone it is UTC. From 1970, and at "
+        "most a day ahead.",
+    )
+
+    def as_ingest(self) -> Ingest:
+        """Return the value that the store takes, its defaults filled in."""
+        values = self.model_dump(exclude_none=True)
+        alias = values.pop("expert_domain", "")
+        values["domain"] = values.get("domain") or alias or LEFT_OUT.domain
+        values["source_model"] = values.get("source_model") or LEFT_OUT.source_model
+        values["key_decisions"] = tuple(filter(str.strip, values.get("key_decisions", ())))
+        return Ingest(**values)
+
+
+MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
+ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
+
+Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
+Code = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$")]
+Wording = Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)]
+Subject = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARS)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Shown(_Body):
+    """A memory as it was shown."""
+
+    id: Id = Field(description="Its id, or the end of it.")
+    version: Code = Field(description="`version` of the picture that showed it.")
+
+
+class EditBody(_Body):
+    """Change the words, type, scope or reason of a memory, as `memory-fabric edit` does."""
+
+    action: Literal["edit"]
+    record: Shown
+    text: Wording | None = Field(None, description="The new wording.")
+    type: Subject | None = Field(None, description="The new type.")
+    scope: Subject | None = Field(None, description="The new scope.")
+    why: Wording | None = Field(None, description="The new reason; '' removes it.")
+    when: Wording | None = Field(None, description="In what it applies; '' removes it.")
+    instead_of: list[Shown] = Field(
+        [], max_length=MAX_MANY, description="Memories that are closed in favour of this one."
+    )
+
+
+class RecordBody(_Body):
+    """Decide on one memory: keep it, drop a candidate, let it replace what it contradicts, confirm
+    that it holds, pin or unpin it.
+    """
+
+    action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
+    record: Shown
+
+
+class _Confirmed(_Body):
+    code: Code | None = Field(
+        None, description="The code of the preview; without it nothing is changed."
+    )
+
+
+class ForgetBody(_Confirmed):
+    """Forget what an id, a name or words mean, as `memory-fabric forget` does."""
+
+    action: Literal["forget"]
+    what: Subject = Field(description="An id, an entity's name, or words.")
+
+
+class MergeBody(_Confirmed):
+    """Merge entities into one, as `memory-fabric merge` does."""
+
+    action: Literal["merge"]
+    into: Subject = Field(description="The entity to keep.")
+    names: list[Subject] = Field(
+        min_length=1, max_length=MAX_MANY, description="The entities to merge into it."
+    )
+
+
+class UndoBody(_Confirmed):
+    """Take back a change, as `memory-fabric undo` does."""
+
+    action: Literal["undo"]
+    id: Id | None = Field(None, description="The change; by default the last one.")
+
+
+PageChange = EditBody | RecordBody | ForgetBody | MergeBody | UndoBody
+
+
+class ChangeBody(RootModel[Annotated[PageChange, Field(discriminator="action")]]):
+    """One change of the memory."""
+
+
+def _usable(value: str) -> str:
+    value = encodable(value).replace("\0", "")
+    if len(value.encode()) > MAX_QUERY_BYTES:
+        raise ValueError("is longer than 4 KB; ask for less at once")
+    return value
+
+
+Words = Annotated[str, AfterValidator(_usable)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
+
+
+class PageQuery(BaseModel):
+    """The fields of a request of the page: the id of the project that it shows."""
+
+    project: Words = ""
+
+
+class PageQuestion(PageQuery):
+    """A question on the page."""
+
+    q: Words = ""
+    as_of: Words = ""
+    limit: Limit = 20
+
+
+class HistoryQuery(PageQuery):
+    """The history of an entity or record, or of all."""
+
+    name: Words = ""
+    limit: Limit = 50
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    q: Words = ""
+    limit: Limit = 10
+    depth: Annotated[int, Field(ge=0, le=3)] = 0
+    as_of: Words = ""
+
+
+# A program's question; every filter may be repeated.
+filter_fields: dict[str, Any] = {name: (list[Words], []) for name in filters.KEYS}
+RecallQuery = create_model("RecallQuery", __base__=_Question, **filter_fields)
+
+
+def query_in(request: Request, model: type[Model]) -> Model:
+    """Return the parameters of a request as a model. Raises BadInput that names a wrong one."""
+    values: dict[str, Any] = {}
+    for name in request.query_params:
+        texts = request.query_params.getlist(name)
+        field = model.model_fields.get(name)
+        if field is not None and field.annotation not in (str, int):
+            values[name] = texts
+        elif field is not None and len(texts) > 1:
+            raise BadInput(name, f"{name} is given more than once.", remedy="Send it once.")
+        elif field is None or texts[0]:
+            values[name] = texts[0]
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        field_name, why = first_error(error)
+        # Cut after its secrets were taken out: half of one would not be known as one.
+        name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]
+        remedy = f"Fields are {', '.join(model.model_fields)}." if why == "is not known" else ""
+        raise BadInput(name, f"{name} {why}.", remedy=remedy) from error

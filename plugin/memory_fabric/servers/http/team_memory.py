@@ -1,0 +1,380 @@
+"""The memory of a team as one member has it, within one transaction: no SQLite, no files.
+
+It is what the stages of recall and the tools are given in place of `store.memory.Memory`. Changes
+are operations of the shared log, in the form of sharing.replica.wire: an operation replaces the
+member's own heads of its key. A member withdraws only what the member said; what others said stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memory_fabric import ids
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
+from memory_fabric.language.vocabulary import entity_type
+from memory_fabric.models import Entity, Operation, Provenance, Record
+from memory_fabric.servers.http.team_queries import of_log
+from memory_fabric.servers.http.team_reader import TeamReader
+from memory_fabric.servers.http.team_rows import SCOPE
+from memory_fabric.servers.http.team_words import Vocabulary
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.replica.own import CLAIMED, EVIDENCE, OWN
+from memory_fabric.sharing.replica.wire import TeamOperation
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.sharing.team.errors import TeamError
+from memory_fabric.store import records
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.reader import Reader
+from memory_fabric.text import name_key, same_form
+
+Result = dict[str, Any]
+
+# The machine that operations come from, here; those of an undo are told apart.
+ORIGIN, UNDOING = "serve-team", "serve-undo"
+UNKNOWN_TYPE = "unknown"
+
+
+class TeamMemory(Memory):
+    """One space as a member sees it; `domains` limits it, None for all."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        connection: Connection,
+        space: str,
+        member: str,
+        vocabulary: Vocabulary,
+        domains: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(settings._replace(semantic=False), None, repair=False)
+        self.connection, self.space, self.member = connection, space, member
+        self.vocabulary = vocabulary
+        self.domains = None if domains is None else tuple(domains)
+        self.reader = TeamReader(connection, space, member, vocabulary, self.domains)
+
+    @property
+    def failed(self) -> FabricError | None:
+        """The first error of the database in this transaction."""
+        return self.reader.failed
+
+    def databases(self) -> list[Database]:
+        """Return no local database."""
+        return []
+
+    def readers(self) -> list[Reader]:
+        """Return the reader of the space."""
+        return [self.reader]
+
+    def limited_to(self, domains: Sequence[str]) -> Memory | None:
+        """Return this memory limited to those of the domains that are visible."""
+        visible = [name for name in domains if self.domains is None or name in self.domains]
+        return TeamMemory(
+            self.settings, self.connection, self.space, self.member, self.vocabulary, visible
+        )
+
+    def follow_switches(self) -> None:
+        """Keep the settings: a shared server has no switches."""
+
+    def follow_settings(self) -> None:
+        """Keep the settings of the start."""
+
+    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query in this transaction. Raises StoreUnavailable."""
+        return self.reader.query(sql, values)
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """Return None: there is no local database. Raises StoreUnavailable if one is needed."""
+        if create:
+            raise StoreUnavailable("", "A shared server keeps no sessions.")
+        return None
+
+    def remember(
+        self,
+        record: Record,
+        by: Provenance,
+        supersedes: Sequence[str] = (),
+        *,
+        echo: bool = False,
+        at: str = "",
+    ) -> Record | None:
+        """Store a record for the team and return it, or the known one that it repeats."""
+        if record.scope != SCOPE:
+            raise BadInput(
+                "scope",
+                f"This server keeps what is for the team, not for the scope {record.scope}.",
+                remedy="Leave the scope out.",
+            )
+        domain = self.domain_of(record.domain if record.domain != "general" else by.domain)
+        by = by._replace(domain=domain)
+        return super().remember(record._replace(domain=domain), by, supersedes, echo=echo, at=at)
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """Append a change to the shared log and return its result; see Memory."""
+        by = self._stamped(provenance._replace(domain=self.domain_of(provenance.domain)))
+        return self.apply_now(self._operation(kind, payload, by, store))
+
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+        """Append what a change says, and return its result as the local memory would.
+
+        Raises NotFound, StoreUnavailable; then nothing is changed.
+        """
+        _one_at_a_time(self)
+        return _EFFECTS[operation.kind](self, operation)
+
+    def _write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
+    ) -> dict[str, Any]:
+        return self.apply_now(self._operation(kind, payload, provenance, store))
+
+    def domain_of(self, stated: str) -> str:
+        """Return the domain of what is written here: the stated one if it is visible."""
+        if self.domains is None or stated in self.domains:
+            return stated
+        return self.domains[0] if self.domains else stated
+
+
+class Statement(NamedTuple):
+    """A member's present statement under a key; a value of None withdraws it."""
+
+    kind: str
+    key: str
+    value: Mapping[str, Any] | None
+
+
+def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = ORIGIN) -> None:
+    """Append statements, each in place of the member's heads of its key."""
+    by_key = {statement.key: statement for statement in statements}
+    if not by_key:
+        return
+    heads: dict[str, list[str]] = {}
+    last = ""
+    rows = memory.reader.call("heads_of", list(by_key), True, "{}", columns="op_id, key, clock")
+    for op_id, key, reading in rows:
+        heads.setdefault(key, []).append(str(op_id))
+        last = max(last, reading)
+    operations = []
+    for statement in by_key.values():
+        last = wire.reading_after(last, time.time_ns() // 1_000_000, origin)
+        operations.append(
+            TeamOperation(
+                op_id=ids.new_id(),
+                origin=origin,
+                kind=statement.kind,
+                key=statement.key,
+                value=statement.value,
+                base=tuple(heads.get(statement.key, ())),
+                clock=last,
+                made_at=ids.timestamp(),
+            )
+        )
+    reasons: list[str] = []
+    log = SharedLog(memory.connection, memory.space)
+    try:
+        log.push(operations, lambda _, reason: reasons.append(reason))
+    except TeamError as error:
+        raise of_log(error) from error
+    if reasons:
+        raise FabricError(f"The shared log refuses this: {reasons[0]}.")
+
+
+def undo_last(memory: TeamMemory) -> int:
+    """Take back the member's last change made here, and return how many statements it had.
+
+    What it replaced is said again, and the rest withdrawn. 0 if nothing of it stands any more.
+    """
+    _one_at_a_time(memory)
+    last = memory.query(
+        "SELECT key, kind, base FROM memory_fabric.operations WHERE space = %s "
+        "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s AND stored_at = ("
+        # The time of the transaction, so that all of a change have the same.
+        "SELECT max(stored_at) FROM memory_fabric.operations WHERE space = %s "
+        "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
+        (memory.space, ORIGIN, memory.space, ORIGIN),
+    )
+    before = _values_before(memory, [str(op_id) for _, _, base in last for op_id in base])
+    append(memory, [Statement(kind, key, before.get(key)) for key, kind, _ in last], UNDOING)
+    return len(last)
+
+
+def _values_before(memory: TeamMemory, op_ids: Sequence[str]) -> dict[str, Any]:
+    sql = (
+        "SELECT key, payload -> 'value' FROM memory_fabric.operations "
+        "WHERE space = %s AND op_id = ANY (%s::uuid[]) ORDER BY payload ->> 'clock', op_id"
+    )
+    return dict(memory.query(sql, (memory.space, op_ids)))
+
+
+def _create_entities(memory: TeamMemory, operation: Operation) -> Result:
+    entities = operation.payload["entities"]
+    existing = _entities(memory, [entity["name"] for entity in entities])
+    statements: list[Statement] = []
+    new: dict[str, dict[str, Any]] = {}
+    merged: dict[str, list[str]] = {}
+    for entity in entities:
+        name, texts = entity["name"], list(dict.fromkeys(entity["observations"]))
+        if name in existing or name in new:
+            texts = _new_texts(memory, name, texts)
+            if name in new:
+                new[name]["observations"] += texts
+            else:
+                merged.setdefault(name, []).extend(texts)
+        else:
+            new[name] = {"name": name, "entityType": entity["entityType"], "observations": texts}
+            statements.append(_entity(operation, name, entity["entityType"]))
+        statements += [_observation(operation, name, text) for text in texts]
+    append(memory, statements)
+    additions = [{"name": name, "observations": texts} for name, texts in merged.items() if texts]
+    return {"entities": list(new.values()), "merged": additions, "variants": {}}
+
+
+def _add_observations(memory: TeamMemory, operation: Operation) -> Result:
+    additions = operation.payload["observations"]
+    names = [addition["entityName"] for addition in additions]
+    existing = _entities(memory, names) | _named(memory, names)
+    statements, results = [], []
+    for name, addition in zip(names, additions, strict=True):
+        if name not in existing:
+            raise NotFound(name, f"Entity with name {name} not found")
+        texts = _new_texts(memory, name, list(dict.fromkeys(addition["contents"])))
+        statements += [_observation(operation, name, text) for text in texts]
+        results.append({"entityName": name, "addedObservations": texts})
+    append(memory, statements)
+    return {"results": results}
+
+
+def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
+    new = {_relation_key(relation): relation for relation in operation.payload["relations"]}
+    for row in memory.reader.standing(list(new)):
+        new.pop(row.key, None)
+    ends = list(dict.fromkeys(end for r in new.values() for end in (r["from"], r["to"])))
+    existing = _entities(memory, ends) | _named(memory, ends)
+    created = [name for name in ends if name not in existing]
+    append(
+        memory,
+        [
+            *(_entity(operation, name, entity_type(name) or UNKNOWN_TYPE) for name in created),
+            *(
+                Statement(wire.RELATION, key, _with_time(operation, relation))
+                for key, relation in new.items()
+            ),
+        ],
+    )
+    return {"relations": list(new.values()), "created_ends": created}
+
+
+def _delete_entities(memory: TeamMemory, operation: Operation) -> Result:
+    own = memory.reader.own_about(operation.payload["entityNames"])
+    append(memory, [Statement(row.kind, row.key, None) for row in own])
+    return {"deleted": len(own)}
+
+
+def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
+    """Withdraw what the member said of the observations, relations or records of an operation."""
+    payload, keys = operation.payload, list[str]()
+    for deletion in payload.get("deletions", ()):
+        name = deletion["entityName"]
+        keys += [wire.key_of_observation(name, text) for text in deletion["observations"]]
+    keys += map(_relation_key, payload.get("relations", ()))
+    keys += map(wire.key_of_record, payload.get("ids", ()))
+    own = memory.reader.own(keys)
+    append(memory, [Statement(row.kind, row.key, None) for row in own])
+    return {"deleted": len(own)}
+
+
+def _remember(memory: TeamMemory, operation: Operation) -> Result:
+    """Store a record, unless the member said it before; close those it supersedes."""
+    stated = operation.payload["record"]
+    record = records.from_object(stated)
+    repeated = _same_record(memory, record)
+    if repeated is not None:
+        return {"record": repeated, "repeated": True}
+    statements = [Statement(wire.RECORD, wire.key_of_record(record.id), value_of(record))]
+    superseded = map(wire.key_of_record, operation.payload.get("supersedes", ()))
+    for row in memory.reader.own(list(superseded)):
+        closed = {**row.value, "superseded_by": record.id, "valid_to": record.created_at}
+        statements.append(Statement(wire.RECORD, row.key, closed))
+    append(memory, statements)
+    return {"record": stated}
+
+
+def value_of(record: Record) -> dict[str, Any]:
+    """Return the value of a record on the wire (sharing.replica.own)."""
+    whole = records.as_object(record)
+    own = {name: whole[name] for name in OWN}
+    own["evidence"] = {key: record.evidence[key] for key in EVIDENCE if key in record.evidence}
+    return {name: whole[name] for name in CLAIMED} | {"own": own}
+
+
+_EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
+    "create_entities": _create_entities,
+    "create_relations": _create_relations,
+    "add_observations": _add_observations,
+    "delete_entities": _delete_entities,
+    "delete_observations": _withdraw,
+    "delete_relations": _withdraw,
+    "remember": _remember,
+    "forget": _withdraw,
+}
+
+
+def _same_record(memory: TeamMemory, record: Record) -> dict[str, Any] | None:
+    """Return the member's own standing record with the same text, type and domain."""
+    wanted = same_form(record.what)
+    for row in memory.reader.own_records_with(record.what):
+        value = row.value
+        same = (value.get("type"), value.get("domain")) == (record.type, record.domain)
+        if same and same_form(str(value.get("what"))) == wanted and not value.get("superseded_by"):
+            own = value.get("own")
+            return {**value, **(own if isinstance(own, dict) else {})}
+    return None
+
+
+def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:
+    """Return the texts that nobody says of the entity yet."""
+    keys = {wire.key_of_observation(name, text): text for text in texts}
+    standing = {row.key for row in memory.reader.standing(list(keys))}
+    return [text for key, text in keys.items() if key not in standing]
+
+
+def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
+    """Return those of the names that are exactly an entity's name."""
+    keys = {wire.key_of_entity(name): name for name in names}
+    return {keys[row.key] for row in memory.reader.standing(list(keys))}
+
+
+def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
+    """Return those of the names that a relation or a record has."""
+    entities = memory.reader.entities_by_key(map(name_key, names))
+    return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
+
+
+def _entity(operation: Operation, name: str, type_: str) -> Statement:
+    value = _with_time(operation, {"name": name, "type": type_, "aliases": []})
+    return Statement(wire.ENTITY, wire.key_of_entity(name), value)
+
+
+def _observation(operation: Operation, name: str, text: str) -> Statement:
+    value = _with_time(operation, {"entity": name, "text": text})
+    return Statement(wire.OBSERVATION, wire.key_of_observation(name, text), value)
+
+
+def _relation_key(relation: Mapping[str, Any]) -> str:
+    return wire.key_of_relation(relation["from"], relation["relationType"], relation["to"])
+
+
+def _with_time(operation: Operation, value: Mapping[str, Any]) -> dict[str, Any]:
+    by = operation.provenance
+    return {**value, "created_at": by.at, "domain": by.domain}
+
+
+def _one_at_a_time(memory: TeamMemory) -> None:
+    """Let a member's changes wait for each other, or two could replace the same heads."""
+    lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+    memory.query(lock, (f"{memory.space}\n{memory.member}",))

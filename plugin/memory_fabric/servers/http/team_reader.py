@@ -1,0 +1,338 @@
+"""Reads of a space for recall, as the member whose transaction it is (store.reader.Reader).
+
+Turns of conversations never travel, so there are none.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
+
+import psycopg
+
+from memory_fabric.models import Entity, Filters, Relation
+from memory_fabric.servers.http import team_rows
+from memory_fabric.servers.http.team_queries import SpaceQueries
+from memory_fabric.servers.http.team_rows import STORE, Row
+from memory_fabric.servers.http.team_words import (
+    RANKED_ROWS,
+    SPARE,
+    Vocabulary,
+    WordQuery,
+    word_query,
+)
+from memory_fabric.sharing.replica import wire
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.store.graph import NOW
+from memory_fabric.store.search import EVERYTHING, Candidate
+from memory_fabric.text import name_key, words
+
+Groups = Sequence[Sequence[str]]
+
+# Relations around the names of a question, and observations that describe an entity.
+MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
+# Records that are compared with a new one, and words of its text.
+MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
+# Found with one query, since most questions ask for both.
+FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
+
+
+class TeamReader(SpaceQueries):
+    """Reads of one space for recall within one transaction."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        space: str,
+        member: str,
+        vocabulary: Vocabulary,
+        domains: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(connection, space, member, domains)
+        self.kind, self._vocabulary = STORE, vocabulary
+        # What was searched, and when relations were stated, in this transaction.
+        self._matches: dict[Any, dict[str, list[Row]]] = {}
+        self._stated: dict[Relation, str] = {}
+
+    def observations(
+        self, groups: Groups, limit: int, filters: Filters, phrases: Sequence[str] = ()
+    ) -> list[Candidate]:
+        """Return matching observations of the graph, best first."""
+        matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
+        return self._candidates(matches[wire.OBSERVATION])
+
+    def observations_with(
+        self, names: Iterable[str], limit: int, filters: Filters
+    ) -> list[Candidate]:
+        """Return observations that hold one of these names, best first."""
+        matches = self._matching((wire.OBSERVATION,), [list(names)], limit, filters)
+        return self._candidates(matches[wire.OBSERVATION])
+
+    def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
+        """Return the newest observations of the entities that the keys mean."""
+        names = list(dict.fromkeys(name for _, name, _ in self._meant(keys)))
+        return self._candidates(self.newest(wire.OBSERVATION, limit, filters, names))
+
+    def records(
+        self,
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        session: str,
+        phrases: Sequence[str] = (),
+    ) -> list[Candidate]:
+        """Return matching active records, best first."""
+        matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
+        return self._candidates(matches[wire.RECORD])
+
+    def records_with(self, words: Iterable[str], limit: int, session: str) -> list[Candidate]:
+        """Return active records with any of these words, best first."""
+        matches = self._matching((wire.RECORD,), [list(words)], limit, EVERYTHING)
+        return self._candidates(matches[wire.RECORD])
+
+    def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
+        """Return the active records with these ids that the filters allow."""
+        return self._candidates(self.standing([wire.key_of_record(id_) for id_ in ids], filters))
+
+    def recent(self, limit: int, filters: Filters, session: str) -> list[Candidate]:
+        """Return the newest records, then the newest observations."""
+        candidates = self._candidates(self.newest(wire.RECORD, limit, filters))
+        free = limit - len(candidates)
+        return candidates + self._candidates(self.newest(wire.OBSERVATION, free, filters))
+
+    def episodes(self, *_: object, **__: object) -> list[Candidate]:
+        """Return no turns: they never travel."""
+        return []
+
+    def turns_by_session(self, *_: object) -> dict[str, list[tuple[int, float]]]:
+        """Return no turns."""
+        return {}
+
+    def session_texts(self, *_: object) -> dict[str, str]:
+        """Return no turns."""
+        return {}
+
+    def turns_at(self, *_: object) -> list[Candidate]:
+        """Return no turns."""
+        return []
+
+    def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
+        """Return entities with one of these words in their name or type, best first."""
+        rows = self._matching((wire.ENTITY,), [list(names)], limit, filters)[wire.ENTITY]
+        texts = self._texts_of([str(row.value.get("name")) for row in rows], filters)
+        candidates = (
+            team_rows.entity_candidate(row, texts.get(name_key(str(row.value.get("name"))), ()))
+            for row in rows
+        )
+        return [candidate for candidate in candidates if candidate is not None]
+
+    def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
+        """Return the known entities of these name keys, without types."""
+        entities: dict[str, Entity] = {}
+        for key, name, _ in self._meant(keys):
+            entities.setdefault(key, Entity(name, "unknown"))
+        return entities
+
+    def relations_by_key(
+        self, keys: Iterable[str], at: str, filters: Filters
+    ) -> dict[str, list[Relation]]:
+        """Return the known entities of these name keys, each with its relations at a time."""
+        names = {entity.name for entity in self.entities_by_key(keys).values()}
+        around: dict[str, list[Relation]] = {name: [] for name in sorted(names)}
+        for relation in self.relations_of(list(around), at, filters):
+            for end in dict.fromkeys((relation.source, relation.target)):
+                if end in around:
+                    around[end].append(relation)
+        return around
+
+    def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
+        """Return the relations with either end of these names at a time, oldest first."""
+        # Only a relation that a record states has these.
+        if not names or filters.agents or filters.types or filters.categories:
+            return []
+        condition = self.condition(filters._replace(as_of="" if at == NOW else at))
+        if condition is None:
+            return []
+        relations: dict[Relation, None] = {}
+        for row in self.fetched(self.ids("related_heads", list(names), condition, MAX_RELATIONS)):
+            relation = team_rows.relation_in(row)
+            if relation is not None:
+                relations[relation] = None
+                stated_at = str(row.value.get("created_at") or "")
+                self._stated[relation] = max(self._stated.get(relation, ""), stated_at)
+        return list(relations)
+
+    def stated_at(self, relation: Relation) -> str:
+        """Return when a relation was stated; empty if it was not."""
+        if relation not in self._stated:
+            rows = self.standing([wire.key_of_relation(*relation)])
+            times = (str(row.value.get("created_at") or "") for row in rows)
+            self._stated[relation] = max(times, default="")
+        return self._stated[relation]
+
+    def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
+        """Return the names that these words mean by an alias."""
+        matches = self._meant(terms)
+        names = {term for term, _, is_alias in matches if not is_alias}
+        return {term: name for term, name, is_alias in matches if is_alias and term not in names}
+
+    def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
+        """Return about how many rows hold each word, of all sources, as these are ranked together;
+        words that no row holds are left out.
+        """
+        known, count = self._statistics(terms)
+        common = {
+            term: round(known[term].share * count)
+            for term in terms
+            if term in known and known[term].share
+        }
+        rare = [term for term in terms if term not in common]
+        return {**common, **{str(word): 1 for (word,) in self.call("known_words", rare)}}
+
+    def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
+        """Return (key, name) of names that are written like a word."""
+        rows = self.call("names_like", word, most_edits, columns="key, name")
+        return [(key, name) for key, name in rows]
+
+    def has_domain(self, domain: str) -> bool:
+        """Return True if a row has this domain."""
+        if self._domains is not None and domain not in self._domains:
+            return False
+        return bool(self.call("has_domain", domain)[0][0])
+
+    def newest(
+        self,
+        kind: str,
+        limit: int,
+        filters: Filters = EVERYTHING,
+        names: Sequence[str] | None = None,
+    ) -> list[Row]:
+        """Return the newest rows of a kind, of the entities of these names if there are any."""
+        condition = self.condition(filters)
+        if condition is None or names == [] or limit < 1:
+            return []
+        ids = self.ids("newest_heads", kind, names, condition, limit)
+        by_id = {row.op_id: row for row in self.fetched(ids)}
+        return [by_id[id_] for id_ in ids if id_ in by_id]
+
+    def own_records_with(self, text: str) -> list[Row]:
+        """Return the caller's records with all words at the beginning of a text, best first."""
+        some = " ".join(words(text)[:MAX_WORDS_COMPARED])
+        matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
+        return [row for row in matches[wire.RECORD] if row.author == self._member]
+
+    def named_like(self, text: str, limit: int) -> list[str]:
+        """Return names of entities that match a text, best first: by name, then by observations."""
+        groups = [[word] for word in words(text)]
+        matches = [
+            row
+            for kind in (wire.ENTITY, wire.OBSERVATION)
+            for row in self._matching((kind,), groups, limit, EVERYTHING)[kind]
+        ]
+        exact = [name for _, name, _ in self._meant([name_key(text)])]
+        statements = filter(None, map(team_rows.said_in, matches))
+        return list(dict.fromkeys([*exact, *(said.name for said in statements)]))[:limit]
+
+    def _matching(
+        self,
+        kinds: tuple[str, ...],
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str] = (),
+    ) -> dict[str, list[Row]]:
+        """Return the rows of each kind that match, best first."""
+        search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
+        if search not in self._matches:
+            rows = self._searched(*search)
+            self._matches[search] = {
+                kind: [row for row in rows if row.kind == kind] for kind in kinds
+            }
+        return self._matches[search]
+
+    def _searched(
+        self,
+        kinds: tuple[str, ...],
+        groups: Groups,
+        limit: int,
+        filters: Filters,
+        phrases: Sequence[str],
+    ) -> list[Row]:
+        condition = self.condition(filters)
+        terms = [*phrases, *(word for group in groups for word in group)]
+        if condition is None or not terms:
+            return []
+        query = word_query(groups, *self._statistics(terms), limit, phrases)
+        if query is None:
+            return []
+        scores = self._scores(kinds, query, query.ranked, condition, limit, RANKED_ROWS)
+        if len(scores) < limit:
+            newest = self._scores(kinds, query, query.newest, condition, limit, SPARE * limit)
+            scores = newest | scores
+        rows = [row._replace(score=scores[row.op_id]) for row in self.fetched(scores)]
+        return sorted(rows, key=lambda row: -row.score)
+
+    def _statistics(self, terms: Sequence[str]) -> tuple[Mapping[str, Any], int]:
+        """Return what is known of these words, and about how many rows there are."""
+        try:
+            return (
+                self._vocabulary.look_up(self._connection, self._space, terms),
+                self._vocabulary.count_rows(self._connection, self._space),
+            )
+        except psycopg.Error as error:
+            raise self.failure(error) from error
+
+    def _scores(
+        self,
+        kinds: tuple[str, ...],
+        query: WordQuery,
+        matching: str,
+        condition: str,
+        limit: int,
+        budget: int,
+    ) -> dict[str, float]:
+        """Return the scores of rows by id, the best of `budget` matching ones."""
+        if not matching:
+            return {}
+        by_time = matching == query.newest
+        groups, weights = list(query.groups), list(query.weights)
+        rows = self.query(
+            "SELECT op_id, score FROM memory_fabric.find_heads("
+            "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s, %s)",
+            (
+                *(self._space, list(kinds), matching, groups, weights),
+                *(condition, limit, budget, by_time),
+            ),
+        )
+        return {str(id_): float(score) for id_, score in rows}
+
+    def _texts_of(self, names: Sequence[str], filters: Filters) -> dict[str, list[str]]:
+        """Return the newest texts of entities by the keys of their names."""
+        condition = self.condition(filters._replace(types=()))
+        if condition is None or not names:
+            return {}
+        ids = self.query(
+            "SELECT o FROM unnest(%s::text[]) AS n, "
+            "LATERAL memory_fabric.newest_heads(%s, %s, ARRAY[n], %s, %s) AS o",
+            (list(names), self._space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY),
+        )
+        texts: dict[str, list[str]] = {}
+        for row in self.fetched(id_ for (id_,) in ids):
+            statement = team_rows.said_in(row)
+            if statement is not None and statement.text:
+                texts.setdefault(name_key(statement.name), []).append(statement.text)
+        return texts
+
+    def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
+        """Return (key, name, whether by an alias) of the names that keys mean."""
+        wanted = list(dict.fromkeys(keys))
+        rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
+        return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
+
+    def _candidates(self, rows: Iterable[Row]) -> list[Candidate]:
+        """Return the records and observations among rows as candidates."""
+        candidates = (
+            team_rows.record_candidate(row, self._member)
+            if row.kind == wire.RECORD
+            else team_rows.observation_candidate(row, self._member)
+            for row in rows
+        )
+        return [candidate for candidate in candidates if candidate is not None]

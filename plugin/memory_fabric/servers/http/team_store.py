@@ -1,0 +1,284 @@
+"""The shared log of a team behind the application, and its ingest queue.
+
+The queue is a table whose rows a worker locks while it processes them: any number of workers take
+texts side by side (FOR UPDATE SKIP LOCKED). A text is processed in one transaction in the name of
+its member: a worker that dies leaves it waiting. Turns never travel, so only the records of a text
+are kept.
+"""
+
+import asyncio
+import sys
+import threading
+from functools import partial
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from memory_fabric import ids
+from memory_fabric.capture.remember import state
+from memory_fabric.config import Settings
+from memory_fabric.errors import FabricError
+from memory_fabric.ingest import parts
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.servers.http import team_keys, team_page
+from memory_fabric.servers.http.guard import HOLDER
+from memory_fabric.servers.http.ingest import Outcome
+from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.responses import Job, PageJobs, answered
+from memory_fabric.servers.http.routes import Store
+from memory_fabric.servers.http.team_access import Access
+from memory_fabric.servers.http.team_memory import TeamMemory, undo_last
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.store import write
+from memory_fabric.store.operations.ingest import digest
+from memory_fabric.store.queues.ingest_queue import (
+    FIRST_RETRY_S,
+    MAX_ATTEMPTS,
+    MAX_ERROR_CHARS,
+    MOST_RETRY_S,
+    Accepted,
+    Claimed,
+    IdempotencyConflict,
+    QueuedText,
+)
+from memory_fabric.text import cut, one_line
+
+UNDO_PATH = "/v1/memory/undo"
+# The most seconds of the end of a request or text that is under way.
+CLOSE_GRACE_S = 2.0
+POLL_S = 1.0
+ACCEPT = (
+    "INSERT INTO memory_fabric.ingested (id, space, domain, idempotency_key, digest, body, length) "
+    "VALUES (%s, %s, %s, %s, %s, %s::jsonb, %s) ON CONFLICT DO NOTHING RETURNING id"
+)
+KNOWN = (
+    "SELECT id, digest, length, domain FROM memory_fabric.ingested "
+    "WHERE space = %s AND idempotency_key = %s"
+)
+STATE = (
+    "SELECT id::text, state, domain, length, attempts, error, "
+    "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "
+    "coalesce(to_char(ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), ''), "
+    "records FROM memory_fabric.ingested WHERE space = %s AND id = %s"
+)
+CLAIM = (
+    "SELECT id, body, attempts, domain, "
+    "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') "
+    "FROM memory_fabric.ingested WHERE space = %s AND state = 'waiting' AND due_at <= now() "
+    "ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED"
+)
+DONE = (
+    "UPDATE memory_fabric.ingested SET state = 'done', body = NULL, error = '', records = %s, "
+    "attempts = attempts + 1, ended_at = now() WHERE id = %s"
+)
+FAILED = (
+    "UPDATE memory_fabric.ingested SET attempts = attempts + 1, error = %s, "
+    "state = CASE WHEN attempts + 1 >= %s THEN 'dead' ELSE state END, "
+    "due_at = now() + make_interval(secs => least(%s * 2 ^ attempts, %s)) WHERE id = %s"
+)
+
+
+class MemberKeys:
+    """Keys that the database checks: the holder of one is its digest."""
+
+    are_needed = True
+
+    def holder(self, key: str) -> str:
+        """Return the digest of a key or cookie in hexadecimal; NOBODY for what cannot be one."""
+        may_be_key = 0 < len(key) <= team_keys.MAX_KEY_CHARS
+        return team_keys.digest(key).hex() if may_be_key else NOBODY
+
+    def holder_by_cookie(self, cookie: str) -> str:
+        """Return the digest of a cookie."""
+        return self.holder(cookie)
+
+    def cookie_for(self, key: str) -> str:
+        """Return the cookie in place of a key."""
+        return team_keys.cookie_of(key) if self.holder(key) else ""
+
+    def is_good(self, _holder: str) -> bool:
+        """Return True: answers are short."""
+        return True
+
+
+class TeamStore(Store):
+    """The Store of a space; `holder` is the digest of a request's key in hexadecimal."""
+
+    page = PageJobs(
+        team_page.picture,
+        team_page.explained,
+        team_page.history,
+        team_page.status,
+        team_page.projects,
+    )
+
+    def __init__(self, settings: Settings, dsn: str, space: str, *, insecure: bool = False) -> None:
+        self._access = Access(settings, dsn, space, insecure=insecure)
+        self._worker = Worker(self._access)
+        self.more_routes = [Route(UNDO_PATH, self._undo, methods=["POST"])]
+
+    async def begin(self) -> None:
+        self._worker.start()
+
+    async def end(self) -> None:
+        """Finish what is under way and close the connections."""
+        await asyncio.to_thread(self._worker.close, CLOSE_GRACE_S)
+        await asyncio.to_thread(self._access.close)
+
+    async def admit(self, holder: str) -> None:
+        await self._access.ask(holder, lambda _: None)
+
+    async def answer(self, holder: str, job: Job, project: str = "") -> Response:
+        return await self._access.ask(holder, lambda memory: answered(memory, job))
+
+    async def accept(self, holder: str, ingest: Ingest) -> Outcome:
+        outcome = await self._access.ask(holder, partial(accept, ingest=ingest))
+        if isinstance(outcome, Accepted):
+            self._worker.wake()
+        return outcome
+
+    async def ingested(self, holder: str, id_: str) -> QueuedText | None:
+        return await self._access.ask(holder, partial(find, id_=id_))
+
+    async def reasons(self) -> list[str]:
+        """Return why the database does not answer; empty if it does."""
+        try:
+            await self._access.in_thread(lambda connection: connection.execute("SELECT 1"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is not ready
+            return [str(error)]
+        return []
+
+    def mcp_manager(self, max_bytes: int) -> Any:
+        """Return the manager of MCP requests, of which each stands alone."""
+        from memory_fabric.servers.http import team_tools  # with the first message
+
+        return team_tools.manager(self._access, max_bytes)
+
+    async def _undo(self, request: Request) -> Response:
+        """Take back the member's last change made here."""
+
+        def undo(memory: Any) -> dict[str, int]:
+            return {"undone": undo_last(memory)}
+
+        return await self.answer(request.scope[HOLDER], undo)
+
+
+def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
+    """Store a text in the queue; it is durable once the transaction has ended."""
+    body = write.cleaned(ingest._asdict() | {"key_decisions": list(ingest.key_decisions)})
+    domain = body["domain"] = memory.domain_of(str(body["domain"]))
+    hashed, length = digest(body), len(body["session_summary"])
+    text, key = orjson.dumps(body).decode(), ingest.idempotency_key
+    new = memory.query(ACCEPT, (ids.new_id(), memory.space, domain, key, hashed, text, length))
+    if new:
+        return Accepted(str(new[0][0]), length, domain)
+    [(id_, stored_hash, length, domain)] = memory.query(KNOWN, (memory.space, key))
+    if stored_hash != hashed:
+        return IdempotencyConflict(str(id_))
+    return Accepted(str(id_), length, domain, repeated=True)
+
+
+def find(memory: TeamMemory, id_: str) -> QueuedText | None:
+    """Return the state of one of the caller's texts; None if there is none with this id."""
+    rows = memory.query(STATE, (memory.space, id_))
+    return QueuedText(*rows[0]) if rows else None
+
+
+class Worker:
+    """A thread that processes texts as they become due, until it is closed."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._due, self._ending = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+
+    def start(self) -> None:
+        """Begin to process texts."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look for texts now."""
+        self._due.set()
+
+    def close(self, timeout_s: float) -> None:
+        """End after the text under way; a longer one is left to another worker."""
+        self._ending.set()
+        self._due.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        last_error = ""
+        while not self._ending.is_set():
+            try:
+                for member in self._access.with_connection(self._members):
+                    while not self._ending.is_set() and self._process_next(member):
+                        pass
+                last_error = ""
+            except Exception as error:  # noqa: BLE001 - the texts of others are processed all the same
+                if str(error) != last_error:  # once, not with every attempt
+                    print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
+                last_error = str(error)
+            self._due.wait(POLL_S)
+            self._due.clear()
+
+    def _members(self, connection: Connection) -> list[str]:
+        sql = "SELECT memory_fabric.members_with_texts(%s)"
+        rows = connection.execute(sql, (self._access.space,)).fetchall()
+        return [str(member) for (member,) in rows]
+
+    def _process_next(self, member: str) -> bool:
+        """Process a text of a member; return False if none is due."""
+        claimed: list[str] = []
+
+        def process(connection: Connection) -> bool:
+            with connection.transaction():
+                memory = self._memory(connection, member)
+                rows = connection.execute(CLAIM, (memory.space,)).fetchall()
+                if not rows:
+                    return False
+                id_, body, attempts, domain, at = rows[0]
+                claimed.append(str(id_))
+                # What is made of a text lies in its domain, whatever its lines say.
+                memory = self._memory(connection, member, "" if domain == "general" else domain)
+                text = Claimed(str(id_), _ingest(body), attempts, at)
+                connection.execute(DONE, (_stored_records(memory, text), id_))
+                return True
+
+        def note_failure(connection: Connection) -> None:
+            with connection.transaction():
+                self._memory(connection, member)
+                limits = (MAX_ATTEMPTS, FIRST_RETRY_S, MOST_RETRY_S)
+                connection.execute(FAILED, (reason, *limits, claimed[0]))
+
+        try:
+            return self._access.with_connection(process)
+        except Exception as error:
+            if not claimed:
+                raise
+            # A member may insert any body.
+            message = str(error) if isinstance(error, FabricError) else type(error).__name__
+            reason = cut(one_line(message), MAX_ERROR_CHARS)
+        self._access.with_connection(note_failure)
+        return True
+
+    def _memory(self, connection: Connection, member: str, domain: str = "") -> TeamMemory:
+        holder = team_keys.Holder(self._access.space, member, "ingest", domain)
+        return self._access.memory_of(connection, holder)
+
+
+def _stored_records(memory: TeamMemory, text: Claimed) -> list[str]:
+    """Store the records of a text and return their ids."""
+    by = parts.provenance(text)
+    stored = (
+        state(memory, record._replace(scope="team"), by)[0] for record in parts.records(text, {})
+    )
+    return list(dict.fromkeys(record.id for record in stored if record is not None))
+
+
+def _ingest(body: dict[str, Any]) -> Ingest:
+    fields = {name: value for name, value in body.items() if name in Ingest._fields}
+    return Ingest(**fields | {"key_decisions": tuple(fields.get("key_decisions", ()))})

@@ -1,0 +1,304 @@
+"""The tools of the MCP server on the shared log: those of a local memory, as far as a team has it.
+
+Only what the caller said is forgotten or replaced; what others said stays theirs. `team` is always
+a TeamMemory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+
+from memory_fabric import __version__, ids
+from memory_fabric.capture.remember import state
+from memory_fabric.errors import BadInput, FabricError, NotFound
+from memory_fabric.models import Entity, Graph, Provenance, Relation
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.servers.http import team_memory as writes
+from memory_fabric.servers.http import team_rows
+from memory_fabric.servers.http.guard import HOLDER
+from memory_fabric.servers.http.team_access import Access
+from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_rows import Row
+from memory_fabric.servers.mcp import graph_view, memory_tools, protocol
+from memory_fabric.servers.mcp import tools as local_tools
+from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, failure, within
+from memory_fabric.servers.mcp.jsonrpc import wire as on_wire
+from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.servers.mcp.schema import TOOLS, listed
+from memory_fabric.sharing.replica import wire
+from memory_fabric.store.history.resolve import id_part, looks_like_id
+from memory_fabric.text import cut, neutralised, one_line
+
+Arguments = Mapping[str, Any]
+Context = ServerRequestContext[Any]
+
+SAID_BY = Provenance(source="mcp", trust="tool")
+
+# Entities on a page, and statements about them; the next page follows with a cursor.
+PAGE_ENTITIES, MAX_ABOUT = 50, 2000
+MAX_FORGOTTEN = 50
+DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
+STORED = "Stored in the team's shared log."
+NOT_YOURS = "Not replaced, since only its author can:"
+SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors}."
+
+
+def remember(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Store a statement for the team; return its id, or the record that repeats it."""
+    if not any(map(str.isalnum, arguments["text"])):
+        raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
+    record = memory_tools.record_in(team, arguments, said_by.domain)
+    by = said_by._replace(trust=memory_tools.REMEMBER_TRUST)
+    replaced = _named(team, str(arguments.get("instead_of") or ""))
+    own = [row for row in replaced if row.author == team.member]
+    stored, is_new = state(team, record, by, [row.key[2:] for row in own])
+    if stored is None:
+        return Outcome(("Not stored: it is too uncertain, or only a secret.",))
+    head = "Remembered as" if is_new else "Known already:"
+    lines = [f"{head} {memory_tools.named_record(stored)}"]
+    lines += [f"Replaces {_line(row)}" for row in own if is_new]
+    lines += [f"{NOT_YOURS} {_line(row)}" for row in replaced if row not in own]
+    return Outcome((within([*lines, STORED], "history shows it."),), changed=True)
+
+
+def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Preview which of the caller's statements would be withdrawn; with the code, withdraw them."""
+    rows = _meant(team, arguments["what"])
+    mine = [row for row in rows if row.author == team.member]
+    authors = sorted({row.author for row in rows if row.author != team.member})
+    note = SAID_BY_OTHERS.format(authors=", ".join(authors)) if authors else ""
+    if not mine:
+        raise NotFound(
+            arguments["what"], f"You said nothing like {arguments['what']!r}.", remedy=note
+        )
+    code, confirmed = _code(mine), arguments.get("confirm", "")
+    if not confirmed:
+        lines = [f"- {_line(row)}" for row in mine]
+        preview = within([*lines, *([note] if note else [])], "All of these would be forgotten.")
+        confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{code}".'
+        return Outcome((f"{preview}\n{confirm}",))
+    if confirmed != code:
+        raise BadInput(
+            "confirm",
+            f"The code {confirmed!r} does not fit what this means now; nothing was forgotten.",
+            remedy="Look at a new preview, and confirm its code.",
+        )
+    writes.append(team, [writes.Statement(row.kind, row.key, None) for row in mine])
+    retention = "The log keeps what was said for 30 days."
+    return Outcome((f"Forgotten: {len(mine)}. {retention} {note}".rstrip(),), changed=True)
+
+
+def history(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Return who said what of an entity or record, the newest first."""
+    name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
+    rows = _named(team, name) if looks_like_id(name) else team.reader.about([name])
+    if not rows:
+        raise NotFound(name, f"The team knows nothing of {name!r}.", remedy="recall finds names.")
+    keys = list(dict.fromkeys(row.key for row in rows))
+    lines = [
+        f"* {at[:16].replace('T', ' ')} {author}: {_text(kind, value)}"
+        for author, at, kind, value in team.reader.versions(keys, limit)
+    ]
+    return Outcome((within(lines, "A lower limit shows the newest."),))
+
+
+def read_graph(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """A page of the graph in the order in which entities were stated."""
+    places = team.reader.names_after(_place(arguments), PAGE_ENTITIES + 1)
+    page = places[:PAGE_ENTITIES]
+    following = page[-1][0] if len(places) > len(page) else 0
+    return _answer(team, [name for _, name in page], following, outgoing=True)
+
+
+def search_nodes(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Entities that match the query, best first, and what they relate to."""
+    if not arguments["query"].strip():
+        return read_graph(team, arguments, said_by)
+    names = team.reader.named_like(arguments["query"], PAGE_ENTITIES)
+    return _answer(team, names)
+
+
+def open_nodes(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """The entities of these names; unknown ones are skipped."""
+    return _answer(team, arguments["names"])
+
+
+def whole_graph(memory: TeamMemory) -> str:
+    """Return the beginning of the graph as JSON, for clients that read the resource."""
+    names = [name for _, name in memory.reader.names_after(0, PAGE_ENTITIES)]
+    return as_json(graph_view.as_object(_graph(memory, names)))
+
+
+CALLS: Mapping[str, local_tools.Call] = {
+    **local_tools.CALLS,
+    "read_graph": read_graph,
+    "search_nodes": search_nodes,
+    "open_nodes": open_nodes,
+    "remember": remember,
+    "forget": forget,
+    "history": history,
+}
+
+
+def _answer(
+    memory: TeamMemory, names: Sequence[str], following: int = 0, *, outgoing: bool = False
+) -> Outcome:
+    graph = _graph(memory, names, outgoing=outgoing)
+    structure = graph_view.as_object(graph)
+    if following:
+        structure["note"] = f"For the rest call again with cursor {following}."
+    return Outcome((as_json(structure),), structure)
+
+
+def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> Graph:
+    """Return the entities of these names in their order, and the relations that touch one."""
+    types: dict[str, str] = {}
+    texts: dict[str, dict[str, None]] = {name: {} for name in names}
+    relations: dict[Relation, None] = {}
+    for row in memory.reader.about(names, MAX_ABOUT):
+        if row.kind == wire.RELATION:
+            relation = team_rows.relation_in(row)
+            if relation is not None and (not outgoing or relation.source in texts):
+                relations[relation] = None
+            continue
+        statement = team_rows.said_in(row)
+        if statement is None:
+            continue
+        if row.kind == wire.ENTITY:
+            types.setdefault(statement.name, statement.type)
+        else:
+            texts[statement.name][statement.text] = None
+    existing = [name for name in texts if name in types or texts[name]]
+    entities = (
+        Entity(name, types.get(name, writes.UNKNOWN_TYPE), tuple(texts[name])) for name in existing
+    )
+    return Graph(tuple(entities), tuple(relations))
+
+
+def _place(arguments: Arguments) -> int:
+    cursor = str(arguments.get("cursor") or "0")
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise BadInput("cursor", f"{cursor[:40]!r} is no cursor.", remedy="Use one of an answer.")
+    return int(cursor)
+
+
+def _named(memory: TeamMemory, text: str) -> list[Row]:
+    """Return the record of an id or its end; none for other texts. Raises NotFound, BadInput."""
+    name = text.strip().strip("[]`.'\"")
+    if not looks_like_id(name):
+        return []
+    rows = memory.reader.records_ending(id_part(name))
+    if not rows:
+        raise NotFound(name, f"No record has the id {name!r}.", remedy="recall shows ids.")
+    if len(rows) > 1:
+        several = ", ".join(row.key[2:] for row in rows)
+        raise BadInput("id", f"{name!r} fits several ids: {several}.", remedy="Type more of it.")
+    return rows
+
+
+def _meant(memory: TeamMemory, what: str) -> list[Row]:
+    """Return what an id, the name of an entity, or the words of a record mean."""
+    rows = _named(memory, what) or memory.reader.about([what], MAX_FORGOTTEN)
+    return rows or memory.reader.own_records_with(what)
+
+
+def _code(found: Iterable[Row]) -> str:
+    whole = "\n".join(sorted(row.op_id for row in found))
+    return hashlib.sha256(whole.encode()).hexdigest()[:6]
+
+
+def _line(row: Row) -> str:
+    short = f" {ids.short_id(row.key)}" if row.kind == wire.RECORD else ""
+    return f"{row.kind}{short} of {row.author}: {_text(row.kind, row.value)}"
+
+
+def _text(kind: str, value: object) -> str:
+    """Return what a value says in one line, for a model or a screen."""
+    return neutralised(
+        cut(one_line(without_secrets(team_rows.said_of(kind, value))), MAX_TEXT_CHARS)
+    )
+
+
+class _Failed(Exception):
+    """A call that failed, so that its transaction ends without its changes."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
+    """Return the manager of MCP over streamable HTTP, where each request stands alone, in the name
+    of its key's member.
+
+    There are no sessions and no subscriptions, which would be state of one process.
+    """
+
+    async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        if params.arguments is None and "arguments" in params.model_fields_set:
+            raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
+        name, arguments = params.name, params.arguments or {}
+
+        def job(memory: TeamMemory) -> Outcome:
+            outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
+            if memory.failed is not None:
+                raise memory.failed
+            if outcome.failed:
+                raise _Failed(outcome)  # nothing of a failed call is kept
+            return outcome
+
+        outcome = local_tools.complaint(name, arguments)
+        if outcome is None:
+            try:
+                outcome = await access.ask(_holder(context), job)
+            except _Failed as failed:
+                outcome = failed.outcome
+            except FabricError as error:
+                outcome = failure(str(error))
+        return {**on_wire(outcome), "resultType": "complete"}
+
+    async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
+
+    async def read_resource(
+        context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        if str(params.uri) != GRAPH_URI:
+            missing = protocol.not_found(str(params.uri))
+            raise MCPError(missing.code, missing.message)
+        try:
+            whole = await access.ask(_holder(context), whole_graph)
+        except FabricError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+        text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)
+        return types.ReadResourceResult(contents=[text])
+
+    server: Server[Any] = Server(
+        protocol.NAME,
+        version=__version__,
+        title=protocol.TITLE,
+        instructions=protocol.INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+    )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
+    return StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=max_bytes
+    )
+
+
+def _holder(context: Context) -> str:
+    """Return the holder of the key that came with a request."""
+    return str(context.request.scope[HOLDER])  # type: ignore[union-attr]

@@ -1,1 +1,0 @@
-"""The shared server: recall, MCP, ingest and the page from PostgreSQL itself (serve --team)."""
