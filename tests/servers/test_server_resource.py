@@ -12,8 +12,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
-from memory_fabric.servers.mcp.change_notifications import EVERY_S
+from memory_fabric.config import Settings
+from memory_fabric.models import Provenance
+from memory_fabric.servers.mcp.change_notifications import EVERY_S, mark_of
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.store.memory import Memory
 from servers.mcp_clients import Process, connected, run
 
 API = {"entities": [{"name": "api", "entityType": "component", "observations": ["in Go"]}]}
@@ -142,3 +145,17 @@ def test_mem_16_a_listener_of_2026_is_told_of_each_change(tmp_path: Path) -> Non
             assert event == ResourceUpdated(uri=GRAPH_URI)
 
     run(story)
+
+
+def test_each_change_of_a_memory_gives_it_another_mark(tmp_path: Path) -> None:
+    memory = Memory.open(Settings(home=str(tmp_path / "home"), config_dir=str(tmp_path)))
+    marks = [mark_of(memory)]
+    for number in range(2):
+        entity = {"name": f"api {number}", "entityType": "component", "observations": []}
+        memory.write("create_entities", {"entities": [entity]}, Provenance(source="test"))
+        marks.append(mark_of(memory))
+
+    again = mark_of(memory)
+    memory.close()
+
+    assert len(set(marks)) == 3 and again == marks[-1]

@@ -42,6 +42,22 @@ def test_nothing_is_found_where_nothing_is_stored(world: World) -> None:
     assert integrity.findings(world.memory()) == []
 
 
+def test_an_index_is_large_from_so_many_texts_and_never_where_it_is_empty(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.memory()
+    memory.remember(decision(), USER)
+    graph_of_project = database(memory)
+    counts = {}
+    for least in (1, 2):
+        monkeypatch.setattr(integrity, "LARGE_ROWS", least)
+        counts[least] = [
+            integrity.is_large(graph_of_project, table) for table in ("records_fts", "episodes_fts")
+        ]
+
+    assert counts == {1: [True, False], 2: [False, False]}
+
+
 def test_names_are_offered_for_tidying(memory: Memory) -> None:
     create(memory, entity("list-endpoints", "a"), entity("List_Endpoints", "b"), entity("alone"))
     merge.add_aliases(memory, "api", ["web"], USER)
