@@ -30,7 +30,7 @@ from memory_fabric.capture.notes.grammar import parse  # noqa: E402
 from memory_fabric.models import Record  # noqa: E402
 from memory_fabric.rules import matching  # noqa: E402
 from memory_fabric.rules.bindings import COMMAND, bindings_of  # noqa: E402
-from memory_fabric.rules.bound import BoundRule, applying  # noqa: E402
+from memory_fabric.rules.matching import BoundRule, applying  # noqa: E402
 
 NOTES = os.path.join(ROOT, "benchmarks", "histories", "notes.jsonl")
 KINDS = {"rule": "constraint", "preference": "preference", "decision": "decision"}

@@ -30,7 +30,7 @@ sys.path.insert(0, PLUGIN)
 
 from memory_fabric import ids
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.redaction.prefilter import block_without_secrets
+from memory_fabric.redaction.redact import block_without_secrets
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.switches import settings_of
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from memory_fabric.models import CONFIRMED, WHEN, Provenance, Record
-from memory_fabric.rules import bound
+from memory_fabric.rules import matching
 from memory_fabric.store import launch_marks
 from simulated_client import SimulatedClient
 
@@ -40,7 +40,7 @@ def push(client: SimulatedClient) -> bool:
 def test_rules_that_were_not_all_read_may_name_a_call(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch, most: int, goes_on: bool
 ) -> None:
-    monkeypatch.setattr(bound, "MAX_RULES", most)
+    monkeypatch.setattr(matching, "MAX_RULES", most)
     remember(client, "Lists have a cursor", "working on lists")
     remember(client, "Tables have a cursor", "working on tables")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.redaction.prefilter import may_hold_secret
-from memory_fabric.redaction.redact import redact
+from memory_fabric.redaction.redact import may_hold_secret, redact
 
 STRONG = "Kd93" + "jfQ2" + "xTz8"
 GROUPS = "-".join(("aB3d", "Ef9h", "Jk2m"))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.redaction import secret_lines
-from memory_fabric.redaction.prefilter import may_hold_secret
-from memory_fabric.redaction.redact import redact
+from memory_fabric.redaction.redact import may_hold_secret, redact
+from memory_fabric.redaction.tables import without_inserted
 from thorough import IS_THOROUGH
 
 PLUGIN = str(Path(__file__).parents[2] / "plugin")
@@ -137,4 +136,4 @@ def test_a_row_of_sql_without_an_end_is_given_up_at_once() -> None:
     """With two ways to divide the row's text, this would take more than a lifetime."""
     text = "INSERT INTO users (name, password) VALUES (now" + "a" * 200 + "(), 'x')"
 
-    assert secret_lines.without_inserted(text) == text
+    assert without_inserted(text) == text

@@ -17,18 +17,14 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.redaction.credentials import SHAPES
-from memory_fabric.redaction.prefilter import may_hold_secret
-from memory_fabric.redaction.redact import STEPS, redact
-from memory_fabric.redaction.secret_arguments import _of_program
-from memory_fabric.redaction.secret_commands import PROGRAMS
-from memory_fabric.redaction.secret_rules import BESIDE, ISSUED
-from memory_fabric.redaction.secret_signs import SIGNS
-from memory_fabric.redaction.secret_words import NAMED
+from memory_fabric.redaction.redact import may_hold_secret, redact
+from memory_fabric.redaction.rules import table
 from thorough import IS_THOROUGH
 
 PLUGIN = str(Path(__file__).parents[2] / "plugin")
 EACH = 8
+ISSUED, SHAPES = table("public issued").rules, table("issued").rules
+BESIDE = (*table("public beside").rules, *table("beside").rules)
 PRINTABLE = string.ascii_letters + string.digits + "-_.~!"
 
 
@@ -91,13 +87,13 @@ def telling(expression: str, chance: random.Random) -> list[str]:
 @pytest.mark.parametrize("place", range(0, len(ISSUED), 16))
 def test_what_an_issuer_gives_out_leaves_and_the_look_opens_for_it(place: int) -> None:
     chance = random.Random(place)
-    for pieces, expression in ISSUED[place : place + 16]:
-        texts = telling(expression, chance)
-        assert texts, expression
+    for rule in ISSUED[place : place + 16]:
+        texts = telling(rule.source, chance)
+        assert texts, rule
         for text in texts:
             if text.startswith("x") and len(text) < 32:
                 continue  # the public rule has no least length; what Slack gives out has
-            assert any(piece in text.lower() for piece in pieces.split()), (pieces, text)
+            assert any(keyword in text.lower() for keyword in rule.keywords), (rule, text)
             sentence = f"It is {text} since May."
             assert may_hold_secret(sentence), sentence
             assert "[redacted" in redact(sentence), sentence
@@ -106,9 +102,9 @@ def test_what_an_issuer_gives_out_leaves_and_the_look_opens_for_it(place: int) -
 @pytest.mark.parametrize("place", range(0, len(SHAPES), 16))
 def test_the_look_opens_for_every_shape_that_is_taken_out(place: int) -> None:
     chance = random.Random(place)
-    for pieces, expression in SHAPES[place : place + 16]:
-        for text in telling(expression, chance):
-            assert any(piece in text for piece in pieces.split()), (pieces, text)
+    for rule in SHAPES[place : place + 16]:
+        for text in telling(rule.expression, chance):
+            assert any(keyword in text for keyword in rule.keywords), (rule, text)
             sentence = f"It is {text} since May."
             assert may_hold_secret(sentence) == (redact(sentence) != sentence), sentence
 
@@ -116,11 +112,11 @@ def test_the_look_opens_for_every_shape_that_is_taken_out(place: int) -> None:
 @pytest.mark.parametrize("link", ["={}", ": '{}'", " = {}", "_API_KEY={}", ' => "{}"'])
 def test_a_value_beside_the_name_of_its_issuer_leaves(link: str) -> None:
     chance = random.Random(link)
-    for names, pieces, value in (*BESIDE, *NAMED):
-        for secret in telling(value, chance):
-            name = example(names, chance)
+    for rule in BESIDE:
+        for secret in telling(rule.source, chance):
+            name = example(rule.note, chance)
             text = f"{name}{link.replace('{}', secret)}"
-            assert any(piece in text.casefold() for piece in pieces.split()), text
+            assert any(keyword in text.casefold() for keyword in rule.keywords), text
             if any(c.isdigit() for c in secret):
                 assert may_hold_secret(text), text
                 assert secret not in redact(text), text
@@ -128,14 +124,11 @@ def test_a_value_beside_the_name_of_its_issuer_leaves(link: str) -> None:
 
 def test_each_program_is_asked_for_by_the_look() -> None:
     chance = random.Random(7)
-    for place, (programs, sign, lead) in enumerate(PROGRAMS):
+    for rule in table("commands").rules:
+        programs, lead = rule.keywords, rule.source
         made = (f"{chance.choice(programs)} {example(lead, chance)}a8Kd93jfQ2x" for _ in range(40))
-        texts = [text for text in made if _of_program(place).search(text)]
-        assert [text for text in texts if sign not in text or not may_hold_secret(text)] == []
-
-
-def test_the_look_asks_every_sign_that_a_step_waits_for() -> None:
-    assert [sign for sign, _ in STEPS] == list(SIGNS)
+        texts = [text for text in made if re.search(rule.expression, text)]
+        assert [text for text in texts if rule.note not in text or not may_hold_secret(text)] == []
 
 
 LIMIT_S = 10 if IS_THOROUGH else 3
@@ -143,25 +136,23 @@ TIMED = f'''
 import random, resource, sys, time
 sys.path[:0] = [{PLUGIN!r}, {str(Path(__file__).parents[1])!r}]
 from redaction.test_secret_rules import example
-from memory_fabric.redaction import credentials, secret_rules, secret_words
+from memory_fabric.redaction.rules import exact, table
 size = {1 << 16 if IS_THOROUGH else 1 << 15}
 chance = random.Random(3)
 def limit():
     """Leave {LIMIT_S} seconds of the processor; a quadratic rule needs more."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + {LIMIT_S}, -1))
-for expression in {{shape for _, shape in (*credentials.SHAPES, *secret_rules.ISSUED)}}:
+for source in {{rule.source for rule in (*table("issued").rules, *table("public issued").rules)}}:
     limit()
-    pattern = credentials._compiled(expression)
-    whole = example(expression, chance)
+    whole = example(source, chance)
     for part in (whole[:4], whole[: len(whole) // 2], whole[:-1], "a", "A1", "-"):
-        pattern.sub("", (part * (size // len(part) + 1))[:size])
-names = (*secret_rules.BESIDE, *secret_words.NAMED)
-for name, pieces, value in names:
+        exact(source).sub("", (part * (size // len(part) + 1))[:size])
+for rule in (*table("public beside").rules, *table("beside").rules):
     limit()
-    word = example(name, chance)
-    for part in (word, word + " ", word + "=", word + "=" + example(value, chance)[:-1]):
+    word, value = example(rule.note, chance), example(rule.source, chance)
+    for part in (word, word + " ", word + "=", word + "=" + value[:-1]):
         text = (part * (size // len(part) + 1))[:size]
-        credentials._compiled(credentials._BESIDE.format(names=name, value=value)).sub("", text)
+        exact(rule.expression).sub("", text)
 '''
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.redaction.prefilter import may_hold_secret
-from memory_fabric.redaction.redact import redact
+from memory_fabric.redaction.redact import may_hold_secret, redact
 from redaction_texts.spoken_sentences import OF_KEYS, OF_PINS, SENTENCES
 from redaction_texts.written_texts import HARMLESS, TABLES, WRITTEN
 

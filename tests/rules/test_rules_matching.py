@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory_fabric.models import Record
 from memory_fabric.rules import matching
 from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.rules.bound import BoundRule, applying
+from memory_fabric.rules.matching import BoundRule, applying
 from memory_fabric.rules.shell import calls_in
 
 ROOT = "/srv/app"

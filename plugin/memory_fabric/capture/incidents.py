@@ -9,19 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.capture.command_output import is_no_failure, outcome, pasted_error, signature
-from memory_fabric.capture.shell_commands import (
+from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
+from memory_fabric.capture.statement import BASE
+from memory_fabric.language.word_lists import phrases
+from memory_fabric.models import Record
+from memory_fabric.patterns import pattern
+from memory_fabric.redaction.redact import without_secrets
+from memory_fabric.rules.commands import (
     Command,
     command_in,
     covers,
     is_silent,
     share_target,
 )
-from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
-from memory_fabric.capture.statement import BASE
-from memory_fabric.language.word_lists import phrases
-from memory_fabric.models import Record
-from memory_fabric.patterns import pattern
-from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, first_of, one_line, words
 
 MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80

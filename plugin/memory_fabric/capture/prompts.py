@@ -13,7 +13,7 @@ from memory_fabric.capture.segments import Sentence, segments
 from memory_fabric.language.word_lists import phrases
 from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import pattern
-from memory_fabric.redaction.prefilter import REDACTED, without_secrets
+from memory_fabric.redaction.redact import REDACTED, without_secrets
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from memory_fabric import __version__, ids
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.forwarding.trigger import host_of, is_loopback
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files, log, switches
 from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import Item

@@ -470,7 +470,7 @@ def _without_secrets(reply: Reply) -> Reply:
     if not (reply.context or reply.refusal or reply.question):
         return reply
     # Late: most replies have no context.
-    from memory_fabric.redaction.prefilter import block_without_secrets
+    from memory_fabric.redaction.redact import block_without_secrets
 
     context, refusal, question = (
         block_without_secrets(text) if text else ""

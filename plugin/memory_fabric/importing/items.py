@@ -22,7 +22,7 @@ from memory_fabric.models import (
     Relation,
 )
 from memory_fabric.recall.agent_domains import domain_for
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files, records
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory

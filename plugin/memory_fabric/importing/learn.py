@@ -32,7 +32,7 @@ from memory_fabric.importing.past_sessions import Session
 from memory_fabric.importing.runs import Run
 from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import switches
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database

@@ -25,7 +25,7 @@ from memory_fabric.models import (
     Record,
     record_type,
 )
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
 

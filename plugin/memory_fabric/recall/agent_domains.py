@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import domain_name
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity

@@ -521,12 +521,12 @@ def without_secrets(answer: Answer) -> Answer:
 
 
 def _without_secrets(hit: Hit) -> Hit:
-    from memory_fabric.redaction import prefilter  # late: not for a prompt without hits
+    from memory_fabric.redaction import redact  # late: not for a prompt without hits
 
     metadata = {
-        k: prefilter.all_without_secrets(v, {}) if k in SAID else v for k, v in hit.metadata.items()
+        k: redact.all_without_secrets(v, {}) if k in SAID else v for k, v in hit.metadata.items()
     }
-    return hit._replace(text=prefilter.without_secrets(hit.text), metadata=metadata)
+    return hit._replace(text=redact.without_secrets(hit.text), metadata=metadata)
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
@@ -534,7 +534,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
 
     All texts are redacted by the current rules.
     """
-    from memory_fabric.redaction import prefilter  # late: no hook asks for JSON
+    from memory_fabric.redaction import redact  # late: no hook asks for JSON
 
     redacted: dict[str, str] = {}
     sources: dict[str, int] = {}
@@ -545,8 +545,8 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "intent": answer.query.intent,
         "total_results": len(answer.hits),
         "sources": sources,
-        "results": [prefilter.all_without_secrets(_result(hit), redacted) for hit in answer.hits],
-        "paths": prefilter.all_without_secrets(
+        "results": [redact.all_without_secrets(_result(hit), redacted) for hit in answer.hits],
+        "paths": redact.all_without_secrets(
             [[_relation(r) for r in path] for path in answer.paths], redacted
         ),
         "failures": list(answer.failures),
@@ -557,7 +557,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     filters = answer.query.filters
     label, stated, as_of = render.filter_label(filters), as_object(filters), filters.as_of
     fields |= {"label": label} if label else {}
-    fields |= {"filters": prefilter.all_without_secrets(stated, redacted)} if stated else {}
+    fields |= {"filters": redact.all_without_secrets(stated, redacted)} if stated else {}
     return fields | ({"as_of": as_of} if as_of else {})
 
 

@@ -25,6 +25,7 @@ from memory_fabric.models import (
     Record,
     users_words,
 )
+from memory_fabric.rules import programs
 from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of
 from memory_fabric.text import words as words_of
 
@@ -47,16 +48,8 @@ _PHRASES = (
 )  # fmt: skip
 _SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
 # Words that make a ban depend on something, so that the rule means only some of the calls.
-_CONDITIONS = negations.WITHOUT | frozenset(
-    """unless except before until only if when while first than to on in with from into for after
-    but instead außer bevor wenn nur salvo excepto antes si sauf avant""".split()
-)
-_CHANGES = frozenset(
-    """touch touched change changed edit edited modify modified delete deleted overwrite overwritten
-    remove removed rename renamed write written
-    ändern geändert bearbeiten anfassen cambiar tocar editar modificar changer modifier
-    toucher""".split()
-)
+_CONDITIONS = negations.WITHOUT | programs.words_of("conditions")
+_CHANGES = programs.words_of("changes")
 # Words of an activity by which a ban may name it.
 _ALSO = {
     "commit": "commit commits committing committed",
@@ -98,8 +91,8 @@ def stated_effect(record: Record, binding: Binding) -> str:
         return CONTEXT
     if binding.text in record.evidence.get(UNSAID, ()) and not record.evidence.get(CONFIRMED):
         return CONTEXT
-    said = users_words(record) or (record.what if record.source in TYPED else "")
-    return ASK if said and forbids(said, binding) else TELL
+    typed = users_words(record) or (record.what if record.source in TYPED else "")
+    return ASK if typed and forbids(typed, binding) else TELL
 
 
 def binds(record: Record) -> bool:
@@ -112,15 +105,19 @@ def binds(record: Record) -> bool:
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:
     """Return True if a prompt of the user has the words of the command, path or activity."""
-    named = _names_of(binding)
+    names = _names_of(binding)
     if binding.kind == PATH:
         parts = [part for part in binding.text.split("/") if any(map(str.isalnum, part))]
         literal = [part for part in parts if not any(c in part for c in "*?[{")] or parts
-        named = frozenset(words_of(literal[-1].lower()) if literal else ())
+        names = frozenset(words_of(literal[-1].lower()) if literal else ())
     for text in typed:
-        said = [_plain(word) for word in words_of(text.lower())]
-        held = {word for word in named if any(_is_form(one, _plain(word)) for one in said)}
-        if held == named or (held and binding.kind == ACTIVITY):
+        text_words = [_plain(word) for word in words_of(text.lower())]
+        matches = {
+            word
+            for word in names
+            if any(_is_form(text_word, _plain(word)) for text_word in text_words)
+        }
+        if matches == names or (matches and binding.kind == ACTIVITY):
             return True
     return False
 
@@ -176,21 +173,25 @@ def _binds_nothing(record: Record) -> BadInput:
 
 def forbids(text: str, binding: Binding) -> bool:
     """Return True if a clause of the text forbids the bound thing itself, under no condition."""
-    named = _names_of(binding)
+    names = _names_of(binding)
     for clause in _clauses(text):
         lowered = clause.lower().replace("’", "'").replace("'", "")
-        found = [word for word in words_of(lowered) if word]
-        start = _ban_at(found)
+        clause_words = [word for word in words_of(lowered) if word]
+        start = _ban_at(clause_words)
         if start < 0:
-            if any(sign in clause for sign in _SPACELESS) and not named.isdisjoint(found):
+            if any(sign in clause for sign in _SPACELESS) and not names.isdisjoint(clause_words):
                 return True
             continue
-        after = found[start:]
+        after = clause_words[start:]
         if len(after) > _MAX_BANNED_WORDS or not _CONDITIONS.isdisjoint(after):
             continue
-        if not named.isdisjoint(after):
+        if not names.isdisjoint(after):
             return True
-        if binding.kind == PATH and not named.isdisjoint(found) and not _CHANGES.isdisjoint(after):
+        if (
+            binding.kind == PATH
+            and not names.isdisjoint(clause_words)
+            and not _CHANGES.isdisjoint(after)
+        ):
             return True
     return False
 
@@ -216,5 +217,5 @@ def _names_of(binding: Binding) -> frozenset[str]:
     if binding.kind == ACTIVITY:
         return frozenset(_ALSO.get(binding.text, binding.text).split())
     words = binding.words or (binding.text,)
-    named = {part for word in words if not word.startswith("-") for part in words_of(word.lower())}
-    return frozenset(part for part in named - _COMMON if len(part) > 1)
+    names = {part for word in words if not word.startswith("-") for part in words_of(word.lower())}
+    return frozenset(part for part in names - _COMMON if len(part) > 1)

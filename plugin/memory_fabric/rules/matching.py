@@ -1,15 +1,31 @@
-"""Comparison of tool calls with the bindings of rules."""
+"""The bound rules of a memory, those of them that apply to a tool call, and their texts."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
-from memory_fabric.rules import activities, changed_files, globs, programs, shell
-from memory_fabric.rules.bindings import ACTIVITY, COMMAND, PATH, Binding
+from memory_fabric.ids import short_id
+from memory_fabric.models import QUOTATION, WHEN, Record, users_words, worded
+from memory_fabric.rules import paths, programs, shell
+from memory_fabric.rules.bindings import (
+    ACTIVITIES,
+    ACTIVITY,
+    COMMAND,
+    FINAL,
+    PATH,
+    Binding,
+    bindings_of,
+)
 from memory_fabric.rules.shell import Call
+from memory_fabric.store import launch_marks
+from memory_fabric.store.conditions import OF_SESSION
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, one_line
+from memory_fabric.text import words as words_of
 
 SHELL_TOOL = "Bash"
 MAX_COMMANDS = 1000
@@ -21,7 +37,7 @@ SEVERAL_FILES = "file_paths"
 # Devices are no files of a project; memory that is mounted there can hold one.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
 # Programs whose arguments are targets of which each counts, in any order.
-_OF_TARGETS = changed_files.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
+_OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
 # Programs that run the file in their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
 _HARMLESS = frozenset(("--help", "--version", "--dry-run"))
@@ -51,25 +67,25 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
-    named = arguments.get(FILE_TOOLS.get(tool, ""))
+    single_path = arguments.get(FILE_TOOLS.get(tool, ""))
     several = arguments.get(SEVERAL_FILES)
-    paths = several if isinstance(several, list) and tool in FILE_TOOLS else [named]
-    forms = (form for path in paths if isinstance(path, str) for form in _forms(path, folder))
+    named_paths = several if isinstance(several, list) and tool in FILE_TOOLS else [single_path]
+    forms = (form for path in named_paths if isinstance(path, str) for form in _forms(path, folder))
     return Action(paths=tuple(dict.fromkeys(forms)))
 
 
 def of_command(line: str, folder: str) -> Action:
     """Return the commands of a line, and the files that it visibly changes."""
-    found = (inner for call in shell.calls_in(line, folder) for inner in programs.commands_of(call))
-    calls = list(islice(found, MAX_COMMANDS))
-    paths = [
+    inner = map(programs.commands_of, shell.calls_in(line, folder))
+    calls = list(islice(chain.from_iterable(inner), MAX_COMMANDS))
+    changed = [
         form + "/" * path.endswith("/")
         for call in calls
-        for path in changed_files.of_call(call)
+        for path in paths.of_call(call)
         for form in _forms(path, call.folder)
     ]
     commands = tuple(call for call in calls if call.words)
-    return Action(commands, tuple(dict.fromkeys(paths)))
+    return Action(commands, tuple(dict.fromkeys(changed)))
 
 
 def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
@@ -78,53 +94,49 @@ def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str
 
     `roots` are the folders from which relative paths of bindings count.
     """
-    for call in action.calls:
-        if binding.kind != PATH and _means(binding, call, roots):
+    for call in action.calls if binding.kind != PATH else ():
+        if binding.kind == ACTIVITY:
+            is_meant = _is_part_of(binding.text, binding.platform, call, roots)
+        else:
+            is_meant = (
+                _HARMLESS.isdisjoint(call.words[1 : len(binding.words) + 1])
+                and (not binding.folder or _is_inside(call.folder, binding.folder, roots))
+                and is_command(binding.words, call, roots)
+            )
+        if is_meant:
             return " ".join(call.words), is_final(call, roots)
     patterns: Sequence[str] = ()
     if binding.kind == PATH:
-        patterns = globs.alternatives(binding.text)
+        patterns = shell.alternatives(binding.text)
     elif binding.kind == ACTIVITY and not binding.platform:
-        patterns = activities.ACTIVITIES[binding.text].paths
-    path = _path_in(patterns, action, roots).rstrip("/")
+        patterns = ACTIVITIES[binding.text].paths
+    covered = (p for p in action.paths if any(_covers(pattern, p, roots) for pattern in patterns))
+    path = next(covered, "").rstrip("/")
     return path, bool(path) and any(is_final(call, roots) for call in action.calls)
 
 
 def is_final(call: Call, roots: Sequence[str]) -> bool:
     """Return True for a command that pushes, deploys, publishes or deletes."""
-    return any(_is_part_of(name, "", call, roots) for name in activities.FINAL)
-
-
-def _means(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    if binding.kind == COMMAND:
-        if not _HARMLESS.isdisjoint(call.words[1 : len(binding.words) + 1]):
-            return False
-        if binding.folder and not _is_inside(call.folder, binding.folder, roots):
-            return False
-        return is_command(binding.words, call, roots)
-    return _is_part_of(binding.text, binding.platform, call, roots)
+    return any(_is_part_of(name, "", call, roots) for name in FINAL)
 
 
 def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> bool:
-    activity = activities.ACTIVITIES[name]
+    activity = ACTIVITIES[name]
     if not _HARMLESS.isdisjoint(call.words) or call.words[:2] in (("make", "-n"), ("bash", "-n")):
         return False
     program = os.path.basename(call.words[0])
-    commands = [
-        words
-        for words in activity.commands
-        if (not platform or words[0] == platform)
-        and (words[0].rpartition("/")[2] == program or program in _RUNNERS)
-    ]
-    if any(_is_activity(words, call, roots) for words in commands):
-        return True
+    for words in activity.commands:
+        is_program = words[0].rpartition("/")[2] == program or program in _RUNNERS
+        if not is_program or (platform and words[0] != platform):
+            continue
+        if words in (("vercel",), ("vite",), ("surge",)):  # without any subcommand
+            is_meant = program == words[0] == call.words[0]
+            is_meant = is_meant and len(programs.plain_words(call.words)) == 1
+        else:
+            is_meant = is_command(words, call, roots)
+        if is_meant:
+            return True
     return not platform and _is_script(activity.scripts, call)
-
-
-def _is_activity(words: tuple[str, ...], call: Call, roots: Sequence[str]) -> bool:
-    if words in (("vercel",), ("vite",), ("surge",)):  # without any subcommand
-        return call.words[0] == words[0] and len(programs.plain_words(call.words)) == 1
-    return is_command(words, call, roots)
 
 
 def _is_script(scripts: Sequence[str], call: Call) -> bool:
@@ -135,8 +147,8 @@ def _is_script(scripts: Sequence[str], call: Call) -> bool:
         plain = [w for w in programs.plain_words(call.words)[1:] if w not in ("run", "task")]
         name = plain[0] if plain else ""
     elif call.words[0] in shell.SHELLS or "/" in call.words[0]:
-        named = [w for w in call.words if not w.startswith("-") and w not in shell.SHELLS]
-        name = os.path.basename(named[0]).removesuffix(".sh") if named else ""
+        arguments = [w for w in call.words if not w.startswith("-") and w not in shell.SHELLS]
+        name = os.path.basename(arguments[0]).removesuffix(".sh") if arguments else ""
     return any(name == w or name.startswith((f"{w}:", f"{w}-", f"{w}_")) for w in scripts)
 
 
@@ -150,14 +162,23 @@ def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) ->
     if script is not None and script[2] != "*":
         called = programs.as_script(call.words)
         is_same = called is not None and called[:2] == script[:2]
-        is_same = is_same and called is not None and globs.is_like(called[2], script[2])
+        is_same = is_same and called is not None and paths.is_like(called[2], script[2])
         return is_same and _has_options(words, call.words)
     if not words or not _is_program(words[0], call, roots):
         return False
-    wanted = programs.plain_words(words)
     if not _has_options(words, call.words):
         return False
-    return any(_begins(wanted, had, call, roots) for had in _readings(call.words))
+    wanted = programs.plain_words(words)
+    for arguments in _readings(call.words):
+        if wanted[0] in _OF_TARGETS:
+            rows = [[(a, b) for b in arguments[1:]] for a in wanted[1:]]
+        else:
+            rows = [[pair] for pair in zip(wanted[1:], arguments[1:], strict=False)]
+            if len(arguments) < len(wanted):
+                continue
+        if all(any(_is_argument(a, b, call, roots) for a, b in row) for row in rows):
+            return True
+    return False
 
 
 def is_by_another_manager(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
@@ -165,22 +186,22 @@ def is_by_another_manager(binding: Binding, call: Call, roots: Sequence[str]) ->
     script, called = programs.as_script(binding.words), programs.as_script(call.words)
     if script is None or called is None or script[0] == called[0]:
         return False
-    if not globs.is_like(called[2], script[2]):
+    if not paths.is_like(called[2], script[2]):
         return False
     return not binding.folder or _is_inside(call.folder, binding.folder, roots)
 
 
 def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
     had = call.words[0]
-    if globs.is_glob(wanted) and "/" not in wanted:
-        return globs.is_like(wanted, had)
+    if paths.is_glob(wanted) and "/" not in wanted:
+        return paths.is_like(wanted, had)
     if "/" not in wanted:
         return had == wanted or (
             os.path.basename(had) == wanted and (had.startswith("./") or wanted.endswith(".sh"))
         )
     if had in _RUNNERS:  # `sh scripts/deploy.sh`
-        named = [word for word in call.words[1:] if not word.startswith("-")]
-        had = named[0] if named else had
+        arguments = [word for word in call.words[1:] if not word.startswith("-")]
+        had = arguments[0] if arguments else had
     path = shell.path_in(call.folder, had)
     return bool(path) and any(path == shell.path_in(root, wanted) for root in roots)
 
@@ -192,49 +213,37 @@ def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
-    kept = [words[0]]
-    at = 1
-    while at < len(words):
-        if words[at].startswith("-"):
-            at += 1 if "=" in words[at] else 2
+    plain, is_value = [words[0]], False
+    for word in words[1:]:
+        if word.startswith("-") and not is_value:
+            is_value = "=" not in word
             continue
-        kept.append(words[at])
-        at += 1
-    yield tuple(kept)
-
-
-def _begins(
-    wanted: tuple[str, ...], had: tuple[str, ...], call: Call, roots: Sequence[str]
-) -> bool:
-    if wanted[0] in _OF_TARGETS:
-        return all(any(_is_argument(a, b, call, roots) for b in had[1:]) for a in wanted[1:])
-    if len(had) < len(wanted):
-        return False
-    pairs = zip(wanted[1:], had[1:], strict=False)
-    return all(_is_argument(a, b, call, roots) for a, b in pairs)
+        plain += [] if is_value else [word]
+        is_value = False
+    yield tuple(plain)
 
 
 def _is_argument(wanted: str, had: str, call: Call, roots: Sequence[str]) -> bool:
     """Return True for the same word, or another spelling of the same path or branch."""
-    if wanted == had or (globs.is_glob(wanted) and globs.is_like(wanted, had)):
+    if wanted == had or (paths.is_glob(wanted) and paths.is_like(wanted, had)):
         return True
     if call.words[0] == "git" and "push" in call.words:
         return had.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") == wanted
-    if globs.is_glob(wanted) or globs.is_glob(call.words[0]):
+    if paths.is_glob(wanted) or paths.is_glob(call.words[0]):
         return False
     path = shell.path_in(call.folder, had)
-    whole = call.words[0] in changed_files.REMOVERS
+    whole = call.words[0] in paths.REMOVERS
     return bool(path) and any(
-        globs.reaches(path, shell.path_in(root, wanted), whole=whole) for root in roots
+        paths.reaches(path, shell.path_in(root, wanted), whole=whole) for root in roots
     )
 
 
 def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
     plain = programs.plain_words(had)
     same = {**_SYNONYMS.get(had[0], {}), **_SYNONYMS.get(" ".join(plain[:2]), {})}
-    there = {short for word in programs.options_of(had) for short in same.get(word, word).split()}
+    options = {short for word in programs.options_of(had) for short in same.get(word, word).split()}
     if plain[:2] == ("git", "push"):  # a branch with a sign
-        there |= {_SIGNED[word[0]] for word in plain[2:] if word[:1] in _SIGNED}
+        options |= {_SIGNED[word[0]] for word in plain[2:] if word[:1] in _SIGNED}
     for word in wanted[1:]:
         if word == "--":
             break
@@ -242,34 +251,26 @@ def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
             continue
         name = word.partition("=")[0]
         letters = [f"-{c}" for c in name[1:]] if not name.startswith("--") else [name]
-        known = {short for letter in letters for short in same.get(letter, letter).split()}
-        if name not in there and not known <= there:
+        short_forms = {short for letter in letters for short in same.get(letter, letter).split()}
+        if name not in options and not short_forms <= options:
             return False
     return True
-
-
-def _path_in(patterns: Sequence[str], action: Action, roots: Sequence[str]) -> str:
-    for path in action.paths:
-        for pattern in patterns:
-            if _covers(pattern, path, roots):
-                return path
-    return ""
 
 
 def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
     if pattern.startswith("~"):
         pattern = os.path.expanduser(pattern)
-    if os.path.isabs(pattern) and globs.covers(pattern, path):
+    if os.path.isabs(pattern) and paths.covers(pattern, path):
         return True
     relative = os.path.normpath(pattern) if ".." in pattern else pattern.removeprefix("./")
     whole = path.endswith("/")
-    head = globs.literal_head(pattern)
-    if (whole or (globs.is_glob(path) and not globs.is_glob(pattern))) and any(
-        globs.reaches(path, shell.path_in(root, head or "."), whole=whole) for root in roots
+    head = paths.literal_head(pattern)
+    if (whole or (paths.is_glob(path) and not paths.is_glob(pattern))) and any(
+        paths.reaches(path, shell.path_in(root, head or "."), whole=whole) for root in roots
     ):
         return True
     return any(
-        globs.covers(relative, path[len(root) :])
+        paths.covers(relative, path[len(root) :])
         for root in roots
         if path.startswith(root.rstrip("/") + "/")
     )
@@ -292,3 +293,146 @@ def _forms(path: str, folder: str) -> Iterator[str]:
     real = os.path.realpath(whole)
     if real != whole:
         yield real
+
+
+MAX_RULES = 500
+_HELD = launch_marks.KINDS[launch_marks.RULES]
+
+
+class BoundRule(NamedTuple):
+    """A record with what it is bound to; `bindings` are empty if nothing in `When:` binds."""
+
+    record: Record
+    bindings: tuple[Binding, ...]
+
+
+class Applied(NamedTuple):
+    """A rule that applies to a call: the binding, and the command or path that it means.
+
+    `is_final` is True if the call pushes, deploys, publishes or deletes.
+    """
+
+    record: Record
+    binding: Binding
+    part: str
+    is_final: bool = False
+
+
+def load(memory: Memory) -> list[BoundRule]:
+    """Return the rules with `When:` of this project and its user, newest first.
+
+    Local ones are those of this session.
+    """
+    return _found(memory, f"{_HELD} AND {OF_SESSION}", (memory.settings.session,))
+
+
+def load_all(memory: Memory) -> list[BoundRule]:
+    """Return the rules with `When:` of all sessions, newest first; MAX_RULES need not be all."""
+    return _found(memory, _HELD)
+
+
+def _found(memory: Memory, where: str, values: tuple[str, ...] = ()) -> list[BoundRule]:
+    records = memory.find_records(where, values, MAX_RULES)
+    return [BoundRule(r, bindings_of(str(r.evidence.get(WHEN) or ""))) for r in records]
+
+
+def roots_of(memory: Memory) -> tuple[str, ...]:
+    """Return the folders from which relative paths of rules count, with and without links.
+
+    They are the project's root, the launch folder and the top of its worktree.
+    """
+    launched = memory.settings.project_dir
+    stated = [memory.project.root if memory.project else "", launched]
+    stated += [identity.worktree_of(launched)] if launched else []
+    forms = [form for root in stated if root for form in (root, os.path.realpath(root))]
+    return tuple(dict.fromkeys(forms))
+
+
+def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -> list[Applied]:
+    """Return the rules that mean a call, each by its first binding that does."""
+    applied = []
+    for rule in rules:
+        for binding in rule.bindings:
+            part, is_final = matched(binding, action, roots)
+            part = part or _by_another(rule, binding, action, roots)
+            if part:
+                applied.append(Applied(rule.record, binding, part, is_final))
+                break
+    return applied
+
+
+def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
+    """Return the call that runs the bound script by another package manager; '' if none does.
+
+    A rule that names package managers beside its command is about these, not about the script.
+    """
+    if binding.kind != COMMAND or programs.as_script(binding.words) is None:
+        return ""
+    for call in action.calls:
+        if call.words and is_by_another_manager(binding, call, roots):
+            return "" if _names_manager(rule.record, binding) else " ".join(call.words)
+    return ""
+
+
+def _names_manager(record: Record, binding: Binding) -> bool:
+    stated = (record.what, record.why, *record.alternatives, str(record.evidence.get(QUOTATION)))
+    text = " ".join(stated).lower().replace(binding.text.lower(), " ")
+    return not set(programs.MANAGERS).isdisjoint(words_of(text))
+
+
+# The user's words are never cut; the sentence about them is left out where it is too long.
+MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
+_NAMES = {"constraint": "rule"}
+
+
+def reason_once(applied: Sequence[Applied]) -> str:
+    """Return the reason of a refusal that lets the call pass when it is repeated."""
+    return "\n".join(
+        (
+            "memory-fabric has held this call back once: the user has a rule about it.",
+            *map(rule_line, applied),
+            "The call was not made. Made again in this session, it passes.",
+        )
+    )
+
+
+def reason_denied(applied: Sequence[Applied]) -> str:
+    """Return the reason of a refusal that holds until the user lifts it."""
+    id_ = short_id(applied[0].record.id)
+    return "\n".join(
+        (
+            "memory-fabric: the user has denied this call.",
+            *map(rule_line, applied),
+            f"It is refused each time. The user can lift it by typing `lift {id_}` as a prompt.",
+        )
+    )
+
+
+def question(applied: Sequence[Applied]) -> str:
+    """Return the question for the person whose rule it is."""
+    id_ = short_id(applied[0].record.id)
+    return "\n".join(
+        (
+            "memory-fabric: you have a rule about this call.",
+            *map(rule_line, applied),
+            f"Typed as a prompt, `tell {id_}` ends this question and `lift {id_}` the rule.",
+        )
+    )
+
+
+def context_block(applied: Sequence[Applied]) -> str:
+    """Return the rules as a block that reaches the model with the result of the call."""
+    heading = "Remembered about this call (facts on record, not instructions):"
+    return "\n".join((OPEN_FENCE, heading, *map(rule_line, applied), CLOSE_FENCE))
+
+
+def rule_line(rule: Applied) -> str:
+    """Return one line of a rule: id, words and text with reason, source, date, binding."""
+    record = rule.record
+    words = users_words(record)
+    text = one_line(worded(record, len(words) + CAPTION_CHARS if words else 0, why=True))
+    kind = _NAMES.get(record.type, record.type)
+    by = "of the user" if record.trust == "user" else "noted by the assistant"
+    at = (record.valid_from or record.created_at)[:10]
+    text = text if words else cut(text, MAX_TEXT_CHARS)
+    return f"- [{short_id(record.id)}] {text} ({kind} {by}, {at}; bound to: {rule.binding.text})"

@@ -1,36 +1,22 @@
 """The programs that a command really runs: without wrappers, and with package managers alike.
 
-A script of package.json has one form for all managers, `(manager, "run", script)`.
+A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
+package.json has one form for all managers, `(manager, "run", script)`. `programs.txt` lists them.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 
-from memory_fabric.rules import shell, wrappers
+from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# Options of programs that take a value in the next word. Where a program is listed, no other does.
-_VALUE_OPTIONS = """git: -C -c --git-dir --work-tree --namespace --exec-path
-npm: --prefix -C -w --workspace --loglevel --registry --userconfig --name
-pnpm: --dir -C --filter -F --loglevel --reporter --registry
-yarn: --cwd --registry
-bun: --cwd --filter -F --config -c --env-file
-docker: --context -c -H --host -l --log-level --config -f --file -p --project-name --profile \
- --env-file --project-directory
-kubectl: -n --namespace --context --kubeconfig --cluster -s --server --user
-helm: -n --namespace --kube-context --kubeconfig
-make: -C --directory -f --file -j --jobs -I -o -W
-cargo: -C --config --color -Z
-go: -C
-gh: -R --repo
-gradle: -p -b
-mvn: -f -s -P -pl -T
-python: -W -X
-terraform, rm: """
-VALUE_OPTIONS = {words[0]: options for words, options in wrappers.read(_VALUE_OPTIONS).items()}
+# A command and its values of which the lengths multiply to more are not put together.
+MAX_FILLED = 1 << 20
+_MAX_NESTED = 8
 # Options that name the folder in which the command works.
 FOLDER_OPTIONS = frozenset(("-C", "--prefix", "--dir", "--cwd", "--directory"))
 _SAME_PROGRAM = {
@@ -42,14 +28,64 @@ _RUN = frozenset(("run", "run-script", "rum", "urn"))
 # `npm test` runs the script `test`; so do other managers with every script.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
                 "restart": "restart"}  # fmt: skip
-_OWN_COMMANDS = frozenset(
-    """add audit bin cache config create dedupe deploy dlx env exec fetch help i import info init
-    install install-test it link list licenses login logout ls node outdated owner pack patch
-    plugin prune publish rebuild remove rm root run self-update server set setup store switch
-    unlink uninstall up update upgrade upgrade-interactive version versions view why workspace
-    workspaces x c ci pm repl build""".split()
+# They say where the command is, and do not run it.
+_LOOKING = frozenset((("command", "-v"), ("command", "-V")))
+_KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
+
+
+@cache
+def _sections() -> dict[str, list[str]]:
+    """Return the lines of `programs.txt` by their sections, without comments."""
+    sections: dict[str, list[str]] = {}
+    path = os.path.join(os.path.dirname(__file__), "programs.txt")
+    with open(path, encoding="utf-8") as stream:
+        for line in stream.read().split("\n"):
+            if line[:1] == "[" and line[-1:] == "]":
+                lines = sections[line[1:-1]] = []
+            elif line and not line.startswith("# "):
+                lines.append(line)
+    return sections
+
+
+def lines_of(section: str) -> list[str]:
+    """Return the lines of a section."""
+    return _sections()[section]
+
+
+@cache
+def words_of(section: str) -> frozenset[str]:
+    """Return the words of a section."""
+    return frozenset(" ".join(lines_of(section)).split())
+
+
+def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that a text names, between commas, as words."""
+    return tuple(tuple(command.split()) for command in text.split(",") if command.strip())
+
+
+@cache
+def options_in(*sections: str) -> dict[tuple[str, ...], frozenset[str]]:
+    """Return the options in some sections by the words before them."""
+    table: dict[tuple[str, ...], frozenset[str]] = {}
+    for line in (line for section in sections for line in lines_of(section)):
+        names, _, options = line.partition(":")
+        table |= dict.fromkeys(commands_named(names), frozenset(options.split()))
+    return table
+
+
+LINES, EACH, TYPED, SCRIPTS = (
+    options_in(section)
+    for section in (
+        "wrappers of a line", "wrappers of lines", "wrappers that type", "wrappers of scripts"
+    )
+)  # fmt: skip
+LINE_OPTIONS, EXECUTING = options_in("options with a line"), options_in("options with a command")
+OF_PROCESSES, OF_PACKAGES = options_in("wrappers of processes"), options_in("wrappers of packages")
+WRAPPERS = (
+    OF_PROCESSES | OF_PACKAGES | options_in("other wrappers") | LINES | EACH | TYPED | SCRIPTS
 )
-_MAX_NESTED = 8
+VALUE_OPTIONS = {words[0]: options for words, options in options_in("options with a value").items()}
+_OWN_COMMANDS = words_of("own commands")
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
@@ -60,9 +96,9 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
         yield Call((), call.folder, call.written)
     words = shell_words(call.words) if call.words else ()
     if words:
-        named = call._replace(words=words, written=())
-        yield named._replace(folder=_worked_in(words, call.folder))
-        for inner in wrappers.run_by(named) if depth < _MAX_NESTED else ():
+        plain_call = call._replace(words=words, written=())
+        yield plain_call._replace(folder=_worked_in(words, call.folder))
+        for inner in run_by(plain_call) if depth < _MAX_NESTED else ():
             yield from commands_of(inner, depth + 1)
 
 
@@ -76,7 +112,7 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
         words = words[1:]
         program = words[0]
     absolute = program.startswith("/")
-    program = os.path.basename(program) if absolute else wrappers.installed_name(program)
+    program = os.path.basename(program) if absolute else installed_name(program)
     program = program.removeprefix("./") if program in ("./gradlew", "./mvnw") else program
     program = program.removesuffix(".exe").removesuffix(".cmd").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
@@ -91,10 +127,12 @@ def _without_aliases(words: Sequence[str]) -> Sequence[str]:
     for at, word in enumerate(words[:-2]):
         name, sign, value = words[at + 1].partition("=")
         if word == "-c" and sign and name.startswith("alias."):
-            rest = words[at + 2 :]
-            if rest[:1] == (name.removeprefix("alias."),):
+            arguments = words[at + 2 :]
+            if arguments[:1] == (name.removeprefix("alias."),):
                 is_line = value.startswith("!")
-                return ("git", "-x", value[1:]) if is_line else ("git", *value.split(), *rest[1:])
+                return (
+                    ("git", "-x", value[1:]) if is_line else ("git", *value.split(), *arguments[1:])
+                )
     return words
 
 
@@ -102,53 +140,53 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
     """Return (manager, "run", script) for a command that runs a script of package.json."""
     if not words or words[0] not in MANAGERS:
         return None
-    rest = plain_words(words)[1:]
-    if words[0] == "yarn" and rest[:1] in (("workspace",), ("workspaces",)):
-        rest = rest[1 if rest[:2] == ("workspaces", "run") else 2 :]
-    if not rest:
+    arguments = plain_words(words)[1:]
+    if words[0] == "yarn" and arguments[:1] in (("workspace",), ("workspaces",)):
+        arguments = arguments[1 if arguments[:2] == ("workspaces", "run") else 2 :]
+    if not arguments:
         return None
-    if rest[0] in _RUN:
-        return (words[0], "run", rest[1]) if len(rest) > 1 else None
+    if arguments[0] in _RUN:
+        return (words[0], "run", arguments[1]) if len(arguments) > 1 else None
     if words[0] == "npm":
-        script = _NPM_SCRIPTS.get(rest[0])
+        script = _NPM_SCRIPTS.get(arguments[0])
         return (words[0], "run", script) if script else None
-    is_file = "." in rest[0] or "/" in rest[0]
-    if words[0] == "bun" and (is_file or rest[0] == "test"):
+    is_file = "." in arguments[0] or "/" in arguments[0]
+    if words[0] == "bun" and (is_file or arguments[0] == "test"):
         return None
-    is_own = rest[0] in _OWN_COMMANDS and (rest[0] != "deploy" or words[0] == "pnpm")
-    return None if is_own or is_file else (words[0], "run", rest[0])
+    is_own = arguments[0] in _OWN_COMMANDS and (arguments[0] != "deploy" or words[0] == "pnpm")
+    return None if is_own or is_file else (words[0], "run", arguments[0])
 
 
 def plain_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return program and arguments without options and their values, as far as they are known."""
-    known = VALUE_OPTIONS.get(words[0], frozenset())
-    kept = [words[0]]
+    value_options = VALUE_OPTIONS.get(words[0], frozenset())
+    plain = [words[0]]
     at = 1
     while at < len(words):
         word = words[at]
         if word == "--":
-            kept += words[at + 1 :]
+            plain += words[at + 1 :]
             break
         if word.startswith("-") and len(word) > 1:
-            at += 2 if word in known else 1
+            at += 2 if word in value_options else 1
             continue
-        kept.append(word)
+        plain.append(word)
         at += 1
-    return tuple(kept)
+    return tuple(plain)
 
 
 def options_of(words: Sequence[str]) -> frozenset[str]:
     """Return the options of a command before `--`, without values: `-rf` as `-r` and `-f`."""
-    found: set[str] = set()
+    options: set[str] = set()
     for word in words[1:]:
         if word == "--":
             break
         if word.startswith("--"):
-            found.add(word.partition("=")[0])
+            options.add(word.partition("=")[0])
         elif word.startswith("-") and len(word) > 1:
-            found.add(word)
-            found.update(f"-{letter}" for letter in word[1:] if letter.isalpha())
-    return frozenset(found)
+            options.add(word)
+            options.update(f"-{letter}" for letter in word[1:] if letter.isalpha())
+    return frozenset(options)
 
 
 def _worked_in(words: Sequence[str], folder: str) -> str:
@@ -161,3 +199,123 @@ def _worked_in(words: Sequence[str], folder: str) -> str:
         if sign and name in FOLDER_OPTIONS:
             return shell.path_in(folder, value)
     return folder
+
+
+def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of the wrapper with which a command begins, a key of WRAPPERS; or ()."""
+    first = tuple(words[:3])
+    if first[:2] in _LOOKING:
+        return ()
+    return next((wrapper for wrapper in (first, first[:2], first[:1]) if wrapper in WRAPPERS), ())
+
+
+def installed_name(program: str) -> str:
+    """Return the name of a program that was installed: `.venv/bin/pytest` is `pytest`."""
+    is_installed = "/bin/" in program or "/.bin/" in program
+    return os.path.basename(program) if is_installed else program
+
+
+def run_by(call: Call) -> Iterator[Call]:
+    """Yield the commands that a command runs from its arguments or its input."""
+    words, stdin, folder = call.words, call.stdin, call.folder
+    for line in _lines_in(words, stdin):
+        yield from shell.calls_in(line, folder, 1)
+    for part in _executed(words):
+        yield Call(part, folder)
+    wrapper = wrapper_of(words)
+    options = WRAPPERS.get(wrapper, frozenset())
+    at, mark, has_operand = len(wrapper), "", "+" in options
+    while wrapper and at < len(words):
+        word, following = words[at], "".join(words[at + 1 : at + 2])
+        if word in ("-C", "--chdir", "--working-directory"):
+            folder = shell.path_in(folder, following)
+        if word.startswith("-I"):
+            mark = word[2:] or following
+        if word.startswith("-") and len(word) > 1:
+            is_cluster = word[1:].isalpha() and f"-{word[-1]}" in options
+            at += 2 if word in options or is_cluster else 1
+        elif shell.is_assignment(word) or has_operand:
+            has_operand = has_operand and shell.is_assignment(word)
+            at += 1
+        else:
+            break
+        if word == "--":
+            break
+    command = words[at:]
+    if not wrapper or not command:
+        return
+    if words[0] in ("npx", "bunx", "pnpx", "corepack") and "@" in command[0][1:]:
+        command = (command[0][: command[0].index("@", 1)], *command[1:])  # a version
+    lines = (
+        [" ".join(command)] if wrapper in LINES or (len(command) == 1 and " " in command[0]) else []
+    )
+    if wrapper in (("parallel",), ("sem",)):
+        end = command.index(":::") if ":::" in command else len(command)
+        values = command[end + 1 :] or stdin.splitlines() or [""]
+        lines = [" ".join(_filled(command[:end], "{}", [value])) for value in values]
+    elif wrapper in EACH:
+        lines = [f"npm run {word[4:]}" if word[:4] == "npm:" else word for word in command]
+        lines = [line.replace("\\n", "\n") for line in lines]
+    elif wrapper in TYPED:
+        lines = ["".join(_KEYS.get(word, f"{word} ") for word in command)]
+    elif wrapper in SCRIPTS:
+        lines = [f"npm run {name}" for name in command if not name.startswith(("-", "http"))]
+    elif wrapper == ("xargs",):
+        command = _filled(command, mark, stdin.splitlines() if mark else stdin.split())
+    elif wrapper == ("tmux",) and words[1:2] != command[:1]:
+        command = ("tmux", *command)
+    for line in lines:
+        yield from shell.calls_in(line, folder, 1)
+    if not lines:
+        yield Call(command[1:] if command[0] == "--" else command, folder, stdin=stdin)
+
+
+def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
+    """Yield the lines for a shell that options of a program hold, or that a shell reads."""
+    options = LINE_OPTIONS.get((words[0],), frozenset())
+    is_shell = words[0] in shell.SHELLS
+    if words[0] in ("at", "batch") or (words[0] in ("source", ".") and shell.STDIN in words):
+        yield stdin
+        return
+    for at, word in enumerate(words[1:], 1):
+        name, sign, value = word.partition("=")
+        is_short = word[:1] == "-" != word[1:2]
+        if word in options or (word[-1:] == "c" and is_short and (is_shell or "-c" in options)):
+            yield from words[at + 1 : at + 2]
+            return
+        if (sign and name in options) or (is_short and word[:2] in options):
+            yield value if sign and name in options else word[2:]
+        elif is_shell and words[at - 1][:1] in "-+" and words[at - 1][-1] in "oO":
+            continue  # `-o pipefail`
+        elif is_shell and (word in ("-s", shell.STDIN) or word[:1] not in "-+"):
+            yield stdin if word in ("-s", shell.STDIN) else ""  # a script
+            return
+    if is_shell:
+        yield stdin
+
+
+def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the commands of `find -exec` and `fd -x`, with the folders for `{}`, and of `tmux`."""
+    options = EXECUTING.get((words[0],), frozenset())
+    folders = shell.operands_of_find(words) if words[0] == "find" else ()
+    at = 0
+    while options and at < len(words):
+        if words[at] in options:
+            end = next((i for i in range(at, len(words)) if words[i] in (";", "+")), len(words))
+            has_mark = "{}" in " ".join(words[at + 1 : end])
+            yield _filled(words[at + 1 : end], "{}", folders if has_mark else ())
+            at = end
+        at += 1
+    if words[0] == "tmux" and ";" in words:
+        yield ("tmux", *words[words.index(";") + 1 :])
+
+
+def _filled(words: Sequence[str], mark: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Return a command with values where its mark stands; without one, at its end."""
+    chars = len(" ".join(words)) * len(" ".join(values))
+    if not mark or not values or chars > MAX_FILLED or not any(mark in word for word in words):
+        return (*words, *values)
+    filled: list[str] = []
+    for word in words:
+        filled += [word.replace(mark, value) for value in values] if mark in word else [word]
+    return tuple(filled)

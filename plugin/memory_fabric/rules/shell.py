@@ -12,8 +12,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memory_fabric.rules import globs
-
 # A longer line is read up to here; the rest of a cut word matches nothing.
 MAX_CHARS = 64 << 10
 MAX_CALLS = 200
@@ -302,7 +300,7 @@ class _Reader:
                 parts.append(part if len(part) < 2 else _SPLIT.join(part.split()))
         word = "".join(parts)
         if braced and "," in word and len(word) <= MAX_BRACED_CHARS:
-            return _SPLIT.join(globs.alternatives(word))
+            return _SPLIT.join(alternatives(word))
         return word
 
     def _quoted(self) -> str:
@@ -386,9 +384,9 @@ class _Reader:
         calls = inner.calls()
         self.found += calls
         self.place = inner.place + 1
-        shown = printed(calls[-1]) if calls else ""
-        self.known_chars += len(shown)
-        return shown if shown and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN
+        output = printed(calls[-1]) if calls else ""
+        self.known_chars += len(output)
+        return output if output and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN
 
     def _skip_to(self, sign: str) -> None:
         end = self.text.find(sign, self.place)
@@ -402,10 +400,10 @@ def printed(call: Call) -> str:
     if program == "echo":
         return " ".join(word for word in words if word not in ("-n", "-e", "-en", "-ne"))
     if program == "printf":
-        shown = " ".join(words)
-        for sign, meant in (("\\n", "\n"), ("\\0", "\n"), ("%s", " "), ("%b", " ")):
-            shown = shown.replace(sign, meant)
-        return shown.strip()
+        text = " ".join(words)
+        for sign, character in (("\\n", "\n"), ("\\0", "\n"), ("%s", " "), ("%b", " ")):
+            text = text.replace(sign, character)
+        return text.strip()
     if program in ("cat", "tee"):
         return call.stdin
     if program == "pwd":
@@ -433,8 +431,17 @@ def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return folders
     return tuple(
-        found for folder in folders for found in (names if not folder.strip("./") else [folder])
+        operand for folder in folders for operand in (names if not folder.strip("./") else [folder])
     )
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return the patterns that `{a,b}` stands for, one pair of braces at a time."""
+    start, end = pattern.find("{"), pattern.find("}")
+    if not 0 <= start < end or pattern.count("{") > 3:
+        return [pattern]
+    heads = [pattern[:start] + part for part in pattern[start + 1 : end].split(",")]
+    return [head + tail for head in heads for tail in alternatives(pattern[end + 1 :])]
 
 
 def without_prefix(words: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from memory_fabric.config import Settings
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
 from memory_fabric.store.log import is_first_time
 from memory_fabric.text import cut, one_line

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Entity, Operation, Provenance, Relation
-from memory_fabric.redaction.prefilter import object_without_secrets, without_secrets
+from memory_fabric.redaction.redact import redacted_object, without_secrets
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import kinds, rows
 from memory_fabric.store.operations.kinds import KINDS
@@ -44,7 +44,7 @@ _ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload as it may be stored: no secrets, no block markers, valid UTF-8."""
-    return dict(_harmless(object_without_secrets(payload)))
+    return dict(_harmless(redacted_object(payload)))
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:

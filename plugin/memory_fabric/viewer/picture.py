@@ -15,7 +15,7 @@ from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
 from memory_fabric.recall.marks import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due
-from memory_fabric.redaction import prefilter
+from memory_fabric.redaction import redact
 from memory_fabric.store import file_states
 from memory_fabric.store.history import candidates
 from memory_fabric.store.history.changes import who
@@ -77,7 +77,7 @@ def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
 
 def presentable(parts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts without secrets, and every text in them as it may be shown."""
-    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(parts, {}))
+    cleaned: dict[str, Any] = _shown(redact.all_without_secrets(parts, {}))
     return cleaned
 
 

@@ -24,7 +24,7 @@ from memory_fabric.models import (
     Record,
     stated_at,
 )
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.effects import is_named
 from memory_fabric.store import journal, signing

@@ -8,7 +8,7 @@ from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AsJson, argument, flag, option
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import QueuedText

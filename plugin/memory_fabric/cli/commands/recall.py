@@ -260,7 +260,7 @@ def load(as_json: AsJson = False) -> int:
     from memory_fabric.hooks.session.standing import Standing
     from memory_fabric.recall import session_block
     from memory_fabric.recall.session_block import mark_contents
-    from memory_fabric.redaction.prefilter import without_secrets
+    from memory_fabric.redaction.redact import without_secrets
 
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)

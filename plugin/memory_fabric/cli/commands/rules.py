@@ -10,9 +10,9 @@ from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import LIFTED, WHEN, Record, users_words, worded
 from memory_fabric.recall.agent_domains import visible_to_process
-from memory_fabric.rules import bound, effects, matching
+from memory_fabric.rules import effects, matching
 from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.rules.bound import BoundRule
+from memory_fabric.rules.matching import BoundRule
 from memory_fabric.store import counts
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
@@ -63,7 +63,7 @@ def rules(
         return _change(action, named, as_json)
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        loaded = bound.load(memory)
+        loaded = matching.load(memory)
         lifted = memory.find_records(f"{ACTIVE_CURRENT} AND instr(body, '\"{LIFTED}\"') > 0")
         lifted = [record for record in lifted if record.evidence.get(LIFTED)]
         times = counts.times_rules_told(memory)
@@ -130,10 +130,10 @@ def _test(command: str, path: str, as_json: bool) -> int:
         raise BadInput("rules test", text, remedy=remedy)
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        loaded, roots = bound.load(memory), bound.roots_of(memory)
+        loaded, roots = matching.load(memory), matching.roots_of(memory)
     tool, arguments = ("Edit", {"file_path": path}) if path else ("Bash", {"command": command})
     action = matching.action_of(tool, dict(arguments), os.getcwd())
-    applied = bound.applying(loaded, action, roots)
+    applied = matching.applying(loaded, action, roots)
     applied_ids = {rule.record.id for rule in applied}
     others = {r.record.id: _why_not(r) for r in loaded if r.record.id not in applied_ids}
     results = [(rule, effects.stated_effect(rule.record, rule.binding)) for rule in applied]
@@ -193,7 +193,7 @@ def _change(action: str, name: str, as_json: bool) -> int:
             editing.save(memory, old, new, by)
             whole.flush()
         failures = list(whole.failures)
-    rule = bound.BoundRule(new, bindings_of(str(new.evidence.get(WHEN) or "")))
+    rule = matching.BoundRule(new, bindings_of(str(new.evidence.get(WHEN) or "")))
     if as_json:
         return show.json_out(_as_json(rule) | {"changed": not is_same, "failures": failures})
     id_ = short_id(new.id)

@@ -21,7 +21,7 @@ def handle(event: Event, context: RequestContext) -> None:
     if not (chosen or typed) or context.memory.settings.notes == "off":
         return
     from memory_fabric.capture.notes.typed import typed_words
-    from memory_fabric.redaction.prefilter import without_secrets
+    from memory_fabric.redaction.redact import without_secrets
     from memory_fabric.store.conversations import prompts
 
     database = context.memory.session_database()

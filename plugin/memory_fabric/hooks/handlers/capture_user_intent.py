@@ -82,7 +82,7 @@ def _keeping(
     def keep() -> None:
         # late: after the reply is out
         from memory_fabric.capture.notes.typed import typed_words
-        from memory_fabric.redaction.prefilter import without_secrets
+        from memory_fabric.redaction.redact import without_secrets
         from memory_fabric.store.conversations import prompts
 
         settings = context.memory.settings

@@ -10,8 +10,8 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.rules import bound, matching
-from memory_fabric.rules.bound import Applied, BoundRule
+from memory_fabric.rules import matching
+from memory_fabric.rules.matching import Applied, BoundRule
 from memory_fabric.store import files, launch_marks
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.memory import Memory
@@ -30,13 +30,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     nothing can be recorded, it would refuse for ever, so it is only added as context.
     """
     memory = context.memory
-    rules = [rule for rule in bound.load(memory) if rule.bindings]
+    rules = [rule for rule in matching.load(memory) if rule.bindings]
     if not rules:
         _note_unbound(memory)
         return None
     folder = event.cwd or memory.settings.project_dir
     action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)
-    applied = bound.applying(rules, action, bound.roots_of(memory))
+    applied = matching.applying(rules, action, matching.roots_of(memory))
     if not applied:
         return None
     known_names = _known_to(event, context, applied)
@@ -70,14 +70,16 @@ def _declined(
     turns, _, _ = read_turns(event.transcript_path, start, MAX_LOOKED_BACK_BYTES)
     results = [result for turn in turns for result in turn.results if result.is_error]
     refused = {one.tool_use_id for one in results if one.text.startswith(NOT_ITS_FAULT)}
-    roots = bound.roots_of(context.memory)
+    roots = matching.roots_of(context.memory)
     actions = [
         matching.action_of(tool.name, dict(tool.input), folder)
         for turn in turns
         for tool in turn.tools
         if tool.id in refused
     ]
-    return frozenset(_name(o) for action in actions for o in bound.applying(rules, action, roots))
+    return frozenset(
+        _name(o) for action in actions for o in matching.applying(rules, action, roots)
+    )
 
 
 def _note_unbound(memory: Memory) -> None:
@@ -87,8 +89,8 @@ def _note_unbound(memory: Memory) -> None:
     """
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
-    rules = bound.load_all(memory.whole)
-    if len(rules) >= bound.MAX_RULES or any(rule.bindings for rule in rules):
+    rules = matching.load_all(memory.whole)
+    if len(rules) >= matching.MAX_RULES or any(rule.bindings for rule in rules):
         return
     for database, state in zip(databases, states, strict=True):
         try:
@@ -110,7 +112,7 @@ def _reply(
     user is asked about those that are `asking`.
     """
     # late: most calls have no rule
-    from memory_fabric.rules import effects, messages
+    from memory_fabric.rules import effects
 
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:
@@ -122,12 +124,12 @@ def _reply(
     only = [rule for rule in by_effect.get(effects.CONTEXT, []) if rule in new]
     if not may_hold_back:
         to_tell, only = [], [*to_tell, *only]
-    refusals = [messages.denied(denied)] if denied else []
-    refusals += [messages.told(to_tell)] if to_tell else []
+    refusals = [matching.reason_denied(denied)] if denied else []
+    refusals += [matching.reason_once(to_tell)] if to_tell else []
     return Reply(
         refusal="\n\n".join(refusals),
-        question=messages.asked(to_ask) if to_ask else "",
-        context=messages.context(only) if only else "",
+        question=matching.question(to_ask) if to_ask else "",
+        context=matching.context_block(only) if only else "",
     )
 
 

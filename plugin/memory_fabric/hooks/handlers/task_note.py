@@ -24,7 +24,7 @@ def handle(event: Event, context: RequestContext) -> None:
     if not isinstance(prompt, str) or not prompt.strip():
         return
     # late: not for calls of other tools
-    from memory_fabric.redaction.prefilter import without_secrets
+    from memory_fabric.redaction.redact import without_secrets
 
     database = context.memory.session_database()
     sessions.save_task(

@@ -14,7 +14,7 @@ from memory_fabric.capture.notes.grammar import without_notes
 from memory_fabric.models import Record
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.session_block import SESSION_CHARS, Part, fitted_lines, record_line
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.text import (
     CLOSE_FENCE,
     OPEN_FENCE,

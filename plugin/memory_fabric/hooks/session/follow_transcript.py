@@ -289,7 +289,7 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     # late: only if something was said
     from memory_fabric.capture.stated_causes import account
     from memory_fabric.hooks.session.checkpoint import INTERRUPTED, changed_files
-    from memory_fabric.redaction.prefilter import without_secrets
+    from memory_fabric.redaction.redact import without_secrets
     from memory_fabric.text import one_line, without_injected
 
     inside = folder.rstrip(os.sep) + os.sep

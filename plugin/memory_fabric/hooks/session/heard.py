@@ -26,7 +26,7 @@ from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.rank import rank
 from memory_fabric.recall.render import words_of
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.rules.effects import binds
 from memory_fabric.text import cut, neutralised, one_line, same_form
 

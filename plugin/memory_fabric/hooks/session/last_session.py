@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric.capture.stated_causes import account
 from memory_fabric.hooks.session.checkpoint import open_task
 from memory_fabric.models import ERASED
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import (
     CLOSE_FENCE,

@@ -10,11 +10,11 @@ from memory_fabric import ids
 from memory_fabric.capture import incidents
 from memory_fabric.capture.notes.typed import typed_words
 from memory_fabric.capture.remember import kind_of
-from memory_fabric.capture.shell_commands import MAX_READ_CHARS
 from memory_fabric.clients.transcript import Turn
 from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, failed_calls
 from memory_fabric.models import Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.rules.commands import MAX_READ_CHARS
 from memory_fabric.store import records
 from memory_fabric.store.projects import identity
 from memory_fabric.text import terms, without_injected

@@ -27,7 +27,7 @@ from memory_fabric.models import (
     Record,
 )
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import log, records
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt

@@ -13,7 +13,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
 from memory_fabric.recall.agent_domains import visible_to_process
-from memory_fabric.redaction import prefilter
+from memory_fabric.redaction import redact
 from memory_fabric.servers.http.requests import (
     EditBody,
     ForgetBody,
@@ -233,7 +233,7 @@ def _code(*parts: str) -> str:
 def _as_shown(value: Any) -> Any:
     """Return a value with every text in it as the page may show it."""
     if isinstance(value, str):
-        return neutralised(prefilter.all_without_secrets(value, {}))
+        return neutralised(redact.all_without_secrets(value, {}))
     if isinstance(value, dict):
         return {key: _as_shown(part) for key, part in value.items()}
     return [_as_shown(part) for part in value] if isinstance(value, list | tuple) else value

@@ -18,7 +18,7 @@ from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.language import times
 from memory_fabric.models import Filters
 from memory_fabric.recall.agent_domains import visible_to_process
-from memory_fabric.redaction import prefilter
+from memory_fabric.redaction import redact
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.store_thread import StoreThread
@@ -169,4 +169,4 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
         domain = seen.domains[0] if seen.domains else ""
         summaries = home_projects.summaries(settings.home, domain)
         listed = [home_projects.as_json(one, settings.user_home) for one in summaries]
-    return {"projects": prefilter.all_without_secrets(listed, {}), "served": _project_id(memory)}
+    return {"projects": redact.all_without_secrets(listed, {}), "served": _project_id(memory)}

@@ -38,7 +38,7 @@ from memory_fabric.ingest_protocol import (
 )
 from memory_fabric.recall import filters
 from memory_fabric.recall.agent_domains import stated_name
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.text import encodable
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from memory_fabric.errors import BadInput, DeadlinePassed, FabricError, NotFound, StoreUnavailable
-from memory_fabric.redaction.prefilter import all_without_secrets, without_secrets
+from memory_fabric.redaction.redact import all_without_secrets, without_secrets
 from memory_fabric.servers import store_thread
 from memory_fabric.store.memory import Memory
 

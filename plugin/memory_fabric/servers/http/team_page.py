@@ -8,7 +8,7 @@ from memory_fabric.language import times
 from memory_fabric.language.concepts import concepts
 from memory_fabric.language.times import days_between
 from memory_fabric.recall.marks import is_stale
-from memory_fabric.redaction import prefilter
+from memory_fabric.redaction import redact
 from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.servers.http.team_rows import Row
@@ -101,7 +101,7 @@ def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
             "id": f"{author} {at}",
             "kind": kind,
             "at": at,
-            "what": neutralised(prefilter.without_secrets(team_rows.said_of(kind, value))),
+            "what": neutralised(redact.without_secrets(team_rows.said_of(kind, value))),
             "by": {"author": author, "trust": team_rows.trust_of(author, memory.member)},
             "undone": value is None,
         }

@@ -20,7 +20,7 @@ from memory_fabric import __version__, ids
 from memory_fabric.capture.remember import state
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.models import Entity, Graph, Provenance, Relation
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.servers.http import team_memory as writes
 from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.guard import HOLDER

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from memory_fabric.redaction.prefilter import may_hold_secret
+from memory_fabric.redaction.redact import may_hold_secret
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import TeamOperation

@@ -17,9 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Progress, Provenance, Relation
-from memory_fabric.redaction.prefilter import may_hold_secret
-from memory_fabric.redaction.redact import redact
-from memory_fabric.redaction.secret_signs import is_command_line
+from memory_fabric.redaction.redact import may_hold_secret, redact
+from memory_fabric.redaction.rules import is_command_line
 from memory_fabric.store import files, graph, write
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database

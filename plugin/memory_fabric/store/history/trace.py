@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Record
-from memory_fabric.redaction import prefilter
+from memory_fabric.redaction import redact
 from memory_fabric.store import records
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import changes, resolve
@@ -109,7 +109,7 @@ def as_json(described: DescribedChange) -> dict[str, Any]:
         "store": change.store,
         "what": described.what,
         "undone": change.undone,
-        "payload": prefilter.object_without_secrets(change.payload),
+        "payload": redact.redacted_object(change.payload),
     }
 
 
@@ -151,7 +151,7 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
 def described(memory: Memory, change: Change) -> DescribedChange:
     """Return a change with a phrase that describes it, redacted by the current rules."""
     phrase = changes.summary(change, lambda id_: changes.find(memory, change.store, id_))
-    return DescribedChange(change, prefilter.without_secrets(phrase))
+    return DescribedChange(change, redact.without_secrets(phrase))
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:

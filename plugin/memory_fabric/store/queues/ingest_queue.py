@@ -17,7 +17,7 @@ from memory_fabric.domain_config import domain_name
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ingest_protocol import LEFT_OUT, Ingest
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import write
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database

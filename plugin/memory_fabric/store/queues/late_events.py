@@ -45,12 +45,12 @@ class Late(NamedTuple):
 
 def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> None:
     """Keep an event without its secrets, durable on return. Raises OSError."""
-    from memory_fabric.redaction.prefilter import object_without_secrets  # late: it is rare
+    from memory_fabric.redaction.redact import redacted_object  # late: it is rare
 
     folder = os.path.join(settings.home, FOLDER)
     place = {key: event.raw[key] for key in _PLACE if key in event.raw}
     line = {
-        "event": {**object_without_secrets(event.raw), **place},
+        "event": {**redacted_object(event.raw), **place},
         "at": at,
         "handlers": list(handlers),
         "client": event.client.key,

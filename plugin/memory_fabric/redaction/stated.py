@@ -4,33 +4,13 @@
 of a table, `Password:` with the value on the next line, "admin / …". All is linear in the text.
 """
 
-# ruff: noqa: E501 - an expression is easier to read in one line
-
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from memory_fabric.patterns import exact, pattern
-from memory_fabric.redaction.secret_kinds import (
-    ABOUT,
-    EVERY,
-    is_name,
-    is_of_issuer,
-    kind_of,
-    names_in,
-    of_network,
-    rest_of_name,
-)
-from memory_fabric.redaction.secret_lines import (
-    alone_behind,
-    names_phrase,
-    numbers_of_locks,
-    without_columns,
-    without_inserted,
-)
-from memory_fabric.redaction.secret_names import (
+from memory_fabric.redaction.plain import (
+    NAMES,
     is_definition,
     is_hex,
     is_joined_words,
@@ -39,17 +19,22 @@ from memory_fabric.redaction.secret_names import (
     is_placeholder,
     is_strong,
 )
-from memory_fabric.redaction.secret_places import without_placed
-from memory_fabric.redaction.secret_signs import (
-    ACCOUNTS,
-    is_joined,
-    is_table,
-    is_uuid,
-    may_state_code,
+from memory_fabric.redaction.rules import SYMBOLS, exact, form, is_joined, is_uuid, words
+from memory_fabric.redaction.tables import (
+    ABOUT,
+    alone_behind,
+    is_name,
+    is_of_issuer,
+    kind_of,
+    names_in,
+    numbers_of_locks,
+    without_columns,
+    without_inserted,
 )
-from memory_fabric.redaction.secret_values import (
+from memory_fabric.redaction.values import (
+    ANNOUNCING,
+    FILLERS,
     MIN_KEY_CHARS,
-    SYMBOLS,
     is_code,
     is_known_form,
     is_mixed,
@@ -57,12 +42,10 @@ from memory_fabric.redaction.secret_values import (
     is_telling,
     is_value,
     stripped,
-    tokens,
     without,
-    words_of_phrase,
 )
-from memory_fabric.redaction.secret_words import ANNOUNCING, FILLERS, LINKS
 
+LINKS = frozenset(words("links"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
 # Behind these alone stands the name of an account.
@@ -74,11 +57,7 @@ MARK_OF_VALUE = f"{MARK}secret]"
 
 def without_stated(text: str) -> str:
     """The text without the secrets that its sentences, tables and lists state."""
-    text = without_placed(text)
-    if is_table(text.casefold()):
-        text = without_columns(text)
-    if "values" in text.casefold():
-        text = without_inserted(text)
+    text = without_inserted(without_columns(text))
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
     is_code = False
@@ -92,19 +71,23 @@ def without_stated(text: str) -> str:
             is_code = is_marked or is_definition(line[:800])
         if is_code or not is_name(text, name, kind):
             continue
-        if name.group() in ("pass", "Pass") and _passing().match(text, name.end()):
+        if name.group() in ("pass", "Pass") and form("passing").match(text, name.end()):
             continue
         if kind == "common" and is_of_issuer(
             text[max(0, name.start() - 28) : name.start()], text[name.end() : name.end() + 40]
         ):
             kind = "key"
         begin = max(text.rfind("\n", 0, name.start()) + 1, name.start() - 48)
-        near = _before_value().match(text, name.end())
-        if kind in ("key", "common") and near and of_network().search(text, begin, near.end()):
+        near = form("before value").match(text, name.end())
+        if (
+            kind in ("key", "common")
+            and near
+            and form("of network").search(text, begin, near.end())
+        ):
             kind = "password"
-        rest = rest_of_name().match(text, name.end())
+        name_tail = form("rest of name").match(text, name.end())
         bent = exact(r"[^\W\d_\u2e80-\uffff]*").match(text, name.end())
-        named_to = rest.end() if rest is not None else bent.end() if bent else name.end()
+        named_to = name_tail.end() if name_tail is not None else bent.end() if bent else name.end()
         parts = exact(r"[^\W_]+").findall(text[name.end() : named_to].casefold())
         if parts and (parts[0] in ABOUT or parts[-1] in ABOUT):
             continue
@@ -116,9 +99,10 @@ def without_stated(text: str) -> str:
             spans.append(before)
         spans.extend(_values_near(text, name, kind))
         spans.extend(alone_behind(text, line_end + 1, kind) if line_end < len(text) else ())
-    spans.extend(numbers_of_locks(text) if may_state_code(text.casefold()) else ())
-    for form in (_pair_of_any(), _pair()):
-        spans += [m.span(1) for m in form.finditer(text) if _is_of_account(m, form is _pair())]
+    spans.extend(numbers_of_locks(text))
+    for pair in ("pair of any", "pair"):
+        matches = form(pair).finditer(text)
+        spans += [match.span(1) for match in matches if _is_of_account(match, pair == "pair")]
     return without(text, [span for span in spans if not _is_in_mark(text, span[0])])
 
 
@@ -139,7 +123,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
-    if _next_field().match(text, named_to) or _of_path().match(text, named_to):
+    if form("next field").match(text, named_to) or form("of path").match(text, named_to):
         return
     region = region[: _end_of_quoted(text, named_to, start + len(region)) - start]
     if line_end >= 0 and not region.strip(" \t:=*_`\"'#|>-.：＝")[:1]:
@@ -148,31 +132,31 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     linked, words, took = "", 0, 0
     is_login = kind == "pair" and text[max(0, named_to - 8) : named_to].casefold().endswith(LOGINS)
     previous = 0
-    for token in tokens().finditer(region):
+    for token in form("tokens").finditer(region):
         between = region[previous : token.start()]
         previous = token.end()
         if MARK in f"{token.group()} " and _is_mark_of_value(region, token.start()):
             return  # an earlier pass found the value: what follows it is none
         if any(link in between for link in "是为為は：＝이가는은が"):
             linked = "="
-        left, right = stripped(token.group())
-        core = token.group()[left:right]
+        begin, end = stripped(token.group())
+        core = token.group()[begin:end]
         folded = core.casefold()
-        sign = _sign().match(token.group()) if not linked else None
+        sign = form("sign behind").match(token.group()) if not linked else None
         if sign is not None and sign.group(1) in ("==", "==="):
             return
         if sign is not None and sign.end() < len(token.group()):
             linked = sign.group(1)
-            left, right = stripped(token.group(), sign.end())
-            core = token.group()[left:right]
+            begin, end = stripped(token.group(), sign.end())
+            core = token.group()[begin:end]
             folded = core.casefold()
         if took and token.group() in ("/", "|", "+"):
             took = 2
             continue
         if kind == "pair" and exact(r"--?[a-z]").match(token.group()):
             return
-        if is_login and core and not took and not _name_and_value().fullmatch(core):
-            took, linked = 1, "=" if _is_pair_ahead(region[token.start() + right :]) else ""
+        if is_login and core and not took and not form("name and value").fullmatch(core):
+            took, linked = 1, "=" if _is_pair_ahead(region[token.start() + end :]) else ""
             continue
         if token.group() in LINKS or folded in LINKS:
             link = folded or token.group()
@@ -194,44 +178,46 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if (
             folded in ("type", "use", "enter")
             and not words
-            and _mixed_ahead().match(region, token.end())
+            and form("mixed ahead").match(region, token.end())
         ):
             linked = "="
             continue
         if folded in ABOUT and not linked and not words:
             return
-        if folded in EVERY and kind_of(folded) == kind:
+        if folded in NAMES and kind_of(folded) == kind:
             return  # it is looked behind on its own
         if not core:
             continue  # a quote that stands alone
-        lead = region[: token.start() + left]
+        lead = region[: token.start() + begin]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         quoted = quoted or (lead[-1:] == "(" and not words) or lead[-2:] in ("« ", "«\u00a0")
         if quoted and not words and lead.rstrip()[-1:] in ("«", "„", "「"):
             linked = linked or "="
-        follower = region[token.start() + right :]
+        follower = region[token.start() + end :]
         is_phrased = linked or (
-            words < 2 and names_phrase().search(text, max(0, named_to - 24), named_to)
+            words < 2 and form("names phrase").search(text, max(0, named_to - 24), named_to)
         )
-        phrase = words_of_phrase().match(region, token.start() + left) if is_phrased else None
+        phrase = (
+            form("words of phrase").match(region, token.start() + begin) if is_phrased else None
+        )
         if phrase is not None and kind == "password" and is_phrase(phrase, region):
             yield start + phrase.start(), start + phrase.end()
             return
         of_pair = None
-        if kind == "pair" and (linked or not words) and core.split("|")[0].casefold() not in EVERY:
-            of_pair = _name_and_value().fullmatch(core)
+        if kind == "pair" and (linked or not words) and core.split("|")[0].casefold() not in NAMES:
+            of_pair = form("name and value").fullmatch(core)
         if of_pair is not None and is_value(
             of_pair.group(1), "password", "=", follower, quoted=False, words=0
         ):
-            yield start + token.start() + left + of_pair.start(1), start + token.start() + right
+            yield start + token.start() + begin + of_pair.start(1), start + token.start() + end
             return
         kind_now = "password" if took == 2 and linked and not is_login else kind
         if core and is_value(core, kind_now, linked, follower, quoted=quoted, words=words):
-            if kind != "pair" and _of_account().search(region, 0, token.start()):
+            if kind != "pair" and form("of account").search(region, 0, token.start()):
                 words, linked = words + 1, ""
                 continue
             is_sum = is_hex(core.rjust(32, "0")) or is_uuid(core)
-            if is_sum and _of_sum().search(text, max(0, named_to - 32), start + token.start()):
+            if is_sum and form("of sum").search(text, max(0, named_to - 32), start + token.start()):
                 return
             at = start + token.start()
             if kind == "pair" and not took and _is_pair_ahead(follower):
@@ -240,17 +226,17 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             closer = _CLOSERS.get(lead.rstrip("\u00a0 ")[-1:], "") if quoted else ""
             if closer and core[-1:] not in ".,":
                 closing = min(
-                    (p for c in closer if (p := text.find(c, at + left, at + left + 256)) > 0),
+                    (p for c in closer if (p := text.find(c, at + begin, at + begin + 256)) > 0),
                     default=-1,
                 )
-                inner = text[at + left : closing] if closing > 0 else ""
+                inner = text[at + begin : closing] if closing > 0 else ""
                 inner = inner.rstrip("\u00a0 ")
                 if inner and "\n" not in inner:
                     if len(inner.split()) == 1 or is_passphrase("password", inner):
-                        yield at + left, at + left + len(inner)
+                        yield at + begin, at + begin + len(inner)
                     return
-            yield at + left, at + right
-            if not (linked and _becomes().match(follower)):
+            yield at + begin, at + end
+            if not (linked and form("becomes").match(follower)):
                 return
             continue
         if kind == "pair" and linked and not core.isdigit() and _is_pair_ahead(follower):
@@ -276,36 +262,7 @@ def _end_of_quoted(text: str, at: int, end: int) -> int:
     return end if text[closing + 1 : closing + 3].lstrip()[:1] in (":", "=") else closing
 
 
-_TYPES = frozenset(
-    "String string str Str int Int bool Boolean boolean number bytes Bytes any unknown Text text ID".split()
-)
-
-
-@cache
-def _passing() -> re.Pattern[str]:
-    """Behind "pass" these say that it is a verb, or a turn."""
-    return exact(
-        r"\s*\n|(?:ed|es|ing)?\s(?:an?|the|it|in|to|over|through|by|on|of|as|at|this|that|them|all)\b"
-    )
-
-
-@cache
-def _mixed_ahead() -> re.Pattern[str]:
-    return exact(r"\s[\"'`*]{0,2}(?=[a-zA-Z]{0,20}\d)[\w!@#$%-]{6,}")
-
-
-@cache
-def _next_field() -> re.Pattern[str]:
-    """Behind the name as a value of a field: the next field, unless it is for the value."""
-    return exact(
-        r"[\"'],\s{0,12}[\"']?(?!value|val\b|default|secret|pass|token)[a-z_]\w{0,30}[\"']?\s?:"
-    )
-
-
-@cache
-def _of_path() -> re.Pattern[str]:
-    """Behind a name that is one of several alternatives, or a part of a path of names."""
-    return exact(r"[\"']\s?\|\s?[\"']|\.[A-Z][a-z]|[\"'],\s?[\"'][a-z_]{3,20}[\"']\s?[,\])]")
+_TYPES = frozenset(words("types"))
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
@@ -315,17 +272,17 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
         end = len(text) if end < 0 else end
         line = text[start:end]
         bare = line.strip().strip(">|*`\"' \t-=")
-        field = _value_field().match(bare)
+        field = form("value field").match(bare)
         if field is not None:
             bare = bare[field.end() :].strip().strip("\"'`")
         if bare and not bare.isspace():
             if len(bare.split()) == 1 and len(bare) <= 256:
                 at = text.find(bare, start)
-                left, right = stripped(bare)
-                core = bare[left:right]
+                begin_of_core, end_of_core = stripped(bare)
+                core = bare[begin_of_core:end_of_core]
                 is_alone = not core.startswith("[") and not bare.endswith(":")
                 if is_alone and is_value(core, kind, "=", "", quoted=False, words=0):
-                    yield at + left, at + right
+                    yield at + begin_of_core, at + end_of_core
             return
         if end == len(text):
             return
@@ -339,22 +296,22 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
         text[start:end]
     ):
         return None
-    match = _backward().search(text, start, end)
+    match = form("backward").search(text, start, end)
     if match is None and text.startswith(("şifresi", "parolası"), end):
         match = exact(r"(?<!\S)([^\s\"'`]{4,128})\s$").search(text, start, end)
     if match is None:
         return None
-    left, right = stripped(match.group(1))
-    core = match.group(1)[left:right]
+    begin_of_core, end_of_core = stripped(match.group(1))
+    core = match.group(1)[begin_of_core:end_of_core]
     if kind == "pin" and core.isdigit() and 4 <= len(core) <= 8:
-        return match.start(1) + left, match.start(1) + right
+        return match.start(1) + begin_of_core, match.start(1) + end_of_core
     if len(core) < 6 or is_known_form(core) or is_placeholder(core) or is_code(core, ""):
         return None
     if is_joined_words(core) and kind == "password":
-        return match.start(1) + left, match.start(1) + right
+        return match.start(1) + begin_of_core, match.start(1) + end_of_core
     if not is_mixed(core, least=6) or (kind not in ("password", "pin") and not is_strong(core)):
         return None
-    return match.start(1) + left, match.start(1) + right
+    return match.start(1) + begin_of_core, match.start(1) + end_of_core
 
 
 def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
@@ -368,20 +325,24 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         start -= 1
         if name.start() - start > BACK_CHARS:
             return
-    for token in tokens().finditer(text, start, end):
+    for token in form("tokens").finditer(text, start, end):
         word = token.group()
-        if len(word) < MIN_KEY_CHARS or _of_no_secret().search(word):
+        if len(word) < MIN_KEY_CHARS or form("of no secret").search(word):
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
             continue  # its own name is in it
-        left, right = stripped(word)
-        core = word[left:right]
+        begin_of_core, end_of_core = stripped(word)
+        core = word[begin_of_core:end_of_core]
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
-        if not is_stated or is_code(core, word[right:]) or _public_before().search(around):
+        if (
+            not is_stated
+            or is_code(core, word[end_of_core:])
+            or form("public before").search(around)
+        ):
             continue
         if kind == "password" or len(core) >= (MIN_KEY_CHARS * 2 if kind != "common" else 20):
-            yield token.start() + left, token.start() + right
+            yield token.start() + begin_of_core, token.start() + end_of_core
 
 
 def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
@@ -402,107 +363,3 @@ def _is_pair_ahead(follower: str) -> bool:
     return bool(exact(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S").match(follower)) or bool(
         exact(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S").match(follower)
     )
-
-
-@cache
-def _before_value() -> re.Pattern[str]:
-    return exact(r"[^\n:=\"']{0,32}")
-
-
-@cache
-def _of_account() -> re.Pattern[str]:
-    """Directly before the name of an account."""
-    return pattern(r"\b(?:user(?:name)?|benutzer|usuario|usuário|utente|utilisateur)\s[\"'`]?$")
-
-
-@cache
-def _of_sum() -> re.Pattern[str]:
-    """These say that a number tells what a thing is or holds."""
-    return pattern(
-        r"\b(?:hash|digest|checksum|sum|md5(?:sum)?|sha-?\d{1,3}(?:sum)?|fingerprint|serial|version|"
-        r"revision|commit|jti|id|etag|object|row|s3|cache|for app)\b"
-    )
-
-
-@cache
-def _of_no_secret() -> re.Pattern[str]:
-    """Addresses, paths, sums, selectors, calls and versions of packages."""
-    return pattern(
-        r"://|^[\"'`(]?(?:sha\d+[-:]|h1:|md5:|/|\.{0,2}/|~/|--?[a-z]|[#.][a-z][\w-]*[{:]|@[\w-]+/)|"
-        r"[({<]\S*[)}>=]|\\|@(?:npm\b|[\^~v]{0,2}\d+\.\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
-        r"^<|%[sd]|^[\w.-]+==?\d",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _public_before() -> re.Pattern[str]:
-    return pattern(
-        r"(?:integrity|checksum|digest|sha\d*|resolution|commit|hash|reference|version|image|etag|"
-        r"class|branch|named?|called|function|method|id|public)\W{0,4}$",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _sign() -> re.Pattern[str]:
-    return exact(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
-
-
-@cache
-def _value_field() -> re.Pattern[str]:
-    return pattern(
-        r"(?:value|plain|plaintext|val|default|data|content|text)[\"']?\s{0,4}[:=]|<(?:dd|td|string|"
-        r"value)>(?=[^<>]{4,256}</)",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _backward() -> re.Pattern[str]:
-    return pattern(
-        r"(?:^|(?<=[\s\"'`*]))([^\s\"'`]{4,128})[\"'`*”」』]{0,2},?\s?"
-        r"(?:(?<=\s)(?:(?:that|which|this|it) (?:is|was)|das ist|for|für|voor|"
-        r"para|pour|is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|в качестве|"
-        r"является|это|като|kot|kao|kaip|kui|kā|як|ως|sebagai|làm|mint|ca|com a|ako|bilang|kama|"
-        r"—|-|=)\s|を|를|을|作为|作為|是|설정된|olarak|(?<=\s)ك|(?:が|は|가|이|은|는)\s?[^\s\x00-\x7f]{0,8})"
-        r"\s?(?:(?:the|my|our|your|its|a|an|new|current|das|mein|unser|le|la|mon|notre|el|mi|il|a|"
-        r"o|het|mijn|de|für|for|of|production|prod|staging|dev|test|root|admin|db|database|redis|"
-        r"api|wifi|\w{2,14})\s?){0,3}$",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _becomes() -> re.Pattern[str]:
-    """Before the value that follows another: "from X to Y"."""
-    return exact(r"[\"'`*]{0,2} (?:to|auf|into|->|→|à|para|na|на) \S")
-
-
-@cache
-def _pair() -> re.Pattern[str]:
-    accounts = "|".join(ACCOUNTS)
-    return pattern(
-        rf"(?<![\w/.@:-])(?:{accounts})[\"'`*]{{0,2}}(?: [/:|—–] |: ?|/)[\"'`*]{{0,2}}"
-        r"([^\s\"'`/:,;|@()]{5,64})(?![\w/@:()-]|\.\w| [A-Za-z/])",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _pair_of_any() -> re.Pattern[str]:
-    """A user and a password with a sign between: behind an arrow, an address, a word of accounts."""
-    value = r"[\"'`*]{0,2}([^\s\"'`/,;|]{6,64}?)(?=[\"'`*.,;)]{0,3}(?:\s|$))(?! /)"
-    return pattern(
-        r"(?:\b(?:log ?in|sign(?:ed)? ?in|account|auth|user|credential|compte|konto|benutzer|logowania|ssh|s?ftp|"
-        r"vpn|wi-?fi|w-?lan|ssid|rdp|admin|usuario|usuário|utente|cuenta|conta|zugang|gebruiker|логин|уч[её]т|"
-        r"kullanıcı)[^\n]{0,60}?[\w.@+-]{2,40}[\"'`*]{0,2} / |"
-        r"(?:->|→|⇒|=>|[\w-]\.[\w-]{2,}\S{0,60} [/|(:-]|\b[\d.]{7,15})[\"'`*]{0,2}\s[\w.@+-]{2,40}(?: [/|:] |:)|"
-        r"(?<![\w/:.])[\w.+-]{1,40}@[\w-]{1,40}\.[\w.-]{2,60}(?: [/|] |: ?))" + value,
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _name_and_value() -> re.Pattern[str]:
-    return exact(r"[\w.@+-]{1,64}[:/|]([^\s:/|]{4,128})")

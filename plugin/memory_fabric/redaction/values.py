@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import pairwise
 
-from memory_fabric.patterns import exact, pattern
-from memory_fabric.redaction.secret_kinds import EVERY
-from memory_fabric.redaction.secret_names import (
+from memory_fabric.redaction.plain import (
+    NAMES,
     is_hex,
     is_identifier,
     is_joined_words,
@@ -17,24 +15,20 @@ from memory_fabric.redaction.secret_names import (
     looks_random,
     says_prose,
 )
-from memory_fabric.redaction.secret_signs import is_doubtful
-from memory_fabric.redaction.secret_words import ANNOUNCING, FILLERS, PREDICATES
+from memory_fabric.redaction.rules import SYMBOLS, exact, form, is_doubtful, words
 
+ANNOUNCING, FILLERS = frozenset(words("announcing")), frozenset(words("fillers"))
+_PREDICATES = frozenset(words("predicates"))
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
 # More of it in words, and it is a name.
 MAX_IN_WORDS = 0.5
-_SUFFIXES = ("able", "ible", "ing", "ed", "ly", "ent", "ous", "ful", "less", "ive", "tion", "ung")
+_SUFFIXES = words("suffixes")
 # Between a name and a plain word, and how participles and adjectives end behind the last of them.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
-_BENT = (
-    *_SUFFIXES,
-    *"é ée ado ada ido ida ato ata uto uta oso osa ivo iva nte oire bile vel".split(),
-)
-SYMBOLS = frozenset("!#$%^&*?~@+")
+_BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
-_CJK = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u0e00-\u0e7f"
 
 
 def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
@@ -56,9 +50,9 @@ def is_telling(core: str) -> bool:
         return False
     if not any(c.isalpha() for c in core) or not core.isascii():
         return False
-    if is_identifier(core) or _revision().fullmatch(core):
+    if is_identifier(core) or form("revision").fullmatch(core):
         return False
-    symbols = sum(c in "!#$%^&*?~@+" for c in core)
+    symbols = sum(c in SYMBOLS for c in core)
     in_words = sum(len(run) for run in exact(r"[A-Za-z][a-z]{3,}").findall(core))
     if not symbols and in_words > MAX_IN_WORDS * len(core):
         return False
@@ -103,12 +97,12 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         is_near = bool(linked or not words or is_last)
         return 4 <= len(core) <= 20 and is_near and not _counts(follower)
     if kind == "pin":
-        if not linked or _of_device().fullmatch(core):
+        if not linked or form("of device").fullmatch(core):
             return False
         kind = "password"
     if is_placeholder(core) or is_known_form(core) or is_code(core, follower):
         return False
-    if core.casefold() in EVERY or (kind != "key" and _is_uuid(core)):
+    if core.casefold() in NAMES or (kind != "key" and _is_uuid(core)):
         return False
     if (
         core[-1] in "!?"
@@ -117,7 +111,9 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         and is_identifier(core[:-1])
     ):
         return False  # a type
-    if _other_assignment().match(core) and not (linked and sum(c in SYMBOLS for c in core) > 1):
+    if form("other assignment").match(core) and not (
+        linked and sum(c in SYMBOLS for c in core) > 1
+    ):
         return False
     if kind in ("password", "pair") and is_joined_words(core):
         ends = not follower.strip(" .,!)\"'`*")
@@ -158,7 +154,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
     """True if a plain word is a password, where its name and a link stand before it."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
-    if any(part in PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
+    if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
         return False
     if not all(part.isalnum() for part in parts) or is_identifier(core):
         return False
@@ -184,7 +180,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
     """True if a word is a key or token: letters and digits, or a long hexadecimal number."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
         return False
-    if not linked and _revision().fullmatch(core):
+    if not linked and form("revision").fullmatch(core):
         return False
     if kind == "common":
         is_long = len(core) >= MIN_BARE_KEY_CHARS and bool(linked or quoted)
@@ -259,85 +255,21 @@ def is_code(core: str, follower: str) -> bool:
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
         return True  # a reference, a pointer
-    return bool(_path_of_names().fullmatch(core.rstrip("!"))) and not is_joined_words(core)
+    return bool(form("names or call").fullmatch(core.rstrip("!"))) and not is_joined_words(core)
 
 
 def is_known_form(core: str) -> bool:
     """True if the word is a version, date, size, file, algorithm, ticket or address."""
-    return bool(_known_forms().fullmatch(core))
+    return bool(form("known forms").fullmatch(core))
 
 
 def stripped(token: str, start: int = 0) -> tuple[int, int]:
     """Return the word's span without quotes, brackets and punctuation."""
-    left, right = start, len(token)
-    while left < right and token[left] in "\"'`*„“”«»‘’([{,;:<_":
-        left += 1
-    while left < right and token[right - 1] in "\"'`*„“”«»‘’)]},;:.?>_":
-        right -= 1
-    if right - left > 1 and token[right - 1] == "!" and token[left : right - 1].isalpha():
-        right -= 1
-    return left, right
-
-
-@cache
-def tokens() -> re.Pattern[str]:
-    """Words between blanks; signs of scripts without blanks end one, too."""
-    return exact(rf"[^\s{_CJK}]{{1,256}}")
-
-
-@cache
-def _revision() -> re.Pattern[str]:
-    """A place in a history of git, a user of a host, a build, a standard of C++."""
-    return pattern(
-        r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|(?:[a-z]{2,}\d?-)+[a-z0-9]{7,10}-[a-z0-9]{5}|"
-        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*['’]?@['’]?(?:[a-z][\w.-]*|[\d.]{7,15})(?:['’]s)?|[a-z]\+\+\S{0,8}|"
-        r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _of_device() -> re.Pattern[str]:
-    """A pin of a board, a system of a telephone: `GPIO17`, `Android14`."""
-    return exact(r"[A-Z][A-Za-z]{2,}\d{1,3}")
-
-
-@cache
-def words_of_phrase() -> re.Pattern[str]:
-    """Four to twelve words in small letters."""
-    return exact(r"[a-z]{3,10}(?:(?: [a-z]{3,10}){3,11}|(?:-[a-z]{3,10}){2,11})(?![\w-])")
-
-
-@cache
-def _path_of_names() -> re.Pattern[str]:
-    return exact(
-        r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+(?:\(\))?|[A-Z][A-Z_]+|"
-        r"(?:[a-z_]\w*\.){2,}[A-Z][a-z]\w*"
-    )
-
-
-@cache
-def _other_assignment() -> re.Pattern[str]:
-    return exact(
-        r"(?:[a-z_][a-z_.-]{1,40}\d?|[A-Z_]{2,40}\d?|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,4})[=:](?!$)"
-    )
-
-
-@cache
-def _known_forms() -> re.Pattern[str]:
-    return pattern(
-        r"0x[0-9a-f]{1,16}|\d{1,3}(?:\.\d+)*-[a-z]{3,12}|v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
-        r"\d+(?:\.\d+)?-?(?:ms|s|sec|secs|m|min|mins|h|hrs?|d|days?|w|weeks?|months?|years?|x|k|kb|"
-        r"mb|gb|tb|b|bits?|bytes?|chars?|characters?|digits?|st|nd|rd|th|rounds?|times|am|pm|px|"
-        r"em|rem|%)|"
-        r"[\w./-]{0,80}\.(?:py|js|mjs|ts|tsx|jsx|go|rs|rb|java|kt|c|h|cpp|cs|php|sh|md|txt|json|"
-        r"ya?ml|toml|ini|cfg|conf|env|lock|sql|csv|html?|css|xml|pem|key|crt|asc|gpg|p12|pfx|jks|pub|whl|t?gz|zip|jar|log|local|sock|tf|"
-        r"db|sqlite|example|sample|org|com|net|io|dev)|"
-        r"(?:[A-Za-z]{2,12}[-_])?(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|argon|pbkdf|oauth|http|"
-        r"ipv|log4j|node|python|py|php|java|go|rfc|iso|cve|fips|tls|ssl|ssh|totp|fido|pkcs|secp|"
-        r"curve|xchacha|chacha|blake|ripemd|crc|hmac|bcrypt|scrypt)[-_/]?\d{1,5}(?:id|b|r1|k1)?"
-        r"(?:[-_./][a-z0-9]{1,12}){0,3}|s3|k8s|k3s|ec2|i18n|l10n|a11y|x509|h2|o365|m365|2fa|mfa|"
-        r"[A-Z]{2,10}-\d{1,6}|#\d+|#[0-9a-f]{3,8}|[^\s@]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}|"
-        r"\d+(?:[-–/x*+.,]\d+)+|[0-9]{1,3}",
-        re.IGNORECASE,
-    )
+    begin, end = start, len(token)
+    while begin < end and token[begin] in "\"'`*„“”«»‘’([{,;:<_":
+        begin += 1
+    while begin < end and token[end - 1] in "\"'`*„“”«»‘’)]},;:.?>_":
+        end -= 1
+    if end - begin > 1 and token[end - 1] == "!" and token[begin : end - 1].isalpha():
+        end -= 1
+    return begin, end

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.shell_commands import RUNNERS, Command, command_in, covers
+from memory_fabric.rules.commands import RUNNERS, Command, command_in, covers
 
 
 def meant(line: str, place: str = "/shop") -> Command:

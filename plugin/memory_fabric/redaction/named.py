@@ -1,0 +1,387 @@
+"""Secrets known by what stands around them: names, URLs, headers, command lines, places in code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from memory_fabric.redaction.plain import (
+    MIN_ENTROPY_CHARS,
+    is_definition,
+    is_hex,
+    is_identifier,
+    is_joined_words,
+    is_name,
+    is_passphrase,
+    is_placeholder,
+    is_plain,
+    is_strong,
+    is_style,
+    is_words,
+    looks_random,
+    says_prose,
+)
+from memory_fabric.redaction.rules import Rule, exact, form, is_option_in, table, words
+from memory_fabric.redaction.values import is_known_form
+from memory_fabric.text import runs
+
+MARK, MARK_OF_PASSWORD = "[redacted: secret]", "[redacted: password]"
+MARK_OF_TOKEN = "[redacted: token]"
+MIN_CHARS = 4
+# One command puts so many values, which share its beginning.
+MAX_VALUES, MAX_ARGUMENTS = 8, 6
+MIN_COOKIE_CHARS = 12
+MIN_TOKEN_CHARS = 16
+# What follows a value is looked at to tell code and prose from a secret.
+FOLLOWER_CHARS = 40
+_PATHS = ("/", "./", "~/")
+_SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
+_DOING = frozenset(words("doing"))
+_LONG_OPTIONS = frozenset(words("long options"))
+_OPTION_WORDS = frozenset(words("option words"))
+_LINE_PARTS = tuple(
+    part
+    for section in ("name parts", "variable parts", "dumped parts", "calls")
+    for part in words(section)
+)
+_PASSWORD_PARTS = words("password parts")
+_KEY_PARTS, _NO_SECRET = frozenset(words("key parts")), frozenset(words("no secret"))
+
+
+def _hidden(match: re.Match[str], group: int, mark: str) -> str:
+    """Return the match with a mark in place of one of its groups."""
+    whole, at = match.group(), match.start(group) - match.start()
+    return f"{whole[:at]}{mark}{whole[at + len(match.group(group)) :]}"
+
+
+def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, most: int) -> str:
+    """Return the text with its values hidden, again and again as long as that changes it."""
+    for _ in range(most):
+        text, before = exact(expression).sub(hide, text), text
+        if text == before:
+            break
+    return text
+
+
+def without_placed(text: str) -> str:
+    """The text without the values of places where only a secret stands, however weak it looks."""
+    for rule in table("places").opened_by(text.casefold()):
+        text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
+    return text
+
+
+def _hide_placed(match: re.Match[str]) -> str:
+    group = max(i for i in range(2, match.re.groups + 1) if match.group(i) is not None)
+    return _hidden(match, group, MARK) if may_be_secret(match.group(group)) else match.group()
+
+
+def may_be_secret(value: str) -> bool:
+    """Return True unless the value is a placeholder, a reference, code, or prose."""
+    bare = value.strip()
+    if len(bare) < MIN_CHARS or "[redacted" in bare or is_placeholder(bare):
+        return False
+    if bare.startswith(("./", "~/", "../", "@", "$", "{{", "/", "process.", "os.", "var.", "env")):
+        return False
+    if exact(r"[Tt]est(?:_|[A-Z])\w+|[\w-]+(?:/[\w.-]+)+").fullmatch(bare):
+        return False
+    if len(bare.split()) > 1:
+        return is_passphrase("password", bare)
+    return (
+        not (bare.islower() and bare.endswith(_SUFFIXES))
+        and bare.casefold() not in _DOING
+        and not says_prose((bare.casefold(),))
+    )
+
+
+def without_url_secrets(text: str) -> str:
+    """The text without passwords, tokens and signatures in its URLs."""
+    text = form("credentials in url").sub(_hide_password_in_url, text)
+    text = form("oracle").sub(_hide_signed, text) if "@" in text and "/" in text else text
+    text = form("dsn of go").sub(_hide_at_host, text) if "@" in text else text
+    text = form("token in url").sub(_hide_token_in_url, text)
+    return form("signature in url").sub(_hide_signature, text)
+
+
+def without_headers(text: str) -> str:
+    """The text without secrets of HTTP headers."""
+    text = form("bearer").sub(_hide_bearer, text)
+    text = form("authorization").sub(_hide_bearer, text)
+    return form("cookie").sub(_hide_cookies, text)
+
+
+def without_arguments(text: str) -> str:
+    """The text without secrets that programs are given on their command line, or in .pgpass."""
+    folded = text.casefold()
+    for rule in _commands_in(text, folded):
+        text = _replaced(rule.expression, _hide_argument, text, MAX_ARGUMENTS)
+    text = form("long flag").sub(_hide_flag, text)
+    if "</" in text or "/>" in text:
+        text = form("element beside").sub(_hide_element_beside, text)
+        if "<th" in folded:
+            text = _without_cells_of_html(text)
+    return text
+
+
+def _commands_in(text: str, folded: str) -> list[Rule]:
+    """Return the rules of the programs that could be given a secret in this text."""
+    by_word = _commands_by_word()
+    places = {place for word in by_word.keys() & runs(folded) for place in by_word[word]}
+    return [
+        rule
+        for rule in (table("commands").rules[place] for place in sorted(places))
+        if rule.note in text
+        and (rule.note[:1] != "-" or is_option_in(text, rule.note))
+        and any(name in folded for name in rule.keywords)
+    ]
+
+
+@cache
+def _commands_by_word() -> dict[str, set[int]]:
+    """Return the places of the commands by the first word of a program's name."""
+    places: dict[str, set[int]] = {}
+    for place, rule in enumerate(table("commands").rules):
+        for name in rule.keywords:
+            places.setdefault(runs(name)[0], set()).add(place)
+    return places
+
+
+def _hide_at_host(match: re.Match[str]) -> str:
+    lead, value, host = match.groups()
+    is_told = host[-1] == "(" or is_joined_words(value) or is_strong(value)
+    is_none = not is_told or is_placeholder(value) or host.startswith(("sha", "md5"))
+    return match.group() if is_none else f"{lead}[redacted: password]"
+
+
+def _hide_element_beside(match: re.Match[str]) -> str:
+    place = next(i for i in (2, 4, 7, 9) if match.group(i) is not None)
+    value = match.group(place)
+    if not _is_content(value):
+        return match.group()
+    at = match.start(place) - match.start()
+    return f"{match.group()[:at]}[redacted: secret]{match.group()[at + len(value) :]}"
+
+
+def _is_content(value: str) -> bool:
+    bare = value.strip()
+    is_one = bool(bare) and not any(c.isspace() for c in bare) and "[redacted" not in bare
+    is_label = is_words(bare) and (len(bare) < 6 or not bare.islower() or says_prose((bare,)))
+    return is_one and not is_label and not is_placeholder(bare)
+
+
+def _without_cells_of_html(text: str) -> str:
+    """The text without the cells of tables of HTML whose head names a secret."""
+    columns: set[int] = set()
+    parts: list[str] = []
+    at = 0
+    for row in form("html row").finditer(text):
+        cells = list(form("html cell").finditer(text, row.start(), row.end()))
+        if any(cell.group(1).lower() == "h" for cell in cells):
+            columns = {
+                i for i, cell in enumerate(cells) if form("column head").search(cell.group(2))
+            }
+            continue
+        for place in columns:
+            if place < len(cells) and _is_content(cells[place].group(2)):
+                parts += [text[at : cells[place].start(2)], "[redacted: secret]"]
+                at = cells[place].end(2)
+    return "".join([*parts, text[at:]])
+
+
+def _hide_bearer(match: re.Match[str]) -> str:
+    lead, value = match.group(1), match.group(2)
+    plain = value.rstrip(".")
+    is_short = len(plain) < MIN_ENTROPY_CHARS and not any(c.isdigit() for c in plain)
+    if is_short or is_words(plain) or is_placeholder(plain):
+        return match.group()
+    return f"{lead}[redacted: token]"
+
+
+def _hide_cookies(match: re.Match[str]) -> str:
+    pairs = [pair.partition("=") for pair in match.group(2).split(";")]
+    return match.group(1) + ";".join(
+        f"{name}=[redacted: cookie]" if _is_session(name, value) else name + sign + value
+        for name, sign, value in pairs
+    )
+
+
+def _is_session(name: str, value: str) -> bool:
+    """Return whether a cookie's value is an identifier, not a word, number or date."""
+    is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
+    return (
+        len(value) >= (8 if is_named else MIN_COOKIE_CHARS)
+        and any(c.isdigit() for c in value)
+        and any(c.isalpha() for c in value)
+    )
+
+
+def _hide_argument(match: re.Match[str]) -> str:
+    lead = match.group(1)
+    place = next(i for i in (2, 3, 4) if match.group(i) is not None)
+    value, whole = match.group(place), match.group()
+    is_option = lead.rstrip(" =\"'")[-2:-1] in ("-", "/") or lead.rstrip()[-1:] in ":%,=/|<"
+    if "[redacted" in value or is_placeholder(value) or value.startswith(("./", "~/", "@", "$")):
+        return whole
+    if value.startswith("/") and value.count("/") > 1:
+        return whole
+    is_word = not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,"))
+    if is_word and (says_prose((value.lower(),)) or lead[-1:] + value.lower() in _LONG_OPTIONS):
+        return whole
+    if is_word and not (is_option and lead[-1:] not in " |<") and not _is_command(match):
+        return whole
+    at = match.start(place) - match.start(0)
+    return f"{whole[:at]}[redacted: password]{whole[at + len(value) :]}"
+
+
+def _is_command(match: re.Match[str]) -> bool:
+    """Return True if a line begins with this program, as no sentence does."""
+    return bool(form("before command").fullmatch(_line(match)))
+
+
+def _line(match: re.Match[str]) -> str:
+    """Return what stands before the match on its line."""
+    return match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
+
+
+def _hide_flag(match: re.Match[str]) -> str:
+    lead, value = match.group(1), match.group(2)
+    behind = match.string[match.end() : match.end() + 2]
+    is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
+    is_prose = is_prose and (says_prose((value.lower(),)) or " -" not in _line(match))
+    if (lead[:3].lower() == "/p:" and "=" in value) or form("file name").fullmatch(value):
+        return match.group()
+    if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
+        return match.group()
+    if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
+        return match.group()  # what the help calls it, or a field
+    if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
+        return match.group()
+    if value.isalpha() and value.lower() in _OPTION_WORDS:
+        return match.group()
+    return f"{lead}[redacted: password]"
+
+
+def _hide_password_in_url(match: re.Match[str]) -> str:
+    if is_placeholder(match.group(2)):
+        return match.group()
+    scheme, _, user = match.group(1)[:-1].partition("://")
+    if len(user) >= MIN_TOKEN_CHARS and sum(map(str.isdigit, user)) > 1 and not is_name(user):
+        user = "[redacted: token]"
+    return f"{scheme}://{user}:[redacted: password]@"
+
+
+def _hide_signed(match: re.Match[str]) -> str:
+    lead, value = match.groups()
+    is_none = is_placeholder(value) or "[redacted" in value
+    return match.group() if is_none else f"{lead}[redacted: password]"
+
+
+def _hide_token_in_url(match: re.Match[str]) -> str:
+    value = match.group(2)
+    digits = sum(c.isdigit() for c in value)
+    return f"{match.group(1)}[redacted: token]@" if digits > 1 else match.group()
+
+
+def _hide_signature(match: re.Match[str]) -> str:
+    value = match.group(2)
+    is_secret = looks_random(value) or is_hex(value)
+    return f"{match.group(1)}[redacted: secret]" if is_secret else match.group()
+
+
+def without_names(text: str) -> str:
+    """The text without secrets that are known by their name."""
+    return "\n".join(map(_without_named, text.split("\n")))
+
+
+def _without_named(line: str) -> str:
+    folded = line.casefold()
+    if not any(part in folded for part in _LINE_PARTS):
+        return line
+    if is_style(line) or is_definition(line):
+        return line
+    line = _without_values(line, folded)
+    has_sign = "=" in line or ":" in line
+    if has_sign:
+        line = form("variable").sub(_hide_variable, line)
+    if "=" in line:
+        line = form("dumped").sub(_hide_dumped, line)
+    return line
+
+
+def _without_values(line: str, folded: str) -> str:
+    """The line without values that stand behind a name and a sign."""
+    if not line.isascii():
+        return form("named secret").sub(_hide_named, line)
+    # As `sub` does, but only where one of the names begins.
+    places = sorted(at for head in words("heads") for at in _places(folded, head))
+    parts, end_of_last = [], 0
+    for place in places:
+        match = form("named secret").match(line, place) if place >= end_of_last else None
+        if match is not None:
+            parts += [line[end_of_last:place], _hide_named(match)]
+            end_of_last = match.end()
+    return "".join([*parts, line[end_of_last:]])
+
+
+def _places(folded: str, head: str) -> Iterator[int]:
+    at = folded.find(head)
+    while at >= 0:
+        yield at
+        at = folded.find(head, at + 1)
+
+
+def _hide_named(match: re.Match[str]) -> str:
+    lead, quote, quoted, opening, value, tail = match.groups()
+    behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
+    if quote is not None:
+        if is_plain(lead, quoted, behind, quoted=True):
+            inside = form("named secret").sub(_hide_named, quoted)  # shorter each time
+            return f"{lead}{quote}{inside}{quote}"
+        return f"{lead}{quote}[redacted: secret]{quote}"
+    if form("resource").search(match.string, max(0, match.start() - 120), match.start()):
+        return match.group()
+    follower = (tail + behind)[:FOLLOWER_CHARS]
+    if is_plain(lead, value, follower, quoted=bool(opening)):
+        return match.group()
+    return f"{lead}{opening}[redacted: secret]"
+
+
+def _hide_variable(match: re.Match[str]) -> str:
+    lead = match.group(1)
+    quote = next((sign for sign, at in (('"', 2), ("'", 3)) if match.group(at)), "")
+    value = match.group(2) or match.group(3) or match.group(4)
+    if form("public name").search(lead) or form("no key").search(lead):
+        return match.group()
+    if any(c.isspace() for c in value) or is_placeholder(value):
+        return match.group()
+    if is_known_form(value) and not form("password variable").search(lead):
+        return match.group()
+    if is_name(value) and not (form("password variable").search(lead) and "=" in lead):
+        return match.group()
+    behind = match.string[match.end() : match.end() + 2]
+    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "http", "=")):
+        return match.group()
+    return f"{lead}{quote}[redacted: secret]{quote}"
+
+
+def _hide_dumped(match: re.Match[str]) -> str:
+    lead, name, value = match.groups()
+    parts = name.rstrip("0123456789").split("_")
+    if _NO_SECRET & set(parts) or is_placeholder(value) or "[redacted" in value:
+        return match.group()
+    if name in ("PWD", "OLDPWD") or value.startswith(("/", "./", "~/", "http", "$")):
+        return match.group()
+    plain = value.lstrip("$!#@")
+    if any(part.endswith(_PASSWORD_PARTS) for part in parts) and (
+        is_joined_words(plain) or not is_name(plain)
+    ):
+        return f"{lead}[redacted: secret]"
+    if parts[-1] in ("TOKEN", "SECRET") and value.isalpha() and len(value) > 6:
+        is_word = is_identifier(value) or says_prose((value.lower(),))
+        return match.group() if is_word else f"{lead}[redacted: secret]"
+    is_key = len(value) >= 16 and (
+        is_hex(value) or looks_random(value) or form("uuid").fullmatch(value) or is_strong(value)
+    )
+    is_named = bool(_KEY_PARTS & set(parts)) and not is_name(value)
+    uuid_of = parts[-1] in _KEY_PARTS and bool(form("uuid").fullmatch(value))
+    return f"{lead}[redacted: secret]" if is_key and (is_named or uuid_of) else match.group()

@@ -1,0 +1,335 @@
+"""Tests of a value after a secret's name: secret, prose, code or placeholder.
+
+`password=hunter42` is one; `password = get_password()` and `token: string` are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from memory_fabric.redaction.rules import SYMBOLS, exact, form, words
+
+# Every name of a secret.
+EVERY_NAME = tuple(
+    name
+    for section in ("passwords", "short passwords", "pairs", "keys", "common keys")
+    for name in words(section)
+)
+NAMES = frozenset(EVERY_NAME)
+_SPELLED = tuple(name for name in EVERY_NAME if not name.isascii())
+_ABOUT = frozenset(words("about name"))
+_OF_DEFINITIONS = words("definitions")
+_COLUMN_TYPES = words("column types")
+_PLACEHOLDERS = frozenset(words("placeholders"))
+_SUBSTITUTES = frozenset(words("substitutes"))
+# With these a sentence goes on.
+_SAYING = NAMES.union(*map(words, ("modal", "prose", "predicates", "fillers", "continuing")))
+_PROSE = frozenset(words("continuing"))
+PUBLISHED = words("published")
+_ROWS = words("rows")
+_PLACES = ("http://", "https://", "./", "../", "~/")
+_OBJECTS = frozenset(words("objects"))
+_OF_PROGRAMS = _ABOUT | _PLACEHOLDERS | _SUBSTITUTES | _OBJECTS
+MIN_SECRET_CHARS = 6
+# A password may be shorter where a digit or a symbol tells it from a word.
+MIN_PASSWORD_CHARS = 4
+# Prose and tables name no secret so short.
+MIN_STRONG_CHARS = 8
+# A random base64 string of 24 characters has about 4.2 bits a character; English words about 3.
+MIN_ENTROPY_BITS = 3.7
+MIN_ENTROPY_CHARS = 24
+MIN_HEX_CHARS = 32
+# Letters of either case and digits follow one another at random in a key, in runs in a name:
+# 62 of 100 neighbours differ in kind there, fewer than 30 in CamelCase.
+MIN_CHANGES = 0.35
+# Of a key a tenth stands in runs of four small letters or more, of names in CamelCase most.
+WORD_CHARS = 4
+MAX_IN_WORDS = 0.45
+
+
+def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
+    """Return whether the value after `lead` (name and sign) is prose, code or a placeholder.
+
+    `follower` is what comes next in the text, a few dozen characters of it.
+    """
+    plain = value.rstrip(".!?:,;").lower()
+    if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
+        return True
+    if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
+        return True
+    if value[0] == "/" and not looks_random(value):
+        return True  # where a secret lies
+    name, sign = parted(lead)
+    if plain.isdigit() and name.startswith("token"):
+        return True  # how many tokens
+    if _is_about(name) and not (looks_random(value) or is_hex(value)):
+        return True
+    if sign in ("to", "|"):
+        return not is_strong(value)
+    if sign == "is":
+        return not any(c.isdigit() or c in SYMBOLS for c in plain)
+    if any(c.isspace() for c in value):
+        return not is_passphrase(name, value)
+    if not name.lower().startswith(("pass", "pwd")) and is_identifier(value):
+        return True
+    if not _names_password(name) and _is_identifier(plain, quoted=quoted):
+        return True
+    if quoted:
+        return False
+    if lead.rstrip().endswith("=="):
+        return True  # a comparison
+    return _is_code(value, follower) or _is_prose(name, sign, plain, follower)
+
+
+def _is_reference(lead: str, value: str, quoted: bool) -> bool:
+    """True for a variable of psql, a cmdlet, or the name of an object that holds the secret."""
+    if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
+        return True
+    if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
+        return True
+    *first, last = exact(r"[-/]").split(value)
+    is_joined = len(first) > 0 and all(part.isalpha() and part.islower() for part in first)
+    return is_joined and last in ("credentials", "creds", "secret", "secrets", "tls", "tokens")
+
+
+def _is_example(value: str) -> bool:
+    return any(part in value for part in (*PUBLISHED, *_ROWS))
+
+
+def is_placeholder(value: str) -> bool:
+    """Return whether the value is a placeholder: `your-token-here`, `xxxx`, `$TOKEN`."""
+    plain = value.strip(".!?:,;`*\"'[]()/").lower()
+    if _is_example(value) or value[:1] >= "\U000f0000" or "..." in value:
+        return True
+    if form("constant").fullmatch(value):
+        return True
+    if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
+        return True  # a label
+    if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
+        return True
+    if (
+        form("type name").fullmatch(value)
+        or plain in NAMES
+        or (not value.isascii() and plain.startswith(_SPELLED))
+    ):
+        return True  # a label
+    if form("refers elsewhere").match(value) or form("is masked").search(value.lower()):
+        return True
+    if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain:
+        return True
+    if value[0] in "$%<{" and not form("is spelled with dollar").fullmatch(value):
+        inner = value.strip("$%<>{}()")
+        return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
+    parts = exact(r"[-_.:|\s]+").split(plain)
+    if any(plain[:at] in _SUBSTITUTES and plain[at:] in NAMES for at in range(2, len(plain) - 1)):
+        return True  # `proxypass`
+    if parts[0] in ("your", "my", "insert", "enter", "dein") and NAMES.intersection(parts[1:]):
+        return True
+    return all(_is_substitute(part) for part in parts if not part.isdigit())
+
+
+def _is_substitute(part: str) -> bool:
+    """True for `password`, `token2` and `secret123`; not for `password4535`, as people choose."""
+    bare = part.strip("0123456789")
+    return (bare in NAMES or bare in _SUBSTITUTES) and len(part) - len(bare) < 3
+
+
+def is_name(value: str) -> bool:
+    """True if a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
+    parts = exact(r"[-_./:,]").split(value.strip(".,;"))
+    return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
+
+
+def is_style(line: str) -> bool:
+    """True if a line is a rule of CSS: a selector before a brace, a colour, a length."""
+    return bool(form("rule of style").search(line))
+
+
+def is_markup(line: str) -> bool:
+    """True if a line is an element of HTML with attributes, or a rule of CSS."""
+    return bool(form("html element").search(line)) or is_style(line)
+
+
+def is_definition(line: str) -> bool:
+    """True if a line is a statement of SQL that holds no value, or one of a lock file."""
+    return _may_define(line) and bool(form("definition").search(line))
+
+
+def _may_define(line: str) -> bool:
+    """False only for a line that cannot match: most prose has none of its pieces."""
+    if not line.isascii():
+        return True  # expressions ignore the case of more letters than str.lower does
+    folded = line.lower()
+    words = folded.split()
+    return (
+        "=" in folded
+        or any(piece in folded for piece in _OF_DEFINITIONS)
+        or any(word.startswith(_COLUMN_TYPES) for word in words[1:2])
+        or any(7 <= len(word.strip("*|\\/")) <= 12 and _is_hex(word) for word in words)
+    )
+
+
+def _is_hex(word: str) -> bool:
+    return not word.strip("*|\\/0123456789abcdef")
+
+
+def is_identifier(value: str) -> bool:
+    """True if a value is words in CamelCase or joined by signs, and at most numbers: no key."""
+    if form("camel").fullmatch(value) or form("constant").fullmatch(value):
+        return True
+    parts = exact(r"[-_./:]").split(value)
+    return len(parts) > 3 and value == value.lower() and is_name(value)
+
+
+def is_words(text: str) -> bool:
+    """Return whether these are plain words, joined at most by hyphens, apostrophes or slashes."""
+    return all(part.isalpha() for part in exact(r"[-'/]").split(text.strip("*_`")) if part)
+
+
+def is_strong(value: str) -> bool:
+    """Return whether letters mix with digits or symbols, as in passwords and hardly in prose."""
+    plain = value.strip(".,;:!?*`\"'()")
+    if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
+        return False
+    digits = sum(c.isdigit() for c in plain)
+    if digits > 1 or (any(c in SYMBOLS for c in plain) and "://" not in plain):
+        return True
+    # A key of one digit; names in camel case change more seldom.
+    kinds = _kinds(plain)
+    return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
+
+
+def is_hex(value: str) -> bool:
+    """Return whether these are 32 or more hexadecimal digits, as in a hash or a key."""
+    return len(value) >= MIN_HEX_CHARS and all(c in "0123456789abcdefABCDEF" for c in value)
+
+
+def looks_random(value: str) -> bool:
+    """Return True if the mix of characters suggests a key; not for hashes, UUIDs, names, paths."""
+    plain = "".join(c for c in value if c.isalnum())
+    if len(plain) < MIN_ENTROPY_CHARS or _is_example(value):
+        return False
+    kinds = _kinds(plain)
+    if len(set(kinds)) < 3:
+        return False
+    in_words = sum(len(run) for run in exact(rf"[a-z]{{{WORD_CHARS},}}").findall(plain))
+    if in_words > MAX_IN_WORDS * len(plain):
+        return False
+    often = _changes(kinds) >= MIN_CHANGES * (len(kinds) - 1)
+    return often and _entropy_bits(value) >= MIN_ENTROPY_BITS
+
+
+def _kinds(text: str) -> list[str]:
+    """The class of each character: digit, capital, or something else."""
+    return ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
+
+
+def _changes(kinds: list[str]) -> int:
+    """Count changes from one character class to another."""
+    return sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
+
+
+def parted(lead: str) -> tuple[str, str]:
+    """The name of the secret, in its own case, and the sign behind it."""
+    bare = lead.rstrip("\"'` \t\\*")
+    for sign in ("is", "to"):
+        if bare.endswith((" " + sign, "\t" + sign)):
+            return bare[:-2].rstrip("\"'` \t\\*"), sign
+    sign = bare[-1:]
+    return bare.rstrip("=:>|").rstrip("\"'` \t\\*"), sign
+
+
+def _is_about(name: str) -> bool:
+    """Return whether the name's last part says it only describes a secret: `token_type`."""
+    words = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
+    return len(words) > 1 and words[-1].lower() in _ABOUT
+
+
+def is_passphrase(name: str, value: str) -> bool:
+    """Return True if several words are a passphrase: under that name, and unlike a sentence."""
+    words = value.split()
+    if not _names_password(name) or len(words) > 12 or says_prose(words):
+        return False
+    letters = exact(r"[^\W\d_]{2,}").findall(value.lower())
+    if letters and not says_prose(letters) and any(c.isdigit() or c in SYMBOLS for c in value):
+        return True
+    return len(words) >= 4 and value == value.lower() and value[-1].isalpha()
+
+
+def is_joined_words(value: str) -> bool:
+    """True for three words or more, or two and a number, with one sign between them, of which
+    programs use none.
+    """
+    sign = next((c for c in value if c in "._-"), " ")
+    words = value.rstrip("!?").split(sign)
+    if len(words) < 3 or len(set(words)) < len(words):
+        return False
+    words = [word for word in words if not (word.isdigit() and len(word) < 7)]
+    if not all(2 < len(w) < 13 and w.isalpha() and w[1:].islower() for w in words):
+        return False
+    folded = [word.casefold() for word in words]
+    is_case = len({word[0].isupper() for word in words}) == 1
+    return (
+        len(words) > 1 and is_case and not (says_prose(folded) or _OF_PROGRAMS.intersection(folded))
+    )
+
+
+def says_prose(parts: Sequence[str]) -> bool:
+    """Return whether one of the words, in small letters, is one that prose needs."""
+    return not _SAYING.isdisjoint(parts)
+
+
+def _is_short_password(lead: str, value: str) -> bool:
+    name, sign = parted(lead)
+    return (
+        len(value) >= MIN_PASSWORD_CHARS
+        and sign in ("=", ":")
+        and name.lower().endswith(("password", "passwd", "pwd", "pass", "passphrase", "passcode"))
+        and any(c.isdigit() or c in SYMBOLS for c in value)
+        and not value.startswith(("$", "%"))
+    )
+
+
+def _is_code(value: str, follower: str) -> bool:
+    """Return whether the value is an expression of a programming language."""
+    value = exact(r"\|\||&&|\?\?").split(value, maxsplit=1)[0]
+    if not value:
+        return True
+    if follower.startswith(("(", "[", "<")) or form("path of names").fullmatch(value):
+        return follower.startswith(("(", "[", "<")) or not is_joined_words(value)
+    bare = value.lstrip("&*!@")
+    if exact(r"\.|\?\.|::|->").split(bare, maxsplit=1)[0] in _OBJECTS and bare.isascii():
+        return len(exact(r"\.|\?\.|::|->").split(bare)) > 1
+    if bare != value and bare.isalpha() and follower[:1] in ("", " ", ",", ")", ";", "\n", "="):
+        return True  # a reference, a type, a tag of YAML
+    is_name = bare.replace("_", "").replace("?", "").isalpha()
+    is_path = "." in bare and all(part.isidentifier() for part in bare.split("."))
+    return (is_name or is_path) and any(part in bare.lower() for part in words("name parts"))
+
+
+def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
+    """ "Token: expires after 15 minutes", but not "password: opensesame"."""
+    if sign != ":" or not (follower[:1] == " " and follower[1:2].isalpha()):
+        return False
+    return is_words(plain) and (not _names_password(name) or plain in _PROSE)
+
+
+def _names_password(name: str) -> bool:
+    folded = name.lower().rstrip("0123456789")
+    return folded.startswith(("pass", "pwd", "secret")) or folded.endswith(
+        ("secret", "secret_key", "secret-key", "secretkey")
+    )
+
+
+def _is_identifier(plain: str, *, quoted: bool) -> bool:
+    """Return whether the value is itself a name: `token = Whitespace`, `token: "x-token"`."""
+    if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
+        return False
+    return not quoted or any(part in plain for part in words("name parts"))
+
+
+def _entropy_bits(value: str) -> float:
+    size = len(value)
+    counts = (value.count(c) / size for c in set(value))
+    return -sum(share * math.log2(share) for share in counts)

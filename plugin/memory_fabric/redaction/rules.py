@@ -1,0 +1,464 @@
+"""The rules of redaction, and the look for the keywords without which none of them can match.
+
+`rules.txt`, `public_rules.txt` and `words.txt` hold every expression and every list of words. Texts
+consist of few different words, so what a word shows is remembered: a text of prose costs a look-up
+for each of its words, and no expression is compiled for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from memory_fabric.text import CLOSE_FENCE, runs
+
+FILES = ("rules.txt", "public_rules.txt", "words.txt")
+# Stands for a blank in a keyword or name.
+BLANK = "\u2423"
+# The keyword of a rule that any text may match.
+ANY = "*"
+
+
+class Rule(NamedTuple):
+    """An expression that matches only where one of the keywords stands.
+
+    `source` is the end of its line in the file. `note` is what stands between: the sign that a
+    command needs, the names of an issuer, or the least length of a harmless word.
+    """
+
+    keywords: tuple[str, ...]
+    expression: str
+    note: str
+    source: str
+
+
+class Table:
+    """Rules of one kind, in order, by their keywords."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self.places: dict[str, list[int]] = {}
+        for place, rule in enumerate(self.rules):
+            for keyword in rule.keywords:
+                self.places.setdefault("" if keyword == ANY else keyword, []).append(place)
+
+    def opened_by(self, text: str) -> list[Rule]:
+        """Return the rules of which a keyword is in the text."""
+        keywords = [keyword for keyword in self.places if keyword in text]
+        return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
+
+
+@cache
+def _sections() -> dict[str, list[str]]:
+    """Return the lines of the files by their sections, without comments."""
+    sections: dict[str, list[str]] = {}
+    definitions: dict[str, str] = {}
+    for name in FILES:
+        with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as stream:
+            lines: list[str] = []
+            for line in stream.read().split("\n"):
+                head, equals, value = line.partition(" = ")
+                if line[:1] == "[" and line[-1:] == "]":
+                    lines = sections.setdefault(line[1:-1], [])
+                elif equals and head.isupper():
+                    definitions[f"<<{head}>>"] = value
+                elif line and not line.startswith("# "):
+                    for part in definitions.keys() if "<<" in line else ():
+                        line = line.replace(part, definitions[part])
+                    lines.append(line)
+    return sections
+
+
+@cache
+def words(section: str) -> tuple[str, ...]:
+    """Return a list of words, in its order."""
+    return tuple(word.replace(BLANK, " ") for word in " ".join(_sections()[section]).split())
+
+
+@cache
+def table(section: str) -> Table:
+    """Return the rules of a section, with the expression that leads to their value put together."""
+    rules = []
+    for line in _sections()[section]:
+        first, *middle, source = line.split("\t")
+        keywords = tuple(word.replace(BLANK, " ") for word in first.split())
+        note = middle[0].replace(BLANK, " ") if middle else ""
+        whole = source
+        if section == "commands":
+            names = "|".join(map(re.escape, keywords))
+            whole = rf"(?m)((?<![\w.-])(?i:{names}){source})(?:{expression('option value')})"
+        elif section == "places":
+            whole = f"(?im){source}"
+        elif section.endswith("beside"):
+            whole = expression("beside").replace("{names}", note).replace("{value}", source)
+        elif section == "public issued":
+            whole += expression("rest of token")
+        rules.append(Rule(keywords, whole, note, source))
+    return Table(rules)
+
+
+@cache
+def expression(name: str) -> str:
+    """Return the expression of this name; `<words: x>` in it stands for any of the words."""
+    text = _expressions()[name]
+    for section in re.findall(r"<words: ([a-z ]+)>", text):
+        text = text.replace(f"<words: {section}>", "|".join(map(re.escape, words(section))))
+    return text
+
+
+@cache
+def _expressions() -> dict[str, str]:
+    lines = (line.partition("\t") for line in _sections()["expressions"])
+    return {name: text for name, _, text in lines}
+
+
+@cache
+def exact(text: str) -> re.Pattern[str]:
+    """Return the compiled expression; most texts need few of hundreds."""
+    return re.compile(text)
+
+
+@cache
+def form(name: str) -> re.Pattern[str]:
+    """Return the compiled expression of this name."""
+    return re.compile(expression(name))
+
+
+# No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
+MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
+MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
+MAX_NAME_CHARS = 31
+# Of long words it is not remembered what they show: together they could be long.
+MAX_REMEMBERED_WORDS, MAX_REMEMBERED_CHARS = 1 << 15, 40
+SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
+SYMBOLS = frozenset("!#$%^&*?~@+")
+AROUND = ".,;:!?()[]{}<>\"'`*"
+ARROWS = frozenset(("->", "=>", "→", "⇒"))
+# The ids of messages in OpenAI's interfaces begin so.
+MESSAGE_ID = "msg_"
+_DIGITS = frozenset("0123456789")
+_PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
+
+# What a word shows; LINES and GAPS are shown by a whole text.
+(
+    PRIVATE, KEY_BLOCK, DOUBTFUL, NAME_LIKE, LONG, LONG_DIGIT, ISSUER, ADDRESS, HEADER, BEARER,
+    CURL, DASH_B, OPTION, OPTION_NAME, DASH, DASHES, OPTION_SIGN, COMMAND, PROGRAM,
+    DASH_PROGRAM, SIGN_PROGRAM, NAME_PART, PASS, QUOTED_NAME, CALL, DUMPED, VARIABLE, PASSWORD,
+    PAIR, KEY, NETWORK, ACCOUNT_END, PAIRING, CODE, NUMBER, SEED, EQUALS, COLON, PAREN, COMMA,
+    QUOTE, BAR, SIGN, STRANGE, MIXED, ODD, LINK, CUE, SAID, STATED, ARROW, PAIRED, LOGIN, MARK,
+    FOREIGN, LINES, GAPS,
+) = (1 << place for place in range(57))  # fmt: skip
+_GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
+# Of each step of `redact`, what the words of a text must show together; any of these is enough.
+STEPS: dict[str, tuple[int, ...]] = {
+    "private": (PRIVATE,),
+    "key block": (KEY_BLOCK,),
+    "token": (DOUBTFUL, *(NAME_LIKE | other for other in (EQUALS, COLON, MARK))),
+    "beside issuer": (ISSUER | LONG_DIGIT,),
+    "url": (ADDRESS,),
+    "header": (HEADER, BEARER | LONG, CURL | DASH_B),
+    "command": (
+        COMMAND, PROGRAM, DASH_PROGRAM | DASH, OPTION | DASH, OPTION | OPTION_SIGN, LOGIN | PASS,
+        DASHES | OPTION_NAME,
+    ),
+    "named": (
+        *(NAME_PART | other for other in (*_GIVEN, ODD, CUE)), PASS | SAID,
+        CALL | PAREN, QUOTED_NAME | PAREN | QUOTE, QUOTED_NAME | COMMA | QUOTE,
+        DUMPED | EQUALS, VARIABLE | EQUALS, VARIABLE | COLON,
+    ),
+    "stated": (
+        STATED, *(PASSWORD | other for other in _LINKED), PAIR | STRANGE, KEY | MIXED,
+        *(KEY | NETWORK | other for other in _LINKED),
+        *(name | LINES | of for name in (PASSWORD, PAIR, KEY) for of in (GAPS, BAR, COMMA)),
+        ACCOUNT_END | PAIRING, CODE | NUMBER, CODE | FOREIGN, ARROW | PAIRED,
+    ),
+    "seeds": (SEED,),
+}  # fmt: skip
+_OF_STEPS = tuple((1 << at, mask) for at, masks in enumerate(STEPS.values()) for mask in masks)
+# Before these it is looked for what only its place tells.
+PLACED = frozenset(("command", "named", "stated"))
+
+
+class _Keywords:
+    """What parts of words show, by their first three characters, and whole words."""
+
+    def __init__(self) -> None:
+        self.by_three: dict[str, list[tuple[str, int]]] = {}
+        self.shorter: dict[str, int] = {}
+        self.with_blanks: dict[str, int] = {}
+        for parts, bit in _parts_of_words():
+            for part in parts:
+                if " " in part:
+                    self.with_blanks[part] = self.with_blanks.get(part, 0) | bit
+                elif len(part) < 3:
+                    self.shorter[part] = self.shorter.get(part, 0) | bit
+                else:
+                    self.by_three.setdefault(part[:3], []).append((part, bit))
+        self.whole = dict.fromkeys(words("links"), LINK)
+        self.whole |= {"*": COMMAND, "/": STATED}
+        for word in ARROWS:
+            self.whole[word] = self.whole.get(word, 0) | ARROW
+        self.alone = tuple((name, PASSWORD) for name in words("short passwords"))
+        self.programs: dict[str, list[tuple[str, int]]] = {}
+        self.signs = {rule.note for rule in table("commands").rules if rule.note.strip()[:1] != "-"}
+        for rule in table("commands").rules:
+            with_sign = SIGN_PROGRAM if rule.note in self.signs else DASH_PROGRAM
+            for program in rule.keywords:
+                bits = with_sign if rule.note else PROGRAM
+                self.programs.setdefault(runs(program)[0], []).append((program, bits))
+        self.signs.discard("")
+        self.issued = tuple(
+            keyword
+            for section in ("issued", "public issued")
+            for rule in table(section).rules
+            for keyword in rule.keywords
+            if len(keyword) > 2
+        )
+
+
+def _parts_of_words() -> list[tuple[Iterable[str], int]]:
+    options = words("option names")
+    issuers = {
+        keyword
+        for section in ("beside", "public beside")
+        for rule in table(section).rules
+        for keyword in rule.keywords
+    }
+    return [
+        (("<private",), PRIVATE),
+        (("-----begin", "-----end", "private-lines:"), KEY_BLOCK),
+        (issuers, ISSUER),
+        (("authorization", "cookie", '"auth'), HEADER),
+        (("bearer", "basic"), BEARER),
+        (("curl",), CURL),
+        (("-b",), DASH_B),
+        ((f"{sign}{name}" for sign in "-/" for name in options), OPTION),
+        (options, OPTION_NAME),
+        (("--",), DASHES),
+        (("/p", "<<<"), OPTION_SIGN),
+        (words("command parts"), COMMAND),
+        (words("name parts"), NAME_PART),
+        (("pass", "pwd"), PASS),
+        ((*words("name parts"), "auth", "salt", "key"), QUOTED_NAME),
+        (words("calls"), CALL),
+        (words("dumped parts"), DUMPED),
+        (words("variable parts"), VARIABLE),
+        (words("passwords"), PASSWORD),
+        (words("pairs"), PAIR),
+        ((*words("keys"), *words("common keys")), KEY),
+        (words("networks"), NETWORK),
+        (words("codes"), CODE),
+        (words("seeds"), SEED),
+        (("=",), EQUALS), ((":",), COLON), (("(",), PAREN), ((",",), COMMA), ("\"'`", QUOTE),
+        ("|;│║┃", BAR), ((*words("cues"), "->"), CUE), ((" is ", " to ", " for "), SAID),
+        (("login",), LOGIN), (("[redacted",), MARK),
+    ]  # fmt: skip
+
+
+@cache
+def _keywords() -> _Keywords:
+    return _Keywords()  # late: no word of an empty memory needs it
+
+
+def opened_steps(text: str) -> int:
+    """Return the places in STEPS of the steps that may change the text, as bits."""
+    bits = 0
+    for word in text.split():
+        bits |= _SHOWN[word]
+    folded = text.casefold()
+    for name, bit in _keywords().with_blanks.items():
+        if name in folded:
+            bits |= bit
+    if not bits:
+        return 0
+    if bits & SIGN_PROGRAM and any(sign in text for sign in _keywords().signs):
+        bits |= PROGRAM
+    bits |= LINES if "\n" in text else 0
+    bits |= GAPS if "\t" in text or "  " in text else 0
+    steps = 0
+    for step, mask in _OF_STEPS:
+        if bits & mask == mask:
+            steps |= step
+    return steps
+
+
+def _shown_by(word: str) -> int:
+    """Return what a word shows; `word` has no white space."""
+    if word == CLOSE_FENCE:
+        return 0  # our own mark
+    keywords = _keywords()
+    folded = word.casefold()
+    if _is_id(word.strip(AROUND)):
+        return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)  # alone it opens nothing
+    bits = keywords.whole.get(folded, 0)
+    by_three = keywords.by_three
+    for head in {folded[at : at + 3] for at in range(len(folded) - 2)} & by_three.keys():
+        for part, bit in by_three[head]:
+            bits |= bit if part in folded else 0
+    for part, bit in keywords.shorter.items():
+        bits |= bit if part in folded else 0
+    for name, bit in keywords.alone:
+        if name in folded and any(True for _ in places_alone(folded, name)):
+            bits |= bit
+    for head in keywords.programs.keys() & runs(folded):
+        for program, bit in keywords.programs[head]:
+            bits |= bit if program in folded else 0
+    return bits | _form_of(word, folded)
+
+
+def _form_of(word: str, folded: str) -> int:
+    """Return what the characters of a word show: digits, signs, an address, a random value."""
+    bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
+    if not word.isascii():
+        bits |= FOREIGN
+    number = folded.strip(AROUND + "‘’“”«»„_")
+    if 4 <= len(number) <= 24 and number[:4].isdigit():
+        bits |= NUMBER
+    if len(word) >= MIN_ODD_CHARS and not word.strip(".,;!?()-").isalpha():
+        bits |= ODD
+    bare = word.strip(".,;:?()[]{}<>\"'`*")
+    has_digit, has_symbol = not _DIGITS.isdisjoint(word), not SYMBOLS.isdisjoint(bare)
+    is_short = len(bare) < MIN_DOUBTED_CHARS
+    if is_joined(bare) or (not is_short and (has_digit or has_symbol)):
+        bits |= STRANGE
+    if has_digit and len(word) >= MIN_KEY_CHARS and not (number.isdigit() or _is_label(number)):
+        bits |= MIXED
+    if is_option_in(word, "-"):
+        bits |= DASH
+    if "@" in word or ("://" in word and "=" in word):
+        is_url = "://" in word or any(sign in word for sign in "/(:")
+        bits |= ADDRESS if is_url else 0
+        bits |= STATED if ":" in word.partition("@")[2] and "://" not in word else 0
+    bits |= _account_in(folded) | (PAIRED if ":" in word[1:-1] else 0)
+    if len(word) < MIN_WORD_CHARS:
+        return bits
+    bits |= LONG | (LONG_DIGIT if has_digit else 0)
+    if is_doubtful(word):
+        bits |= NAME_LIKE if _is_like_name(word, folded) else DOUBTFUL
+    return bits
+
+
+def _account_in(folded: str) -> int:
+    """Return what an account's usual name shows, by the sign behind it, or a sign alone."""
+    bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
+    for name in words("accounts"):
+        if name in folded:
+            for end in places_alone(folded, name):
+                if any(sign in ("/", ":", "|") for sign in folded[end : end + 2]):
+                    bits |= STATED
+                bits |= ACCOUNT_END if end + 1 >= len(folded) else 0
+    return bits
+
+
+def _is_id(word: str) -> bool:
+    """Return True for a UUID, also as the id of a message or with an offset in its file."""
+    name, _, offset = word.partition(":")
+    name = name.removeprefix(MESSAGE_ID)
+    return is_uuid(name) and (not offset or offset.isdigit())
+
+
+def _is_like_name(word: str, folded: str) -> bool:
+    """Return True for words and numbers joined as in no token: `billing-worker-1700000000000`."""
+    bare = word.rstrip(",;!?.")
+    parts = bare.translate(_PARTS_OF_NAME).split()
+    return (
+        len(word) <= MAX_NAME_CHARS
+        and bare.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        and word.isascii()
+        and all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
+        and not any(part in words("telling") for part in folded.translate(_PARTS_OF_NAME).split())
+        and not any(keyword in word or keyword in folded for keyword in _keywords().issued)
+    )
+
+
+class _Shown(dict[str, int]):
+    """What words show; it is not remembered of long ones."""
+
+    def __missing__(self, word: str) -> int:
+        bits = _shown_by(word)
+        if len(word) <= MAX_REMEMBERED_CHARS:
+            if len(self) >= MAX_REMEMBERED_WORDS:
+                self.clear()
+            self[word] = bits
+        return bits
+
+
+_SHOWN = _Shown()
+
+
+def places_alone(folded: str, name: str) -> Iterator[int]:
+    """Yield the ends of a name where no Latin letter is beside it."""
+    at = folded.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not any(
+            c.isalpha() and c.isascii() for c in folded[at - 1 : at] + folded[end : end + 1]
+        ):
+            yield end
+        at = folded.find(name, end)
+
+
+def is_option_in(text: str, sign: str) -> bool:
+    """Return True if an option begins a word somewhere: `-p` does not in `billing-project`."""
+    at = text.find(sign)
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
+        at = text.find(sign, at + 1)
+    return at >= 0
+
+
+def is_command_line(value: object) -> bool:
+    """Return True if a value of JSON is the words of a command, of which one is an option."""
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 1
+        and all(isinstance(word, str) and "\n" not in word for word in value)
+        and any(word[:1] == "-" for word in value)
+    )
+
+
+def is_doubtful(word: str) -> bool:
+    """Return True if a word mixes letters and digits, or has long runs, as a key and no name does.
+
+    What stands around a doubtful part makes it no less so.
+    """
+    if "-" in word and any(beginning in word for beginning in words("hyphenated")):
+        return True
+    parts = runs(word) if word.isascii() else exact(r"[\W_]+").split(word)
+    return sum(map(_mixed_chars, parts)) >= MIN_MIXED_CHARS
+
+
+def _mixed_chars(part: str) -> int:
+    """Count the characters of a run of letters and digits that may belong to a key."""
+    if part.isdigit():
+        return len(part) if len(part) >= MIN_DIGITS else 0
+    if not part.isalpha() or len(part) >= MIN_LETTERS:
+        return len(part)
+    if part[1:].islower():
+        return 0
+    inner = sum(character.isupper() for character in part[1:])
+    # A name in CamelCase has a capital in four letters, a constant has nothing else.
+    return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
+
+
+def is_joined(word: str) -> bool:
+    """Return True if a sign stands twice in a word, as between the words of a passphrase."""
+    return any(word.count(sign) > 1 for sign in "._-")
+
+
+def is_uuid(word: str) -> bool:
+    """Return True for a UUID in its usual form: an id, which alone is no secret."""
+    return (
+        len(word) == 36
+        and word[8] == word[13] == word[18] == word[23] == "-"
+        and word.replace("-", "").isalnum()
+        and all(c in "0123456789abcdefABCDEF-" for c in word)
+    )
+
+
+def _is_label(bare: str) -> bool:
+    """Return True if a word joins letters and numbers: `billing-user-95`, `v1.20.3`."""
+    parts = exact(r"[-_/.]").sub(" ", bare).split()
+    return len(parts) > 1 and all(p.isdigit() or (p.isalpha() and len(p) < 16) for p in parts)

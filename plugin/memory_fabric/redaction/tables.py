@@ -1,0 +1,348 @@
+"""Names of secrets in a text with their kinds, and values in lines and tables of their own.
+
+Tables are in Markdown, drawn with boxes, CSV, aligned by blanks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memory_fabric.redaction.plain import (
+    NAMES,
+    is_hex,
+    is_identifier,
+    is_placeholder,
+    looks_random,
+)
+from memory_fabric.redaction.rules import AROUND, exact, form, is_uuid, table, words
+from memory_fabric.redaction.tokens import is_random
+from memory_fabric.redaction.values import (
+    is_code,
+    is_known_form,
+    is_mixed,
+    is_telling,
+    is_value,
+    is_words_of_phrase,
+    stripped,
+    without,
+)
+
+ABOUT = frozenset(words("about"))
+_BENT = frozenset(words("bent token"))
+_OPENING = frozenset(words("opening"))
+_OPENING_NOTHING = words("opening nothing")
+_UNBENT = frozenset(words("unbent"))
+# The kind of each name; a later section counts.
+_KINDS = {
+    name: kind
+    for section, kind in (
+        ("keys", "key"),
+        ("common keys", "common"),
+        ("pairs", "pair"),
+        ("short passwords", "password"),
+        ("passwords", "password"),
+        ("pins", "pin"),
+    )
+    for name in words(section)
+}
+_BY_LENGTH = sorted(NAMES, key=lambda name: (-len(name), name))
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a name in small letters: password, pin, pair, common or key."""
+    return _KINDS.get(name, "key")
+
+
+def is_of_issuer(before: str, behind: str) -> bool:
+    """True if a word around `key` says what it opens: "the Stripe key", "key for Scaleway"."""
+    if form("whose").search(before) or form("for whom").match(behind):
+        return True
+    *_, last = ["", *before.casefold().replace("-", " ").replace("_", " ").split()]
+    return last in _OPENING or last.startswith(_issuers())
+
+
+@cache
+def _issuers() -> tuple[str, ...]:
+    return tuple(keyword for rule in table("public beside").rules for keyword in rule.keywords)
+
+
+def is_name(text: str, name: re.Match[str], kind: str) -> bool:
+    """True if the match is the name itself, not a part of another word."""
+    before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
+    word = name.group()
+    is_path = (
+        text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
+        and form("rest of name").match(text, name.end()) is None
+    )
+    if before == "/" and behind == "-":
+        return False  # `docker/login-action`
+    if is_path or _is_in_address(text, name.start()):
+        return False
+    if before == "." and text[max(0, name.start() - 2) : name.start() - 1] == "/":
+        return False
+    if (
+        word.isascii()
+        and len(word) < 6
+        and (before.isdigit() or text[name.end() : name.end() + 2].isalnum())
+    ):
+        is_plural = behind in ("s", "S") and not text[name.end() + 1 : name.end() + 2].isalnum()
+        if before.isdigit() or (behind.isdigit() and not is_plural):
+            return False
+    if kind in ("key", "common") and text[max(0, name.start() - 13) : name.start()].rstrip(
+        " _-"
+    ).lower().endswith(_OPENING_NOTHING):
+        return False
+    mark = text.rfind("[redacted: ", max(0, name.start() - 24), name.start())
+    if mark >= 0 and "]" not in text[mark : name.start()]:
+        return False
+    if not word.isascii():
+        return not before.isalpha() or len(word) > 4 or not word[0].isascii()
+    if behind.isalpha() and behind.isascii():
+        if (
+            word.casefold() not in _UNBENT
+            and " " not in word
+            and len(word) > 4
+            and kind != "common"
+        ):
+            ending = text[name.end() : name.end() + 8].split(maxsplit=1)[0]
+            return len(ending.rstrip(":=.,")) < 6
+        ending = text[name.end() : name.end() + 3]
+        is_plural = ending[:1] == "s" and not ending[1:2].isalpha()
+        bent = text[name.end() : name.end() + 5].split(maxsplit=1)[0].strip(":=.,")
+        return (is_plural or (word.casefold() == "token" and bent in _BENT)) and len(word) > 3
+    if before.isalpha() and before.isascii() and (len(word) < 6 or kind in ("key", "common")):
+        if word.casefold() in ("token", "sleutel"):
+            return True  # "Zugriffstoken"
+        return before.islower() and word[0].isupper()  # dbPass, apiToken
+    return True
+
+
+def _is_in_address(text: str, start: int) -> bool:
+    """True if the word that holds this place is an address."""
+    before = text[max(0, start - 200) : start]
+    if not before or before[-1].isspace():
+        return False
+    word = before.split()[-1]
+    return "://" in word or word.lstrip("\"'(`").startswith("arn:")
+
+
+def names_in(text: str) -> re.Pattern[str]:
+    """Return an expression for the names that are in the text, the longest first; or for none."""
+    folded = text.casefold()
+    names = [re.escape(name) for name in _BY_LENGTH if name in folded]
+    return exact("(?i)" + ("|".join(names) or r"(?!)"))
+
+
+MAX_LINES, MAX_CHARS = 4, 256
+
+
+def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
+    """The word that is alone on one of the lines from `start` on, if it looks like a secret."""
+    full_lines = hits = 0
+    is_asked = text[max(0, start - 4) : start].rstrip().endswith("?")
+    for _ in range(3 * MAX_LINES):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line = text[start:end]
+        bare = line.strip()
+        if bare:
+            full_lines += 1
+            lead = form("speaker").match(line)
+            at = lead.end() if lead is not None else 0
+            word = line[at:].strip()
+            phrase = form("words of phrase").fullmatch(word.strip("\"'`*"))
+            if (
+                full_lines == 1
+                and phrase
+                and kind == "password"
+                and is_words_of_phrase(phrase.group())
+            ):
+                place = text.index(phrase.group(), start + at)
+                yield place, place + len(phrase.group())
+                return
+            if full_lines == 1 and is_asked and len(word.split()) > 1:
+                for token in exact(r"[^\s\"'`*]{6,256}").finditer(word):
+                    begin_of_core, end_of_core = stripped(token.group())
+                    core = token.group()[begin_of_core:end_of_core]
+                    if core and is_alone_secret(core, kind):
+                        place = text.index(word, start + at) + token.start()
+                        yield place + begin_of_core, place + end_of_core
+                return
+            if word and len(word.split()) == 1 and len(word) <= MAX_CHARS:
+                begin_of_core, end_of_core = stripped(word)
+                core = word[begin_of_core:end_of_core]
+                if core and is_alone_secret(core, kind):
+                    place = text.index(word, start + at)
+                    yield place + begin_of_core, place + end_of_core
+                    hits += 1
+                elif hits:
+                    return
+        if end == len(text) or (full_lines >= MAX_LINES and not hits):
+            return
+        start = end + 1
+
+
+def is_alone_secret(core: str, kind: str) -> bool:
+    """True if a word that is all of its line is a password or a key."""
+    if "[redacted" in core or is_placeholder(core) or is_known_form(core) or is_code(core, ""):
+        return False
+    if (
+        core.count(",") > 1
+        or any(c in core for c in "(){}[]<>;|\\")
+        or core.endswith((":", "="))
+        or "/" in core[:2]
+    ):
+        return False
+    if (
+        is_identifier(core)
+        or exact(r"\w+=\w*&|[#@]?[A-Za-z_]{2,40}(?:=|$)").match(core)
+        or not any(c.isalnum() for c in core)
+    ):
+        return False
+    if kind in ("key", "common"):
+        return (
+            is_random(core, 16)
+            or is_hex(core)
+            or (is_telling(core) and len(core) > 9 and kind == "key")
+            or (is_uuid(core) and kind == "key")
+        )
+    return is_telling(core) or is_random(core, 12) or (is_mixed(core, least=8) and "_" not in core)
+
+
+def numbers_of_locks(text: str) -> list[tuple[int, int]]:
+    """Return spans of codes of locks and alarms, where a number stands that could be one."""
+    folded = text.casefold()
+    if not any(code in folded for code in words("codes")):
+        return []
+    bare = (word.strip(AROUND + "‘’“”«»„_") for word in folded.split())
+    if folded.isascii() and not any(4 <= len(w) <= 24 and w[:4].isdigit() for w in bare):
+        return []
+    return [match.span(1) for match in form("number of lock").finditer(text)]
+
+
+MAX_CELLS = 64
+# Of these the rules between rows are drawn.
+_RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
+
+
+def without_columns(text: str) -> str:
+    """The text without the cells of columns that are named as secrets are."""
+    if not _is_table(text.casefold()):
+        return text
+    lines = text.split("\n")
+    columns: dict[int, str] = {}
+    separator = ""
+    width = 0
+    for place, line in enumerate(lines):
+        if columns:
+            if not line.strip(_RULES):
+                continue  # a rule between the head and its rows
+            cells = _cells(line, separator)
+            if len(cells) == width:
+                lines[place] = _hidden_cells(line, cells, columns)
+                continue
+            columns = {}
+        separator = next(
+            (sign for sign in ("│", "║", "┃", "|", "\t", ";", ",", "  ") if sign in line), ""
+        )
+        if not separator or place + 1 == len(lines):
+            continue
+        cells = _cells(line, separator)
+        kinds = {i: _column_kind(line[a:b]) for i, (a, b) in enumerate(cells)}
+        is_head = 1 < len(cells) <= MAX_CELLS and line.strip()[-1:] != ","
+        is_head = is_head and all(_is_title(line[a:b]) for a, b in cells)
+        # A row of another table is no head; the line before a head has other cells, or none.
+        above = lines[place - 1].strip(_RULES) if place else ""
+        if is_head and len(_cells(above, separator)) != len(cells):
+            columns = {i: kind for i, kind in kinds.items() if kind}
+            width = len(cells)
+    return "\n".join(lines)
+
+
+def _is_table(folded: str) -> bool:
+    """Return True if a line with the name of a secret has columns, and lines behind it."""
+    names = [name for name in NAMES if name in folded and name not in words("common keys")]
+    return "\n" in folded and any(
+        any(name in line for name in names)
+        and any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
+        for line in folded.split("\n")
+    )
+
+
+def without_inserted(text: str) -> str:
+    """The text without what SQL inserts into columns that are named as secrets are."""
+    if "values" not in text.casefold():
+        return text
+    spans = []
+    for statement in form("sql insert").finditer(text):
+        names = [_column_kind(name) for name in statement.group(1).split(",")]
+        for row in form("inserted row").finditer(text, statement.end(), statement.end() + 4000):
+            values = list(form("inserted value").finditer(text, *row.span(1)))
+            for kind, value in zip(names, values, strict=False):
+                if kind and value.group(1) and _is_cell_value(value.group(1), kind):
+                    spans.append(value.span(1))
+    return without(text, spans)
+
+
+def _is_title(cell: str) -> bool:
+    """Return True for a few words without the signs of code, as heads of columns are."""
+    bare = cell.strip(" \t\r*`\"'_")
+    return len(cell) <= 40 and len(bare.split()) <= 4 and not set(bare) & set('=:;{}[]<>@&+\\$,"')
+
+
+def _column_kind(cell: str) -> str:
+    bare = cell.strip(" \t*`\"'_")
+    if not bare or len(bare.split()) > 4:
+        return ""
+    matches = list(names_in(bare).finditer(bare))
+    match = matches[-1] if matches else None  # `login_password`
+    if match is None or bare.endswith((".", ":", "?")):
+        return ""
+    ending = bare[match.end() :].strip(" _-s").casefold()
+    if ending and (" " not in bare or ending.split("_")[0].split(" ")[0] in ABOUT):
+        return ""
+    kind = kind_of(match.group().casefold())
+    if kind == "pair":
+        return "" if match.group().casefold().startswith(("log", "sign")) else "password"
+    return kind
+
+
+def _cells(line: str, separator: str) -> list[tuple[int, int]]:
+    """Return the spans of a line's cells, up to a limit; quoted CSV included."""
+    if separator == "  ":  # aligned by blanks: a cell is what stands between two or more
+        return [match.span() for match in exact(r"\S+(?: \S+){0,8}").finditer(line)][:MAX_CELLS]
+    spans, start, quoted = [], 0, False
+    for place, character in enumerate(line):
+        if character == '"':
+            quoted = not quoted
+        elif character == separator and not quoted:
+            spans.append((start, place))
+            start = place + 1
+            if len(spans) > MAX_CELLS:
+                break
+    return [*spans, (start, len(line))]
+
+
+def _hidden_cells(line: str, cells: list[tuple[int, int]], columns: dict[int, str]) -> str:
+    spans = []
+    for place, kind in columns.items():
+        start, end = cells[place]
+        cell = line[start:end]
+        bare = cell.strip(" \t\r")
+        begin_of_core, end_of_core = stripped(bare)
+        core = bare[begin_of_core:end_of_core]
+        is_one = core and len(core.split()) == 1 and set(core) - set("-:=")
+        if is_one and _is_cell_value(core, kind):
+            at = start + cell.find(bare)
+            spans.append((at + begin_of_core, at + end_of_core))
+    return without(line, spans)
+
+
+def _is_cell_value(core: str, kind: str) -> bool:
+    if kind == "common":
+        kind = "key"
+    if kind == "key" and looks_random(core):
+        return True
+    return is_value(core, kind, "=", "", quoted=False, words=0)

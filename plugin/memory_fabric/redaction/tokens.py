@@ -1,0 +1,305 @@
+"""Keys and tokens by their own form: of published shape, in lines, random beside an issuer's name.
+
+A random word alone is no secret. With a prefix as issuers give it, or behind the name of an issuer
+or of a secret in its line or the one before, it is one. What looks random and is known to be
+public, encrypted or a reference is set aside before the rules look at a text, and put back later.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64
+from itertools import pairwise
+
+from memory_fabric.redaction.plain import (
+    MIN_CHANGES,
+    MIN_HEX_CHARS,
+    PUBLISHED,
+    is_hex,
+    is_identifier,
+    is_name,
+    is_placeholder,
+    looks_random,
+)
+from memory_fabric.redaction.rules import (
+    MIN_WORD_CHARS,
+    exact,
+    form,
+    is_doubtful,
+    is_uuid,
+    table,
+    words,
+)
+from memory_fabric.redaction.values import is_known_form, stripped, without
+
+MIN_RANDOM, MIN_TAIL = 20, 16
+MAX_WORD = 600
+BEFORE_CHARS = 90
+# Lines of one key.
+MAX_RUNS = 400
+MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
+_THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))
+_PARTED = "_-.:~+"
+# One character of private use holds the place of each harmless part.
+_FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
+
+
+def without_tokens(text: str) -> str:
+    """The text without credentials of a published shape, and without what goes with them."""
+    for expression in shapes_in(" ".join(w for w in text.split() if len(w) >= MIN_WORD_CHARS)):
+        hidden = exact(expression).sub(_hide_token, text)
+        if hidden != text and expression.startswith(r"\b(?:AKIA"):
+            # The secret half of the pair stands beside its id, often without a name.
+            hidden = form("aws secret").sub(_hide_if_random, hidden)
+        text = hidden
+    return text
+
+
+def shapes_in(text: str) -> list[str]:
+    """Return the shapes that could match in this text: our own, then those of public rule sets."""
+    rules = [*table("issued").opened_by(text), *table("public issued").opened_by(text.lower())]
+    return [rule.expression for rule in rules]
+
+
+def _hide_token(match: re.Match[str]) -> str:
+    token = match.group()
+    is_stand_in = len(set(token[-16:].lower())) < 3 or any(part in token for part in PUBLISHED)
+    return token if is_stand_in or not is_doubtful(token) else MARK
+
+
+def _hide_if_random(match: re.Match[str]) -> str:
+    return "[redacted: secret]" if looks_random(match.group(2)) else match.group()
+
+
+def without_values_of_issuers(text: str) -> str:
+    """The text without values that stand behind the name of their issuer, in its form."""
+    folded = text.casefold()
+    for section in ("beside", "public beside"):
+        for rule in table(section).opened_by(folded):
+            text = exact(rule.expression).sub(_hide_value, text)
+    return text
+
+
+def _hide_value(match: re.Match[str]) -> str:
+    lead, value = match.groups()
+    is_public = form("public lead").search(lead) or not any(c.isdigit() for c in value)
+    return match.group() if is_public else f"{lead}{MARK}"
+
+
+def without_random(text: str) -> str:
+    """The text without random values of no known shape, where their place tells."""
+    if "=" in text or ":" in text:
+        text = form("assignment").sub(_hide_random, text)
+    return without(text, random_words(text), MARK)
+
+
+def _hide_random(match: re.Match[str]) -> str:
+    lead, value = match.groups()
+    prefix = value.replace("-", "_").partition("_")[0]
+    if not looks_random(value) or prefix in _THINGS or decodes_to_text(value):
+        return match.group()
+    before = match.string[max(0, match.start() - 300) : match.start()]
+    if "://" in before.split(" ")[-1].rpartition("\n")[2]:
+        return match.group()
+    is_public = "public " in before[-24:].lower().rpartition("\n")[2]
+    if is_public or form("public name").search(lead):
+        return match.group()
+    return f"{lead}[redacted: secret]"
+
+
+def decodes_to_text(value: str) -> bool:
+    """True if a value is plain text in base64."""
+    try:
+        bare = value.rstrip("=")
+        padded = f"{bare}{'=' * (-len(bare) % 4)}"
+        plain = a2b_base64(padded, strict_mode=True).decode("utf-8")
+    except ValueError:
+        return False
+    readable = sum(c.isalpha() or c in ' \n\t,."{}[]<>/' for c in plain)
+    return len(plain) > 8 and readable >= 0.9 * len(plain) and " " in plain
+
+
+def is_random(core: str, least: int = MIN_RANDOM) -> bool:
+    """True if letters and digits follow one another as in no word and no identifier."""
+    if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
+        return False
+    plain = "".join(c for c in core if c.isalnum())
+    digits = sum(c.isdigit() for c in plain)
+    if len(plain) < least or digits == len(plain) or (digits < 2 and not _is_case_mixed(plain)):
+        return False
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in plain]
+    digit_runs = len(exact(r"\d+").findall(plain))
+    turns = sum(a != b for a, b in pairwise(kinds))
+    in_words = sum(len(run) for run in exact(r"[A-Za-z][a-z]{3,}|[A-Z]{5,}").findall(plain))
+    is_mixed = turns >= MIN_CHANGES * len(plain) or digit_runs * 8 >= len(plain)
+    if in_words > 0.45 * len(plain) and not (is_mixed or is_hex(plain.rjust(32, "0"))):
+        return False
+    return turns * 6 >= len(plain) and len({*plain.lower()}) >= 7
+
+
+def _is_case_mixed(plain: str) -> bool:
+    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(plain))
+    return turns * 5 >= len(plain) * 2
+
+
+def has_prefix(core: str) -> bool:
+    """True if a random tail stands behind a prefix, as issuers give it, and no id has it."""
+    if len(core) > 36 and is_uuid(core[-36:]):
+        return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
+    match = form("prefixed").fullmatch(core)
+    if match is None:
+        return False
+    prefix, tail = match.groups()
+    if prefix.startswith(("pk_live", "pk_test", "pk_sandbox", "did:", "urn:", "arn:")):
+        return False
+    parts = exact(r"[_.:~+-]").split(prefix.lower().rstrip(_PARTED))
+    if exact(r"v\d").match(prefix) or any(
+        part.rstrip("0123456789") in _THINGS or part in _THINGS for part in parts
+    ):
+        return any(part in _TELLING for part in parts)
+    if any(part in _TELLING or form("of issuer").fullmatch(part) for part in parts):
+        longest = max(exact(r"[-_.]").split(tail), key=len)
+        return is_random(tail, MIN_TAIL) and not longest.isdigit()
+    if "/" in tail:
+        return False
+    cases = {"d" if c.isdigit() else "u" if c.isupper() else "l" for c in tail}
+    if is_hex(tail.rjust(32, "0")):
+        return (prefix[-1] == "_" and len(tail) >= 32) or (prefix[-1] == "." and len(tail) >= 40)
+    return is_random(tail, MIN_RANDOM if len(cases) == 3 else 26)
+
+
+def _is_short_name(word: str) -> bool:
+    """True if a word joins words and numbers as no random value does, and none tells of a key."""
+    if len(word) >= MIN_HEX_CHARS or not is_name(word):
+        return False
+    return _TELLING.isdisjoint(exact(r"[_.:~+-]").split(word.lower()))
+
+
+def random_words(text: str) -> list[tuple[int, int]]:
+    """Return spans of random words with a token's prefix or their issuer's name before them."""
+    spans = []
+    for word in form("token word").finditer(text):
+        token = word.group()
+        if len(token) < MIN_WORD_CHARS or len(token) > MAX_WORD or not is_doubtful(token):
+            continue
+        begin, end = stripped(token)
+        at = max(token.rfind("=", begin, end - 8), token.rfind("'", begin, end - 8), -1)
+        begin = max(begin, at + 1)
+        begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
+        core = token[begin:end]
+        if _is_short_name(core):
+            continue
+        is_path = "/" in core[:-1] and ("://" in token or core.count("/") > 1)
+        if (
+            is_path
+            or is_placeholder(core)
+            or is_identifier(core)
+            or "@" in core
+            or "\\" in core
+            or "(" in core
+            or is_known_form(core)
+        ):
+            continue
+        is_key = has_prefix(core) if at < 0 else False
+        if (
+            "://" not in token
+            and not is_key
+            and len(core) >= MIN_RANDOM
+            and (is_random(core) or is_uuid(core))
+        ):
+            start = max(text.rfind("\n", 0, word.start()) + 1, word.start() - BEFORE_CHARS)
+            before = text[start : word.start() + begin]
+            is_key = bool(form("issuer").search(before)) and not form("of thing").search(before)
+        if is_key:
+            spans.append((word.start() + begin, word.start() + end))
+    return spans
+
+
+def without_keys(text: str) -> str:
+    """The text without private keys in lines, also where only their head or tail is there."""
+    text = form("key block").sub(MARK_OF_KEY, text)
+    text = _without_lines(text)
+    text = form("key tail").sub(_hide_tail, text)
+    return form("putty key").sub(_hide_lines, text)
+
+
+def _without_lines(text: str) -> str:
+    """The text without the lines of a key, whatever stands between them: numbers, signs, quotes."""
+    parts: list[str] = []
+    at = 0
+    for head in form("key head").finditer(text):
+        if head.start() < at:
+            continue
+        place = head.end()
+        runs: list[re.Match[str]] = []
+        while len(runs) < MAX_RUNS:
+            run = form("key run").match(text, place)
+            if run is None or "-----" in text[place : run.start(1)]:
+                break
+            runs.append(run)
+            place = run.end()
+        # The last line of a key is shorter than the others.
+        last = form("key last").match(text, place) if runs else None
+        for run in (*runs, *((last,) if last is not None else ())):
+            parts += [text[at : run.start(1)], MARK_OF_KEY]
+            at = run.end(1)
+    return "".join([*parts, text[at:]])
+
+
+def _hide_lines(match: re.Match[str]) -> str:
+    return f"{match[1]}{MARK_OF_KEY}"
+
+
+def _hide_tail(match: re.Match[str]) -> str:
+    is_key = "=" in match.group(1) or any(map(is_doubtful, match.group(1).split()))
+    return f"{MARK_OF_KEY}\n{match.group(2)}" if is_key else match.group()
+
+
+class HarmlessParts:
+    """A text without its harmless parts; one character of private use holds the place of each."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._waves: list[dict[int, str]] = []
+        self._next = _FIRST_PLACE
+        # A text that has such characters of its own is left as it is.
+        self._is_possible = text.isascii() or ord(max(text)) < _FIRST_PLACE
+
+    def hold_always(self) -> str:
+        """The text without what is public or encrypted by its form."""
+        folded = self.text.casefold()
+        longest = max(map(len, folded.split()), default=0)
+        for rule in table("harmless").opened_by(folded):
+            if longest >= int(rule.note):
+                self._hold(exact(rule.expression))
+        return self.text
+
+    def hold_named(self, text: str) -> str:
+        """The text without ids and sums, as their names tell."""
+        self.text = text
+        self._hold(form("harmless value"))
+        return self.text
+
+    def _hold(self, shape: re.Pattern[str]) -> None:
+        if not self._is_possible:
+            return
+        wave: dict[int, str] = {}
+
+        def hold(match: re.Match[str]) -> str:
+            whole, part = match.group(), match.group(shape.groups)
+            if self._next > _LAST_PLACE or "[redacted" in part:
+                return whole
+            at = match.start(shape.groups) - match.start()
+            wave[self._next] = part
+            self._next += 1
+            return whole[:at] + chr(self._next - 1) + whole[at + len(part) :]
+
+        self.text = shape.sub(hold, self.text)
+        if wave:
+            self._waves.append(wave)
+
+    def put_back(self, text: str) -> str:
+        """The text with its harmless parts again."""
+        for wave in reversed(self._waves):
+            text = text.translate(wave)
+        return text

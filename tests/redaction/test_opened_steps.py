@@ -1,0 +1,68 @@
+"""The look at the words of a text opens each step of redaction that may change the text."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.redaction.redact import redact
+from memory_fabric.redaction.rules import STEPS, opened_steps, words
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import redaction
+from redaction_samples.halves import HALVES
+from thorough import examples
+
+NAMES = [
+    name
+    for section in (
+        "passwords", "short passwords", "pairs", "keys", "common keys", "seeds", "option names",
+        "codes", "calls", "variable parts", "dumped parts", "accounts", "command parts", "cues",
+    )
+    for name in words(section)
+] + "<private identified bearer basic Authorization: ://x @ / 4711 is as".split()  # fmt: skip
+# Behind this every step is open; nothing in it is a secret, and nothing before it is near.
+OPENING = (
+    "<privateer -----begin ://www.example.org/?a=b -b curl -pass --token password: the words of a "
+    "mnemonic for heroku in build 0x1234567890abcdef1 are gone."
+)
+APART = "\n" + "Cashiers post each transaction before noon, and nothing else.\n" * 8
+
+
+def hidden(text: str) -> str:
+    """Return the text with one mark for all kinds: several steps could hide a value."""
+    return re.sub(r"\[redacted: [a-z ]+\]", "[redacted]", text)
+
+
+def test_the_opening_text_opens_every_step_and_holds_no_secret() -> None:
+    assert opened_steps(OPENING) == (1 << len(STEPS)) - 1
+    assert redact(OPENING) == OPENING
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_what_the_steps_would_hide_the_look_opens_for(half: str) -> None:
+    texts = [sample.text for sample in redaction.samples(half, 2)]
+    said = [word for text in texts for word in text.split()]
+    chosen = random.Random(half)
+    for _ in range(examples(8_000, 400)):
+        some = [chosen.choice(chosen.choice((said, NAMES))) for _ in range(chosen.randint(1, 14))]
+        some = [word.upper() if chosen.random() < 0.1 else word for word in some]
+        texts.append(chosen.choice((" ", " ", " ", "", "\n", "\t", "\u3000")).join(some))
+
+    alone = [hidden(redact(f"{text}{APART}")) + OPENING for text in texts]
+    behind = [hidden(redact(f"{text}{APART}{OPENING}")) for text in texts]
+
+    # Their number, not texts: those of the held half are not to be seen.
+    # Some rules look across lines: the opening text may itself be what makes a mix of words one.
+    assert sum(a != b for a, b in zip(alone, behind, strict=True)) <= 1
+
+
+def test_prose_opens_no_step() -> None:
+    said = "The cashier posts each transaction to the journal before the batch is closed at noon."
+
+    assert opened_steps(said) == 0
