@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from memory_fabric import patterns
 from memory_fabric.capture.notes import grammar
-from memory_fabric.capture.notes.grammar import MAX_NOTE_CHARS, Note, Parsed, parse
+from memory_fabric.capture.notes.grammar import KINDS, MAX_NOTE_CHARS, Note, Parsed, parse
+from memory_fabric.capture.notes.protocol import PROTOCOL
+from memory_fabric.importing.page import HEADINGS
+from memory_fabric.models import RECORD_TYPES, record_type
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 SENTENCE = "Invoices are kept for ten years."
@@ -389,3 +392,14 @@ def test_large_texts_are_read_to_the_end(text: str) -> None:
 def test_any_text_is_read_without_an_error(text: str) -> None:
     parsed = parse(f"Noted rule: A is B. {text}")
     assert all(0 < len(note.text) <= MAX_NOTE_CHARS for note in parsed.notes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_note_has_a_type_a_heading_on_pages_and_a_place_in_the_request(
+    kind: str,
+) -> None:
+    type_ = record_type(kind)
+
+    assert type_ in RECORD_TYPES
+    assert type_ in HEADINGS
+    assert kind in PROTOCOL

@@ -22,6 +22,7 @@ Keeps = Callable[[Mapping[str, str]], Collection[str]]
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
 # Begins a block after a last line without end: the line break before the block belongs to it.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
+# A block is recognised by it: under another heading the old one would stay in the file as text.
 HEADING = "## Remembered by memory-fabric"
 # Stands before lines of a memory that was lost; the file may have the last copy of them.
 LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
