@@ -35,7 +35,7 @@ from baselines import BASELINES, FullText
 from memory_fabric.recall import rank, relevance
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic.measure import Measure, measure_for
-from memory_fabric.semantic.update import embed_all
+from memory_fabric.semantic.vectors import embed_all
 from scoring import interval, mean, recall_at, reciprocal_rank
 
 LIMIT = 20

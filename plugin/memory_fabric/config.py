@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from _thread import _local
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -33,21 +34,8 @@ SDK = "sdk-"
 # Every top-level key of config.toml.
 KNOWN = (
     *PARTS,
-    *(
-        "notices",
-        "weekly",
-        "notes",
-        "share_words",
-        "semantic",
-        "capture",
-        "episodes",
-        "serve",
-        "agent_terms",
-        "domains",
-        "agents",
-    ),
-    "projects",
-    "worth",
+    *"notices weekly notes share_words semantic capture episodes serve agent_terms domains".split(),
+    *"agents projects worth".split(),
 )
 # Variables that the client sets for its hooks and for the commands of its model, surest first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
@@ -162,9 +150,7 @@ def config_path(environ: Mapping[str, str]) -> str:
 
 
 def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the folders in which clients keep transcripts, by the clients' keys in
-    `clients.transcripts`.
-    """
+    """Return the folders in which clients keep transcripts, by the clients' keys."""
     codex = environ.get("CODEX_HOME", "") or "~/.codex"
     qwen = environ.get("QWEN_RUNTIME_DIR", "") or environ.get("QWEN_HOME", "") or "~/.qwen"
     return {
@@ -189,9 +175,7 @@ def in_client(environ: Mapping[str, str]) -> bool:
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True for an event of the client `key` in a shell of another client: its model may have
-    written it.
-    """
+    """Return True for an event of client `key` in another's shell, whose model may write it."""
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
@@ -214,7 +198,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     An unusable value is reported in `complaints`, and its default applies.
     """
     complaints: list[str] = []
-    capture, episodes = _table(file, "capture"), _table(file, "episodes")
+    read = _Reading(environ, file, complaints)
     complaints += [
         f"config.toml: {key} is unknown; known are {', '.join(KNOWN)}"
         for key in file
@@ -230,24 +214,22 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         data_dir=environ.get("CLAUDE_PLUGIN_DATA", "").rstrip("/"),
         project_dir=environ.get("CLAUDE_PROJECT_DIR", ""),
         session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
-        reads=_switch(file, "read", complaints) and not muted,
-        writes=_switch(file, "write", complaints) and not muted,
+        reads=read.flag("read") and not muted,
+        writes=read.flag("write") and not muted,
         attended=environ.get("CLAUDE_CODE_SESSION_ATTENDED", "1") != "0",
-        capture_unattended=_choice(capture, "unattended", ("low", "off", "full"), complaints),
+        capture_unattended=read.choice("unattended", ("low", "off", "full"), "capture"),
         ci=environ.get("CI", "").lower() in ("true", "1"),
-        dedup_threshold=_number(
-            environ, "MEMORY_FABRIC_DEDUP_THRESHOLD", 0.85, 0.0, 1.0, complaints
+        dedup_threshold=read.number("MEMORY_FABRIC_DEDUP_THRESHOLD", 0.85, 0.0, 1.0),
+        boost_factor=read.number("MEMORY_FABRIC_BOOST_FACTOR", 1.2, 1.0, 10.0),
+        max_results=int(read.number("MEMORY_FABRIC_MAX_RESULTS", 20, 1, 1000)),
+        max_reply_chars=int(read.number("MEMORY_FABRIC_MAX_REPLY_CHARS", 40_000, 1000, 10**9)),
+        episodes_keep_days=int(
+            read.limited("episodes.keep_days", 90, 0, 36500, "whole days from 0")
         ),
-        boost_factor=_number(environ, "MEMORY_FABRIC_BOOST_FACTOR", 1.2, 1.0, 10.0, complaints),
-        max_results=int(_number(environ, "MEMORY_FABRIC_MAX_RESULTS", 20, 1, 1000, complaints)),
-        max_reply_chars=int(
-            _number(environ, "MEMORY_FABRIC_MAX_REPLY_CHARS", 40_000, 1000, 10**9, complaints)
-        ),
-        episodes_keep_days=_days(episodes, complaints),
-        notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
-        weekly=_on(file, "weekly", complaints),
+        notices=read.choice("notices", ("all", "problems", "off")),
+        weekly=read.flag("weekly", otherwise=True),
         share_words=file.get("share_words") is True,
-        notes=_notes(environ, file, complaints),
+        notes=_notes(read),
         entrypoint=environ.get("CLAUDE_CODE_ENTRYPOINT", ""),
         semantic=file.get("semantic", True) is not False,
         memory_md_off=memory_md_off(environ),
@@ -256,17 +238,19 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         origin=os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", ""),
         user_home=_user_home(environ),
         agent_terms={
-            str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
+            str(k): str(v) for k, v in read.table("agent_terms").items() if isinstance(v, str)
         },
         domain=_domain(environ, domains, complaints),
         domains=domains,
         forward_url=forward_url,
         forward_key=forward_key,
-        serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
-        serve_backlog=_whole(_table(file, "serve"), "serve.backlog", 250_000, 10**8, complaints),
-        claims=_choice(_table(file, "projects"), "claims", ("ask", "trust"), complaints),
-        trusted_roots=_roots(_table(file, "projects"), environ, complaints),
-        token_price=_price(_table(file, "worth"), complaints),
+        serve_rate=int(read.limited("serve.rate", 2000, 1, 10**6)),
+        serve_backlog=int(read.limited("serve.backlog", 250_000, 1, 10**8)),
+        claims=read.choice("claims", ("ask", "trust"), "projects"),
+        trusted_roots=_roots(read),
+        token_price=float(
+            read.limited("worth.price", 0.0, 0, MAX_PRICE, f"a number from 0 to {MAX_PRICE}")
+        ),
         muted=muted,
         complaints=tuple(complaints),
     )
@@ -277,14 +261,70 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
 
     Everything else keeps its value from the start of the process.
     """
-    unheard: list[str] = []  # reported at a start and by status instead
-    on = not settings.muted
+    read = _Reading({}, file, [])  # complaints are reported at a start and by status instead
     return settings._replace(
-        reads=_switch(file, "read", unheard) and on,
-        writes=_switch(file, "write", unheard) and on,
-        domains=_domains(file, unheard),
+        reads=read.flag("read") and not settings.muted,
+        writes=read.flag("write") and not settings.muted,
+        domains=_domains(file, read.complaints),
         closed=closed,
     )
+
+
+class _Reading(NamedTuple):
+    """Variables and the parsed config.toml while they are read.
+
+    Each method returns the value of a setting, or its default with a complaint about another value.
+    """
+
+    environ: Mapping[str, str]
+    file: Mapping[str, Any]
+    complaints: list[str]
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        table = self.file.get(name, {})
+        return table if isinstance(table, dict) else {}
+
+    def flag(self, name: str, *, otherwise: bool = False) -> bool:
+        """Return a switch, which is on if it is not stated."""
+        value = self.file.get(name, True)
+        if isinstance(value, bool):
+            return value
+        what = f"config.toml: {name} must be true or false, not {value!r}"
+        self.complaints.append(what if otherwise else f"{what}; it is off")
+        return otherwise
+
+    def choice(self, name: str, choices: tuple[str, ...], table: str = "") -> str:
+        """Return one of the choices; the first is the default."""
+        value = (self.table(table) if table else self.file).get(name, choices[0])
+        if value in choices:
+            return str(value)
+        expected = f"config.toml: {name} must be one of {', '.join(choices)}"
+        self.complaints.append(f"{expected}, not {value!r}")
+        return choices[0]
+
+    def number(self, variable: str, default: float, low: float, high: float) -> float:
+        stated = self.environ.get(variable, "")
+        if not stated:
+            return default
+        try:
+            value = float(stated)
+        except ValueError:
+            value = low - 1
+        if low <= value <= high:
+            return value
+        expected = f"{variable} must be a number from {low:g} to {high:g}"
+        self.complaints.append(f"{expected}, not {stated!r}")
+        return default
+
+    def limited(self, place: str, default: float, low: int, most: int, expected: str = "") -> float:
+        """Return the number at `<table>.<key>`: a whole one unless the default is none."""
+        table, _, key = place.partition(".")
+        value = self.table(table).get(key, default)
+        if type(value) in (int, type(default)) and low <= value <= most:
+            return float(value) if isinstance(default, float) else int(value)
+        expected = expected or f"a whole number from {low} to {most}"
+        self.complaints.append(f"config.toml: {place} must be {expected}, not {value!r}")
+        return default
 
 
 def captures(settings: Settings) -> bool:
@@ -316,13 +356,14 @@ def is_checked(settings: Settings) -> bool:
     return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
 
 
-def _notes(environ: Mapping[str, str], file: Mapping[str, Any], complaints: list[str]) -> str:
-    stated = environ.get("MEMORY_FABRIC_NOTES", "")
+def _notes(read: _Reading) -> str:
+    stated = read.environ.get("MEMORY_FABRIC_NOTES", "")
     if stated.lower() in NOTES:
         return stated.lower()
     if stated:
-        complaints.append(f"MEMORY_FABRIC_NOTES must be {', '.join(NOTES)}, not {stated!r}")
-    return _choice(file, "notes", NOTES, complaints)
+        expected = f"MEMORY_FABRIC_NOTES must be {', '.join(NOTES)}"
+        read.complaints.append(f"{expected}, not {stated!r}")
+    return read.choice("notes", NOTES)
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
@@ -340,19 +381,17 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
     return name
 
 
-def _roots(
-    table: Mapping[str, Any], environ: Mapping[str, str], complaints: list[str]
-) -> tuple[str, ...]:
+def _roots(read: _Reading) -> tuple[str, ...]:
     """Return the folders whose clones are trusted: absolute paths, or paths below `~`."""
-    stated = table.get("roots", [])
+    stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
-    complaints += [
+    read.complaints.extend(
         f"config.toml: projects.roots must be a list of whole paths, not {part!r}"
         for part in listed
         if part not in fit
-    ]
-    return tuple(_absolute(path, environ) for path in fit)
+    )
+    return tuple(_absolute(path, read.environ) for path in fit)
 
 
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
@@ -378,43 +417,6 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
     return os.path.normpath(os.path.join(home, path))
 
 
-def _table(file: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    table = file.get(name, {})
-    return table if isinstance(table, dict) else {}
-
-
-def _price(table: Mapping[str, Any], complaints: list[str]) -> float:
-    """Return the price of a million tokens; 0 for none."""
-    stated = table.get("price", 0.0)
-    if type(stated) in (int, float) and 0 <= stated <= MAX_PRICE:
-        return float(stated)
-    complaints.append(
-        f"config.toml: worth.price must be a number from 0 to {MAX_PRICE}, not {stated!r}"
-    )
-    return 0.0
-
-
-def _number(
-    environ: Mapping[str, str],
-    name: str,
-    default: float,
-    low: float,
-    high: float,
-    complaints: list[str],
-) -> float:
-    stated = environ.get(name, "")
-    if not stated:
-        return default
-    try:
-        value = float(stated)
-    except ValueError:
-        value = low - 1
-    if low <= value <= high:
-        return value
-    complaints.append(f"{name} must be a number from {low:g} to {high:g}, not {stated!r}")
-    return default
-
-
 def switches_in(text: str) -> dict[str, bool]:
     """Return the switches that an otherwise unreadable config.toml turns off."""
     lines = [line.partition("=") for line in text.splitlines()]
@@ -428,61 +430,10 @@ def may_isolate(text: str) -> bool:
     It does if it says `isolate` with any value but false.
     """
     lines_after = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
-    return any(part[:1] != "=" or not _is_false(part[1:].lstrip(" \t")) for part in lines_after)
-
-
-def _is_false(value: str) -> bool:
-    return value.startswith("false") and not value[5:6].isalnum()
+    return any(not re.match(r"=[ \t]*false(?![^\W_])", part) for part in lines_after)
 
 
 def _domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig:
     return (
         read_domains(file, complaints) if "domains" in file or "agents" in file else DomainConfig()
     )
-
-
-def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:
-    """Return the value of a switch; any value but true or false counts as off, with a complaint."""
-    value = file.get(name, True)
-    if not isinstance(value, bool):
-        complaints.append(f"config.toml: {name} must be true or false, not {value!r}; it is off")
-    return value is True
-
-
-def _on(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:
-    """Return the value of a setting that is on unless it is false."""
-    value = file.get(name, True)
-    if not isinstance(value, bool):
-        complaints.append(f"config.toml: {name} must be true or false, not {value!r}")
-    return value is not False
-
-
-def _choice(
-    table: Mapping[str, Any], name: str, choices: tuple[str, ...], complaints: list[str]
-) -> str:
-    value = table.get(name, choices[0])
-    if value in choices:
-        return str(value)
-    complaints.append(f"config.toml: {name} must be one of {', '.join(choices)}, not {value!r}")
-    return choices[0]
-
-
-def _whole(
-    table: Mapping[str, Any], place: str, default: int, most: int, complaints: list[str]
-) -> int:
-    """Return the whole number, from 1 to `most`, under the last part of `place`."""
-    value = table.get(place.rpartition(".")[2], default)
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
-        return value
-    complaints.append(
-        f"config.toml: {place} must be a whole number from 1 to {most}, not {value!r}"
-    )
-    return default
-
-
-def _days(episodes: Mapping[str, Any], complaints: list[str]) -> int:
-    value = episodes.get("keep_days", 90)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 36500:
-        return value
-    complaints.append(f"config.toml: episodes.keep_days must be whole days from 0, not {value!r}")
-    return 90

@@ -119,6 +119,41 @@ _of_thread = _local()
 _NONE = Deadline()
 
 
+class time_limit:
+    """A `with` block of at most `after_s` seconds; then `on_timeout` is called.
+
+    An error that it raises ends the block; with `call_again` it is called once more. Only the main
+    thread of a POSIX system can be interrupted; elsewhere there is no limit.
+    """
+
+    def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:
+        self._after_s, self._on_timeout = after_s, on_timeout
+
+    def __enter__(self) -> None:
+        import signal  # late, as below: no hook needs a timer
+        import threading
+
+        can_interrupt = threading.current_thread() is threading.main_thread()
+        self._is_set = can_interrupt and hasattr(signal, "setitimer")
+        if self._is_set:
+            self._before = signal.signal(signal.SIGALRM, lambda *_: self._on_timeout())
+            call_again(self._after_s)
+
+    def __exit__(self, *_error: object) -> None:
+        import signal
+
+        if self._is_set:
+            call_again(0)
+            signal.signal(signal.SIGALRM, self._before)
+
+
+def call_again(after_s: float) -> None:
+    """Set the timer of a `time_limit` once more, `after_s` seconds from now; 0 stops it."""
+    import signal
+
+    signal.setitimer(signal.ITIMER_REAL, after_s)
+
+
 def process_age_s(process: int | str = "self") -> float:
     """Return the seconds since a process started, by default this one; 0 if another is gone.
 

@@ -18,9 +18,12 @@ server writes it in the transaction of the event's changes (`store.event_changes
 import _socket
 import posix
 import sys
-from collections.abc import Iterator, Mapping
 
 from memory_fabric import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
 # The first bytes of a connection, of answers to them, and of what follows.

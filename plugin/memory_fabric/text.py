@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 # Includes question words, which carry no content in a query.
 STOPWORDS = frozenset(
@@ -20,39 +21,35 @@ STOPWORDS = frozenset(
 )
 
 
-class _Letters(dict[int, int]):
-    """A table for str.translate: letters and digits unchanged, spaces for all else."""
+class _Table(dict[int, Any]):
+    """A table for str.translate, filled as characters come."""
 
-    def __missing__(self, code: int) -> int:
-        self[code] = letter = code if chr(code).isalnum() else 32
-        return letter
+    def __init__(self, value_of: Callable[[str], Any]) -> None:
+        self._value_of = value_of
 
-
-class _Kinds(dict[int, str]):
-    """A table for str.translate: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else."""
-
-    def __missing__(self, code: int) -> str:
-        c = chr(code) if code < 128 else "."
-        self[code] = kind = (
-            "A" if c.isupper() else "a" if c.islower() else "0" if c.isdigit() else "."
-        )
-        return kind
+    def __missing__(self, code: int) -> Any:
+        self[code] = value = self._value_of(chr(code))
+        return value
 
 
-class _Scripts(dict[int, str]):
-    """A table for str.translate: `C` for scripts without spaces, a space for all else."""
-
-    def __missing__(self, code: int) -> str:
-        is_cjk = any(low <= chr(code) <= high for low, high in _CJK_RANGES)
-        self[code] = kind = "C" if is_cjk and chr(code).isalnum() else " "
-        return kind
+def _kind(c: str) -> str:
+    if c > "\x7f":
+        return "."
+    return "A" if c.isupper() else "a" if c.islower() else "0" if c.isdigit() else "."
 
 
-_LETTERS = _Letters()
+def _script(c: str) -> str:
+    is_cjk = c.isalnum() and any(low <= c <= high for low, high in _CJK_RANGES)
+    return "C" if is_cjk else " "
+
+
+# Letters and digits unchanged, spaces for all else.
+_LETTERS = _Table(lambda c: ord(c) if c.isalnum() else 32)
+# `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else: other scripts have no CamelCase.
+_KINDS = _Table(_kind)
+# `C` for scripts without spaces, a space for all else.
+_SCRIPTS = _Table(_script)
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
-# Only ASCII: other scripts have no CamelCase.
-_KINDS = _Kinds()
-_SCRIPTS = _Scripts()
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")

@@ -39,8 +39,7 @@ from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.scoped_memory import within
 from memory_fabric.store.tiers import client_memory_files
-from memory_fabric.viewer import overview
-from memory_fabric.viewer.picture import picture
+from memory_fabric.viewer.picture import overview, picture
 from store.support import World
 from thorough import examples
 
@@ -329,7 +328,7 @@ def histories(scoped: Memory, ids: list[str]) -> Iterable[Any]:
 
 
 def pictures(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
-    yield overview.overview(scoped)
+    yield overview(scoped)
     yield picture(scoped, NOW)
     yield status.tiers(scoped, 0.0)[0]
 

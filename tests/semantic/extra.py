@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from memory_fabric.semantic import place
+from memory_fabric.semantic import measure
 from memory_fabric.semantic.model import Model
-from memory_fabric.semantic.similarity import similarities
+from memory_fabric.semantic.vectors import similarities
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (*place.PACKAGES, "numpy.libs")
+PACKAGES = (*measure.PACKAGES, "numpy.libs")
 
 
 @cache
 def model() -> Model:
     """The model that the tests' environment holds."""
-    return Model(*place.model_files())
+    return Model(*measure.model_files())
 
 
 def installed() -> Path:
@@ -40,12 +40,12 @@ def environment_without(folder: Path) -> Path:
 
 def fill(data_dir: Path) -> Path:
     """Fill a plugin's folder as `memory-fabric semantic on` does, and return the new one."""
-    folder = Path(place.folder_of(str(data_dir), str(ROOT)))
+    folder = Path(measure.folder_of(str(data_dir), str(ROOT)))
     folder.mkdir(parents=True)
     for name in PACKAGES:
         if (installed() / name).exists():
             (folder / name).symlink_to(installed() / name)
-    (folder / place.MARKER).touch()
+    (folder / measure.MARKER).touch()
     return folder
 
 

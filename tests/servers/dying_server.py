@@ -13,7 +13,7 @@ POINT, SIGNAL = sys.argv[2], int(sys.argv[3])
 
 from memory_fabric import live_client  # noqa: E402 - found only now
 from memory_fabric.hooks import dispatcher  # noqa: E402 - found only now
-from memory_fabric.servers import rehearsal  # noqa: E402
+from memory_fabric.servers import live  # noqa: E402
 from memory_fabric.servers.mcp import stdio_server  # noqa: E402
 from memory_fabric.store import database, memory  # noqa: E402
 
@@ -48,7 +48,7 @@ def rehearse(folder: str, root: str) -> None:
     rehearsed = True
 
 
-run, rehearsal.run = rehearsal.run, rehearse
+run, live.rehearse = live.rehearse, rehearse
 POINTS = {
     "before the event": lambda: dying(dispatcher, "answer"),
     "first change": lambda: dying(database.Transaction, "__exit__", after=True),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.models import Relation
-from memory_fabric.servers.mcp.pagination import RELATION_CHARS, Start, chars, start_of
+from memory_fabric.servers.mcp.graph_view import RELATION_CHARS, Start, chars, start_of
 from servers.mcp_clients import connected, run, texts
 
 SMALL_REPLY = {"MEMORY_FABRIC_MAX_REPLY_CHARS": "1500"}

@@ -10,7 +10,7 @@ import pytest
 
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record
-from memory_fabric.servers.mcp import caller_scope
+from memory_fabric.servers.mcp import tools
 from memory_fabric.store import callers
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import connected, environment, run, settings, texts
@@ -96,7 +96,7 @@ def test_the_call_of_a_subagent_earns_nothing(tmp_path: Path) -> None:
     fire(home, "UserPromptSubmit", prompt=SAID)
     callers.save(str(home), "call-1", callers.Caller("s-1", "a1", "code-reviewer"))
 
-    remember(home, {caller_scope.CALL_ID: "call-1"}, **{"from": SAID})
+    remember(home, {tools.CALL_ID: "call-1"}, **{"from": SAID})
 
     assert only(home).trust == "assistant"
 

@@ -14,8 +14,8 @@ from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
 from memory_fabric.config import Settings
 from memory_fabric.models import Provenance
-from memory_fabric.servers.mcp.change_notifications import EVERY_S, mark_of
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.servers.store_thread import EVERY_S, mark_of
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import Process, connected, run
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from memory_fabric.semantic import place
+from memory_fabric.semantic import measure
 from servers.mcp_clients import BARE, PROTOCOL, connected, environment, run, texts
 
 CLIENT = {"name": "pipe", "version": "0"}
@@ -35,14 +35,14 @@ def test_the_tool_ranks_by_meaning(tmp_path: Path) -> None:
 
 def test_bare_python_finds_the_extra_where_it_was_put(tmp_path: Path) -> None:
     data, root = tmp_path / "data", Path(__file__).parents[2]
-    extra = Path(place.folder_of(str(data), str(root)))
+    extra = Path(measure.folder_of(str(data), str(root)))
     extra.mkdir(parents=True)
-    (extra / place.MARKER).touch()
+    (extra / measure.MARKER).touch()
     site = Path(numpy.__file__).parents[1]
     for package in (
         *site.glob("numpy*"),
         *site.glob("tokenizers*"),
-        *site.glob(f"{place.MODEL_PACKAGE}*"),
+        *site.glob(f"{measure.MODEL_PACKAGE}*"),
     ):
         (extra / package.name).symlink_to(package)
     entity = {"name": "Ann", "entityType": "person", "observations": [*FAR, NEAR]}

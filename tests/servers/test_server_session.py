@@ -22,7 +22,7 @@ from memory_fabric.servers.mcp import protocol
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, Fault
 from memory_fabric.servers.mcp.sdk_server import MemoryServer
 from memory_fabric.servers.mcp.session import HANDSHAKE, MODERN, Session
-from memory_fabric.servers.mcp.stdio import Output, lines
+from memory_fabric.servers.mcp.stdio_server import Output, lines
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers import mcp_clients

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from memory_fabric.models import Graph
-from memory_fabric.servers.mcp import graph_tools, pagination
+from memory_fabric.servers.mcp import graph_tools, graph_view
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import SAID_BY, settings
 
@@ -84,13 +84,13 @@ def test_a_graph_that_is_kept_is_indexed_once(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Graph] = []
-    reader_of = pagination._reader_of
+    reader_of = graph_view._reader_of
 
     def noted(view: Graph) -> Any:
         made.append(view)
         return reader_of(view)
 
-    monkeypatch.setattr(pagination, "_reader_of", noted)
+    monkeypatch.setattr(graph_view, "_reader_of", noted)
     for word in WORDS:
         graph_tools.search_nodes(memory, {"query": word}, SAID_BY)
     assert len(made) == 1

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.servers.mcp.schema import RECALL, REMEMBER, TOOLS
-from memory_fabric.servers.mcp.tools import known_part, problems
+from memory_fabric.servers.mcp.schema import RECALL, REMEMBER, TOOLS, known_part, problems
 
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 JSON = st.recursive(

@@ -84,7 +84,7 @@ def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
         ("model.js", "TRUSTS", {*models.TRUST_ORDER, ""}),
         ("status.js", "STATES", {status.HEALTHY, status.DEGRADED, status.UNAVAILABLE}),
         ("status.js", "TIER_WORDS", {"graph", "local", "native"}),
-        ("entity.js", "SCOPES", {*picture.SCOPES.values(), picture.BOTH}),
+        ("entity.js", "SCOPES", {*picture.PAGE_SCOPES.values(), picture.BOTH}),
     ],
 )
 def test_every_word_that_a_picture_may_hold_is_told_in_words(

@@ -6,7 +6,7 @@ same idempotency key. An item that the receiver rejects for good is set aside wi
 any other failure it is tried again: soon by this process, later by the next hook or by
 `memory-fabric sync`.
 
-Standard library only: hooks run without the installed packages. `http_client` sends the requests.
+Standard library only: hooks run without the installed packages.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from memory_fabric import __version__, ids
 from memory_fabric.config import Settings, read_settings
+from memory_fabric.deadline import time_limit
 from memory_fabric.forwarding.trigger import host_of, is_loopback
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files, log, switches
@@ -33,7 +34,6 @@ from memory_fabric.store.queues import spool
 from memory_fabric.store.queues.spool import Item
 from memory_fabric.store.switches import settings_of
 from memory_fabric.text import cut, one_line, without_controls
-from memory_fabric.timeout import time_limit
 
 LOCK = "sending.lock"
 # The back-off doubles from the first to the last delay; a random part of up to half is subtracted.
@@ -45,9 +45,7 @@ TRIES_OF_A_ROUND = 2
 
 
 class Sent(NamedTuple):
-    """The result of one run: numbers of accepted and rejected items, and the failure that
-    ended it.
-    """
+    """The numbers of accepted and rejected items of a run, and the failure that ended it."""
 
     arrived: int = 0
     refused: int = 0
@@ -133,9 +131,7 @@ def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
 def _round_after_round(
     settings: Settings, post: Post, clock: Clock, held: set[str], give_up_s: float
 ) -> float:
-    """Send until nothing is due; return seconds until the next attempt if it is too far away, else
-    0.
-    """
+    """Send until nothing is due; return seconds to an attempt that is too far away, else 0."""
     while _has_work(settings, held, clock.now()):
         delay_s = _note(settings, _round(settings, post, clock, held), clock)
         if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
@@ -161,11 +157,14 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
             spool.mark_sent(settings.home, item, clock.now())
             arrived, tries = arrived + 1, 0
         elif answer.status in REFUSED:
-            spool.reject(settings.home, item, _kept(answer, clock.now()))
+            at = ids.timestamp(clock.now())
+            told = {"status": answer.status, "at": at, "told": answer.message, "text": answer.text}
+            spool.reject(settings.home, item, told)
             refused, tries = refused + 1, 0
         else:
             failure, tries = answer, tries + 1
-            if not _may_be_the_item(answer.status) or tries >= TRIES_OF_A_ROUND:
+            may_be_the_item = answer.status >= 500 and answer.status != 503
+            if not may_be_the_item or tries >= TRIES_OF_A_ROUND:
                 break
     return Sent(arrived, refused, failure)
 
@@ -178,10 +177,6 @@ def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> b
         return False
     switched = switches.state(settings.home, str(content.get("place", "")))
     return bool(content.get("to") == settings.forward_url and switched["write"])
-
-
-def _may_be_the_item(status: int) -> bool:
-    return status >= 500 and status != 503
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
@@ -210,20 +205,9 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
 
 
 def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
-    """Return seconds to the next attempt after some failures in a row, at least what the receiver
-    asks.
-    """
+    """Return seconds to the next attempt after failures in a row, or more as the receiver asks."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30))
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
-
-
-def _kept(answer: Answer, now_s: float) -> dict[str, Any]:
-    return {
-        "status": answer.status,
-        "at": ids.timestamp(now_s),
-        "told": answer.message,
-        "text": answer.text,
-    }
 
 
 # For a connection and each part of an answer; and for a whole request, however slow.
@@ -235,9 +219,7 @@ REFUSED = frozenset((400, 409, 413, 422))
 
 
 class Answer(NamedTuple):
-    """The result of a request: its status, 0 if there was no answer, with a message and a
-    remedy.
-    """
+    """The result of a request: its status, 0 without an answer, a message and a remedy."""
 
     status: int
     message: str = ""
@@ -271,9 +253,13 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
                 return Answer(response.status)
         except urllib.error.HTTPError as error:
             with error:
-                return _without_key(_answer(error, now()), settings.forward_key)
+                text = _text_of(error) if error.code in REFUSED else ""
+                stated = error.headers.get("Retry-After", "") if error.headers else ""
+                after_s = _retry_after(stated, now())
+                answer = Answer(error.code, *_meaning(error.code), after_s, text)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            return _without_key(_unreachable(error, host), settings.forward_key)
+            answer = _unreachable(error, host)
+        return _without_key(answer, settings.forward_key)
 
     return post
 
@@ -312,14 +298,6 @@ def _time_limit(seconds: float) -> AbstractContextManager[None]:
         raise TimeoutError(f"no complete answer within {seconds:.0f} s")
 
     return time_limit(seconds, late)
-
-
-def _answer(error: urllib.error.HTTPError, now_s: float) -> Answer:
-    text = _text_of(error) if error.code in REFUSED else ""
-    message, remedy = _meaning(error.code)
-    stated = error.headers.get("Retry-After", "") if error.headers else ""
-    after = _retry_after(stated, now_s)
-    return Answer(error.code, message, remedy, after, text)
 
 
 def _text_of(error: urllib.error.HTTPError) -> str:
@@ -374,9 +352,8 @@ def _unreachable(error: Exception, host: str) -> Answer:
     reason = getattr(error, "reason", error)
     if isinstance(reason, ssl.SSLCertVerificationError):
         message = f"The certificate of {host} is not trusted: {reason.verify_message}."
-        return Answer(
-            0, message, "Set SSL_CERT_FILE to the certificate of the authority that signed it."
-        )
+        remedy = "Set SSL_CERT_FILE to the certificate of the authority that signed it."
+        return Answer(0, message, remedy)
     if isinstance(reason, ssl.SSLError):
         message = f"{host} failed to negotiate TLS: {reason.reason}."
         return Answer(0, message, "Check whether the address begins with http or https.")

@@ -11,7 +11,7 @@ from memory_fabric.clients import settings
 from memory_fabric.clients.settings import LAUNCHER, ByHand, Rule, Server
 from memory_fabric.config import OFF_WORDS, memory_md_off
 from memory_fabric.health.check import Finding, Sight, fault, fine, warning
-from memory_fabric.semantic import measure, place
+from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
 from memory_fabric.setup import packages as installer
 from memory_fabric.store import filesystem
@@ -141,7 +141,7 @@ def semantic(sight: Sight) -> Finding:
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return warning(why, "Recall matches words only. memory-fabric semantic off")
-    if state == measure.ABSENT and extras.installed(place.KIND, sight.settings.data_dir):
+    if state == measure.ABSENT and extras.installed(measure.KIND, sight.settings.data_dir):
         remedy = "memory-fabric semantic on brings it up to date."
         return warning("installed for another release or Python", remedy)
     return fine(why if state == measure.OFF else state)

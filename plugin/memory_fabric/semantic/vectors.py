@@ -4,14 +4,23 @@ A vector is kept as 8-bit integers, scaled so that the largest number is 127; it
 meaning. Rows are deleted with the text they belong to, by triggers.
 """
 
+from __future__ import annotations
+
 import json
+import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from memory_fabric.semantic.model import DIMENSIONS, NAME
+from memory_fabric.config import Settings
+from memory_fabric.models import Hit, Progress
+from memory_fabric.semantic.model import DIMENSIONS, NAME, Model
+from memory_fabric.setup.extras import EMBEDDED, KEYS, LOCK
+from memory_fabric.store import files
 from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
 
 RECORDS, OBSERVATIONS, EPISODES = "records", "observations", "episodes"
 KINDS = (RECORDS, OBSERVATIONS, EPISODES)
@@ -42,9 +51,7 @@ def unpacked(stored: Sequence[bytes]) -> Any:
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Return the stored vectors of rows by the ids of records, turns, or numbers of
-    observations.
-    """
+    """Return stored vectors by the ids of records or turns, or the numbers of observations."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -120,3 +127,157 @@ class Matrix:
         self._kinds = np.concatenate([self._kinds, kinds])
         self._rows = np.concatenate([self._rows, rows])
         return len(found)
+
+
+# The last digits depend on the machine; the order of an answer must not.
+DIGITS = 4
+# The mean of a few texts is as much each of them as what they share; so many more that share
+# nothing count with them.
+UNHEARD_TEXTS = 10
+
+
+def text_of(hit: Hit) -> str:
+    """Return the text of a hit that is embedded; a record's reason belongs to it."""
+    return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
+
+
+def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]:
+    """Return the stored vectors of hits by their ids."""
+    by_id: dict[str, bytes] = {}
+    for database in databases:
+        mine = [hit.id for hit in hits if hit.metadata.get("store") == database.kind]
+        for kind, keys in _by_kind(mine).items():
+            vectors_by_key = of_ids(database, kind, keys)
+            by_id |= {keys[key]: vector for key, vector in vectors_by_key.items()}
+    return dict(zip(by_id, unpacked(list(by_id.values())), strict=True))
+
+
+def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
+    """Return the nearness of each vector to a question's, −1 to 1, by the same keys."""
+    if not found:
+        return {}
+    rows = np.stack(list(found.values()))
+    mean = rows.sum(axis=0) / (len(rows) + UNHEARD_TEXTS)
+    near = np.clip(_unit(rows - mean) @ _unit(question[None] - mean)[0], -1.0, 1.0)
+    return {id_: round(float(value), DIGITS) for id_, value in zip(found, near, strict=True)}
+
+
+def _by_kind(ids: Sequence[str]) -> dict[str, dict[Any, str]]:
+    """Return, for each table, the ids of hits by the keys of their rows."""
+    by_kind: dict[str, dict[Any, str]] = {}
+    for id_ in ids:
+        source, _, key = id_.partition(":")
+        number = key.rpartition("#")[2]
+        if source == "record":
+            by_kind.setdefault(RECORDS, {})[key] = id_
+        elif source == "episode":
+            by_kind.setdefault(EPISODES, {})[key] = id_
+        elif source == "graph" and "#" in key and number.isdecimal():
+            by_kind.setdefault(OBSERVATIONS, {})[int(number)] = id_
+    return by_kind
+
+
+def _unit(rows: Any) -> Any:
+    """The rows at length 1; those without a direction stay zero."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, length, out=np.zeros_like(rows), where=length > 1e-6)
+
+
+BATCH_ROWS = 64
+LAST = (1 << 63) - 1
+# Of the user's turns, the newest.
+MAX_TURNS = 20_000
+
+
+# The text of a row `t`. What a record states is in its own row; its observations repeat it.
+TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
+WHERE = {
+    **EMBEDDED,
+    EPISODES: f"{EMBEDDED[EPISODES]} AND t.id > coalesce((SELECT q.id FROM episodes AS q "
+    f"WHERE q.role = 'user' ORDER BY q.id DESC LIMIT 1 OFFSET {MAX_TURNS}), 0)",
+}
+
+
+def embed_all(
+    memory: Memory, model: Model, *, give_up_s: float, progress: Progress | None = None
+) -> int:
+    """Embed everything in the databases of this memory that has no vector; return how much.
+
+    Ends early at the time `give_up_s` (monotonic). Raises TimeoutError if another process does it,
+    StoreUnavailable, OSError.
+    """
+    embedded = 0
+    with lock(memory.settings):
+        for database in memory.databases():
+            _drop_unused(database)
+            todo = sum(missing(database, kind) for kind in KINDS)
+            before = embedded
+            for kind in KINDS:
+                below = LAST
+                while time.monotonic() < give_up_s:
+                    count, below = _embed_some(database, kind, model, below)
+                    if not count:
+                        break
+                    embedded += count
+                    if progress is not None:
+                        progress(embedded - before, max(todo, embedded - before))
+    return embedded
+
+
+def lock(settings: Settings) -> files.Locked:
+    """Return the lock of the one process that embeds; its file's time is that of the last start."""
+    path = os.path.join(settings.home, LOCK)
+    file_lock = files.Locked(path, 0)
+    if os.path.exists(path):
+        os.utime(path)
+    return file_lock
+
+
+def missing(database: Database, kind: str) -> int:
+    """Return the number of rows of a kind that have no vector of this model."""
+    rows = database.rows(f"SELECT count(*) {_lacking(kind)}", (kind, NAME))
+    return int(rows[0][0])
+
+
+def _drop_unused(database: Database) -> None:
+    """Delete vectors of other models, and those of turns that are no longer among the newest."""
+    with database.transaction(durable=False) as c:
+        c.execute("DELETE FROM vectors WHERE model <> ?", (NAME,))
+        c.execute(
+            "DELETE FROM vectors WHERE kind = ? AND row <= coalesce((SELECT id FROM episodes "
+            "WHERE role = 'user' ORDER BY id DESC LIMIT 1 OFFSET ?), 0)",
+            (EPISODES, MAX_TURNS),
+        )
+
+
+def _lacking(kind: str) -> str:
+    return (
+        f"FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? AND v.row = t.{KEYS[kind]} "
+        f"AND v.model = ? WHERE v.row IS NULL AND {WHERE[kind]}"
+    )
+
+
+def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
+    """Embed the newest rows below a number that have no vector; return their count and the last.
+
+    A text that changes meanwhile gets no vector; a later run finds it again.
+    """
+    key = KEYS[kind]
+    rows = database.rows(
+        f"SELECT t.{key}, {TEXTS[kind]} {_lacking(kind)} AND t.{key} < ? "
+        f"ORDER BY t.{key} DESC LIMIT ?",
+        (kind, NAME, below, BATCH_ROWS),
+    )
+    if not rows:
+        return 0, below
+    stored = packed(model.encode([text for _, text in rows]))
+    with database.transaction(durable=False) as c:
+        c.executemany(
+            "INSERT OR REPLACE INTO vectors (kind, row, model, vector) "
+            f"SELECT ?, t.{key}, ?, ? FROM {kind} AS t WHERE t.{key} = ? AND {TEXTS[kind]} = ?",
+            [
+                (kind, NAME, vector, row, text)
+                for vector, (row, text) in zip(stored, rows, strict=True)
+            ],
+        )
+    return len(rows), int(rows[-1][0])

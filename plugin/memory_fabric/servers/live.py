@@ -16,6 +16,7 @@ the memory's databases that are kept open between events. No event ends the serv
 from __future__ import annotations
 
 import _socket
+import json
 import os
 import sys
 import threading
@@ -26,22 +27,6 @@ from memory_fabric import __version__, live_client, processes
 from memory_fabric.config import Settings
 from memory_fabric.deadline import Deadline, process_age_s
 from memory_fabric.events import Event
-from memory_fabric.live_client import (
-    ACCEPTED,
-    APART,
-    BUSY,
-    DONE,
-    GO,
-    HOLD,
-    LENGTH_BYTES,
-    OTHER,
-    PRINTED,
-    REQUEST,
-    REVOKED,
-    TENTHS,
-    UNHEARD,
-    WARM,
-)
 from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
@@ -147,7 +132,7 @@ class Live:
         while not self._closing:
             try:
                 with_first = live_client.connected(os.fsencode(self._folder), self._name)
-                with_first.sendall(HOLD)
+                with_first.sendall(live_client.HOLD)
                 with_first.settimeout(None)
                 with_first.recv(1)
                 with_first.close()
@@ -171,20 +156,18 @@ class Live:
 
     def _clear_away(self) -> None:
         """Delete what servers that were killed have left."""
-        from memory_fabric.servers import rehearsal  # late: after the greeting
-
         for name in os.listdir(self._folder):
             path = os.path.join(self._folder, name)
             head, ending = os.path.splitext(name)
-            process = head.rpartition("rehearsal-")[2].partition("-")[0]
+            process = head.rpartition(REHEARSAL)[2].partition("-")[0]
             if (
                 os.fsencode(head) == self._name
                 or not process.isdigit()
                 or processes.is_running(int(process))
             ):
                 continue
-            if name.startswith(rehearsal.PREFIX):
-                rehearsal.remove(path)
+            if name.startswith(REHEARSAL):
+                remove_folder(path)
             # Nothing can be known here of a process in another namespace or machine.
             elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                 os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
@@ -196,11 +179,9 @@ class Live:
         return os.path.join(self._folder, name)
 
     def _rehearse(self) -> None:
-        from memory_fabric.servers import rehearsal  # late: after the greeting
-
         try:
             self._clear_away()
-            rehearsal.run(self._folder, ROOT)
+            rehearse(self._folder, ROOT)
             store_thread.settle()
         except Exception as error:  # noqa: BLE001 - the first events load what they need
             self._say(f"rehearsal: {type(error).__name__}: {error}")
@@ -235,32 +216,37 @@ class Live:
         process, user = (int.from_bytes(peer[at : at + 4], sys.byteorder) for at in (0, 4))
         if user != os.geteuid():
             return
-        kind = live_client.received(connection, len(REQUEST))
-        if kind == HOLD:
+        kind = live_client.received(connection, len(live_client.REQUEST))
+        if kind == live_client.HOLD:
             connection.settimeout(None)
             self._held.append(connection)
             return
-        if kind != REQUEST:
-            connection.sendall(OTHER)
+        if kind != live_client.REQUEST:
+            connection.sendall(live_client.OTHER)
             return
-        sizes = live_client.received(connection, 2 * LENGTH_BYTES)
+        sizes = live_client.received(connection, 2 * live_client.LENGTH_BYTES)
         head_bytes, data_bytes = (
-            int.from_bytes(sizes[at : at + LENGTH_BYTES], "big") for at in (0, LENGTH_BYTES)
+            int.from_bytes(sizes[at : at + live_client.LENGTH_BYTES], "big")
+            for at in (0, live_client.LENGTH_BYTES)
         )
         if head_bytes > MAX_HEAD_BYTES or data_bytes > live_client.MAX_DRAINED_BYTES:
-            connection.sendall(OTHER)
+            connection.sendall(live_client.OTHER)
             return
         head = live_client.received(connection, head_bytes)
         data = live_client.received(connection, data_bytes)
         identity, nonce, *pairs = head.split(b"\0")
         environ = dict(os.fsdecode(pair).partition("=")[::2] for pair in pairs)
-        if not (self._is_own(identity) and environ.get("HOME") == os.environ.get("HOME")):
-            connection.sendall(OTHER)
+        version, _, root = os.fsdecode(identity).partition(" ")
+        if root not in self._roots:
+            self._roots[root] = os.path.realpath(root) == ROOT
+        is_own = version == __version__ and self._roots[root]
+        if not (is_own and environ.get("HOME") == os.environ.get("HOME")):
+            connection.sendall(live_client.OTHER)
         elif not self._ready.is_set():
-            connection.sendall(BUSY)
+            connection.sendall(live_client.BUSY)
             self.warm()
         elif (event := _event(data, environ)) is None or event.name in SELDOM:
-            connection.sendall(APART)
+            connection.sendall(live_client.APART)
         elif self._turn.acquire(timeout=TURN_S):
             try:
                 self._run(connection, event, data, environ, process, nonce.decode())
@@ -268,7 +254,7 @@ class Live:
                 self._turn.release()
                 processes.reap()
         else:
-            connection.sendall(BUSY)
+            connection.sendall(live_client.BUSY)
 
     def _run(
         self,
@@ -284,19 +270,26 @@ class Live:
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         if event.name in READERS and self._is_long(event.transcript_path):
-            connection.sendall(BUSY)
+            connection.sendall(live_client.BUSY)
             return
         age_s = process_age_s(process)
         limits = dispatcher.deadlines(environ, age_s, hurried_least_s=LEAST_S)
         limit_s = dispatcher.longest_s(event.name, environ) + SLACK_S
-        tenths = int(min(limit_s, MAX_LIMIT_S) * TENTHS)
-        connection.sendall(ACCEPTED + bytes((tenths,)))
-        if live_client.received(connection, 1) != GO:
+        tenths = int(min(limit_s, MAX_LIMIT_S) * live_client.TENTHS)
+        connection.sendall(live_client.ACCEPTED + bytes((tenths,)))
+        if live_client.received(connection, 1) != live_client.GO:
             return
+
+        def is_revoked() -> bool:
+            """Return True if the hook has taken its event back; one that was killed has not."""
+            try:
+                return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
+            except OSError:
+                return False
 
         def limit_of(name: str) -> Deadline:
             limit = limits(name)
-            limit.is_revoked = lambda: _is_revoked(connection)
+            limit.is_revoked = is_revoked
             return limit
 
         files.take_refused_files()  # of whatever this thread did before
@@ -306,19 +299,21 @@ class Live:
         memory = outcome.memory
         connection.settimeout(SAY_S)
         try:
-            length = len(outcome.output).to_bytes(LENGTH_BYTES, "big")
+            length = len(outcome.output).to_bytes(live_client.LENGTH_BYTES, "big")
             acknowledged = _heard(connection, length + outcome.output)
-            if acknowledged not in (PRINTED, UNHEARD):
+            if acknowledged not in (live_client.PRINTED, live_client.UNHEARD):
                 return
             connection.settimeout(0.0)
-            if acknowledged == UNHEARD:
+            if acknowledged == live_client.UNHEARD:
                 outcome.log(dispatcher.UNHEARD)
-            dispatcher.finish(outcome._replace(hurried=True), delivered=acknowledged == PRINTED)
+            dispatcher.finish(
+                outcome._replace(hurried=True), delivered=acknowledged == live_client.PRINTED
+            )
             if isinstance(memory, HeldMemory):
                 memory.commit(os.fsdecode(self._name), nonce)
-            live_client.note(os.fsencode(self._folder), WARM)
+            live_client.note(os.fsencode(self._folder), live_client.WARM)
             connection.settimeout(SAY_S)
-            connection.sendall(DONE)
+            connection.sendall(live_client.DONE)
         finally:
             if isinstance(memory, KeptMemory):
                 memory.close(at_ease=not outcome.hurried)
@@ -331,13 +326,6 @@ class Live:
         if len(self._read) > MAX_TRANSCRIPTS:
             del self._read[next(iter(self._read))]
         return unread > MAX_UNREAD_BYTES
-
-    def _is_own(self, identity: bytes) -> bool:
-        """Return True for a hook of this version in this folder."""
-        version, _, root = os.fsdecode(identity).partition(" ")
-        if root not in self._roots:
-            self._roots[root] = os.path.realpath(root) == ROOT
-        return version == __version__ and self._roots[root]
 
     def _say(self, line: str) -> None:
         if not self._closing:
@@ -370,19 +358,100 @@ def _heard(connection: _socket.socket, reply: bytes) -> bytes:
     except ConnectionError:
         pass  # it may have taken the event back before
     try:
-        return connection.recv(1) or UNHEARD
+        return connection.recv(1) or live_client.UNHEARD
     except ConnectionError:
-        return UNHEARD
-
-
-def _is_revoked(connection: _socket.socket) -> bool:
-    """Return True if the hook has taken its event back; one that was killed has not."""
-    try:
-        return connection.recv(1, _socket.MSG_PEEK) == REVOKED
-    except OSError:
-        return False
+        return live_client.UNHEARD
 
 
 def _identity_of(path: str) -> tuple[int, int, int]:
     state = os.stat(path)
     return state.st_dev, state.st_ino, state.st_ctime_ns
+
+
+REHEARSAL = "rehearsal-"
+STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
+NOTED = "Noted rule: Every order of the shop has a number. When: git push."
+FAILED = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "make orders"},
+    "error": "Exit code 2\nmake: the quorum of orders was refused",
+}
+CALL = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}, "tool_use_id": "1"}
+TASK = {"subagent_type": "engineer", "prompt": "Tune the orders of the shop in PostgreSQL."}
+EVENTS = (
+    {"hook_event_name": "UserPromptSubmit", "prompt": STATED},
+    {"hook_event_name": "PreToolUse", **CALL},
+    {"hook_event_name": "PostToolUseFailure", **FAILED},
+    {"hook_event_name": "PreToolUse", "tool_name": "Task", "tool_use_id": "2", "tool_input": TASK},
+    {"hook_event_name": "SubagentStart", "agent_id": "a", "agent_type": "engineer"},
+    {"hook_event_name": "SubagentStop", "agent_id": "a", "agent_type": "engineer",
+     "last_assistant_message": NOTED},
+    {"hook_event_name": "Stop", "last_assistant_message": f"Done.\n\n{NOTED}"},
+    {"hook_event_name": "PreToolUse", **CALL},
+    {"hook_event_name": "UserPromptSubmit", "session_id": "2",
+     "prompt": "Which database holds the orders of the shop? From now on no X, please."},
+)  # fmt: skip
+
+
+def rehearse(folder: str, root: str) -> None:
+    """Answer the events in a memory of their own, so that the code of real ones is loaded.
+
+    It lies in a folder below this one, which is deleted afterwards. Raises OSError.
+    """
+    from memory_fabric.hooks import dispatcher  # late: after the greeting
+    from memory_fabric.store import memory
+    from memory_fabric.store.memory import HeldMemory
+
+    world = os.path.join(folder, f"{REHEARSAL}{os.getpid()}")
+    remove_folder(world)
+    os.makedirs(os.path.join(world, "project", ".git"), 0o700)
+    transcript = os.path.join(world, "1.jsonl")
+    _write(transcript)
+    place = os.path.join(world, "project")
+    environ = {
+        "HOME": world,
+        "MEMORY_FABRIC_HOME": os.path.join(world, "memory"),
+        "CLAUDE_PROJECT_DIR": place,
+        "CLAUDE_PLUGIN_ROOT": root,
+        "CLAUDE_CODE_SESSION_ATTENDED": "1",
+        "CLAUDE_CODE_ENTRYPOINT": "cli",
+    }
+    try:
+        for event in EVENTS:
+            whole = {"session_id": "1", "cwd": place, "transcript_path": transcript, **event}
+            data = json.dumps(whole).encode()
+            outcome = dispatcher.answer(data, environ, memory_type=HeldMemory)
+            dispatcher.finish(outcome._replace(hurried=True), delivered=True)
+            if isinstance(outcome.memory, HeldMemory):
+                outcome.memory.commit("", "")
+                outcome.memory.close()
+    finally:
+        memory.release(world)
+        remove_folder(world)
+
+
+def _write(path: str) -> None:
+    turns = [("user", STATED), ("assistant", f"Done.\n\n{NOTED}")]
+    lines = (
+        {
+            "type": role,
+            "uuid": f"00000000-0000-4000-8000-{number:012d}",
+            "sessionId": "1",
+            "timestamp": "2026-03-01T10:00:00.000Z",
+            "message": {"role": role, "content": [{"type": "text", "text": text}]},
+        }
+        for number, (role, text) in enumerate(turns)
+    )
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def remove_folder(folder: str) -> None:
+    """Delete a folder of a rehearsal. Raises OSError."""
+    for place, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            os.unlink(os.path.join(place, name))
+        for name in folders:
+            os.rmdir(os.path.join(place, name))
+    if os.path.isdir(folder):
+        os.rmdir(folder)

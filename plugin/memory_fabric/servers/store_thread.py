@@ -10,16 +10,18 @@ import gc
 import sys
 import threading
 import time
-from asyncio import Future
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from memory_fabric.errors import FabricError
-from memory_fabric.store.memory import Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # an MCP server loads it after the greeting
+    from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
-Job = Callable[[Memory], Any]
+Job = Callable[["Memory"], Any]
 # Called with the result of a job and the error it raised.
 Done = Callable[[Any, BaseException | None], object]
 
@@ -77,7 +79,7 @@ class StoreThread:
 
     def begin(self) -> None:
         """Open the memory before the first call, which reports a failure."""
-        self.submit(_nothing, _nothing)
+        self.submit(lambda _: None, lambda *_: None)
 
     def submit(
         self,
@@ -106,10 +108,11 @@ class StoreThread:
         import asyncio  # where an event loop runs, it is loaded
 
         loop = asyncio.get_running_loop()
-        answer: Future[T] = loop.create_future()
-        at_once = at_once or self._answers_one
-        idle = at_once and not changes and self._is_idle()
-        if idle and self._free.acquire(blocking=False):
+        answer: asyncio.Future[T] = loop.create_future()
+        memory, at_once = self._memory, at_once or self._answers_one
+        # A read of a mirrored file needs its lock.
+        is_idle = not self._asked and memory is not None and memory.mirror is None
+        if at_once and not changes and is_idle and self._free.acquire(blocking=False):
             try:
                 _settle(answer, *self._done(job, changes))
             finally:
@@ -134,10 +137,6 @@ class StoreThread:
         self._items.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
-
-    def _is_idle(self) -> bool:
-        """Return True if no call is pending and a read needs no lock of a mirrored file."""
-        return not self._asked and self._memory is not None and self._memory.mirror is None
 
     def _run(self) -> None:
         while (item := self._next()) is not None:
@@ -182,7 +181,8 @@ class StoreThread:
                 self._memory = self._open()
                 self._follow(self._memory, time.monotonic())
             if changes:
-                self._note_change(self._memory)
+                self._changed = True
+                self._note_due(self._memory)
             self._refresh(self._memory, changes)
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
@@ -198,10 +198,6 @@ class StoreThread:
         self._flush()
         memory.close()
         self._memory = None
-
-    def _note_change(self, memory: Memory) -> None:
-        self._changed = True
-        self._note_due(memory)
 
     def _note_due(self, memory: Memory) -> None:
         if self._due_at is None:
@@ -238,11 +234,7 @@ class StoreThread:
             self._look_at = written_at + memory.mirror.look_in_s
 
 
-def _nothing(*_: object) -> None:
-    return None
-
-
-def _settle(answer: Future[Any], value: Any, error: BaseException | None) -> None:
+def _settle(answer: Any, value: Any, error: BaseException | None) -> None:
     if answer.done():
         return
     if error is None:
@@ -276,3 +268,65 @@ def told(memory: Memory) -> list[str]:
     for sentence in sentences:
         print(f"memory-fabric: {sentence}", file=sys.stderr)  # noqa: T201
     return sentences
+
+
+Mark = tuple[tuple[str, int], ...]
+
+# A person who looks at a graph is content with this; one question costs two index look-ups.
+EVERY_S = 0.5
+
+
+class Watch:
+    """A poll that calls `tell`, in the store's thread, after each change by another process.
+
+    It looks while it is wanted; a look is a job of the store, between calls.
+    """
+
+    def __init__(
+        self, store: StoreThread, tell: Callable[[], None], every_s: float = EVERY_S
+    ) -> None:
+        self._store, self._tell, self._every_s = store, tell, every_s
+        self._lock = threading.Lock()
+        self._wanted = 0
+        self._told: Mark | None = None
+        self._ended = threading.Event()
+
+    def start(self, mark: Mark | None) -> None:
+        """Add a subscriber to changes after this mark."""
+        with self._lock:
+            self._wanted += 1
+            if self._wanted > 1:
+                return
+            self._told, self._ended = mark, threading.Event()
+        run = threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True)
+        run.start()
+
+    def stop(self) -> None:
+        """Remove a subscriber."""
+        with self._lock:
+            self._wanted -= 1
+            if not self._wanted:
+                self._ended.set()
+
+    def is_told(self, mark: Mark) -> None:
+        """Note that subscribers have been told of all changes up to this mark."""
+        self._told = mark
+
+    def _run(self, ended: threading.Event) -> None:
+        while not ended.wait(self._every_s):
+            self._store.submit(mark_of, self._look, wanted=lambda: not ended.is_set())
+
+    def _look(self, mark: Mark | None, error: BaseException | None) -> None:
+        if error is not None:
+            print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
+        elif mark != self._told:
+            self._told = mark
+            self._tell()
+
+
+def mark_of(memory: Memory) -> Mark:
+    """Return a value that differs after every logged change: the files and last operations."""
+    return tuple(
+        (db.path, int((db.row("SELECT max(seq) FROM operations") or (0,))[0] or 0))
+        for db in memory.databases()
+    )

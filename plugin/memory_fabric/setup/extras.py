@@ -1,7 +1,7 @@
 """Optional packages, each kind in a folder of its own next to the plugin's environment, and the
 start of the process that embeds new memories, where the extra `semantic` is installed.
 
-    hook or server ── start_embedding_when_due() ──▶ semantic.worker, detached ──▶ table `vectors`
+    hook or server ── start_embedding_when_due() ──▶ semantic.measure, detached ──▶ table `vectors`
 
 `serve` installs its kind when it is first used, `semantic on` on request. A folder is filled under
 another name and published by a rename, so that other processes see it complete or not at all. The
@@ -189,7 +189,7 @@ def is_due(database: Database) -> bool:
 def start_embedding(settings: Settings) -> int:
     """Start the process detached and return its id; it outlives the session."""
     return processes.start(
-        "semantic.worker",
+        "semantic.measure",
         {
             **environment(),
             "MEMORY_FABRIC_HOME": settings.home,

@@ -2,30 +2,29 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import NotFound
 from memory_fabric.text import cut, name_key
 
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
-# Of these categories of Unicode nothing is seen, or it moves what is around it.
-_UNSEEN = frozenset(("Cc", "Cs", "Zl", "Zp", "Zs"))
-_DROPPED = frozenset(("Cf",))
-_UNKNOWN = frozenset(("Cn", "Co"))
+# Of these categories of Unicode nothing is seen, it moves what is around it, or it is unknown.
+_SHOWN_AS = {
+    **dict.fromkeys(("Cc", "Cs", "Zl", "Zp", "Zs"), " "),
+    **dict.fromkeys(("Cn", "Co"), "\ufffd"),
+    "Cf": "",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """An entity in a drawing: name and type as they can be shown on a line."""
 
     name: str
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """Nodes, and edges between them as (from, type, to) by their places; `note` says what is not
     drawn, '' when all is.
     """
@@ -66,7 +65,12 @@ def drawing(
         (len(chosen), len(steps) + left_out.get("entities", 0), "entities"),
         (len(edges), len(relations_near) + left_out.get("relations", 0), "relations"),
     )
-    return Drawing(tuple(_node(picture["entities"][n]) for n in chosen), tuple(edges), note)
+    entities = (picture["entities"][number] for number in chosen)
+    nodes = [
+        Node(visible(entity["name"], MAX_NAME_CHARS), visible(entity["type"], MAX_TYPE_CHARS))
+        for entity in entities
+    ]
+    return Drawing(tuple(nodes), tuple(edges), note)
 
 
 def visible(text: str, max_chars: int) -> str:
@@ -81,10 +85,6 @@ def with_fewer_edges(drawn: Drawing, kept: int) -> Drawing:
     """The drawing with its first edges only, which its note then says."""
     remark = f"{kept} of {len(drawn.edges)} relations had room."
     return Drawing(drawn.nodes, drawn.edges[:kept], f"{drawn.note} {remark}".strip())
-
-
-def _node(entity: Mapping[str, Any]) -> Node:
-    return Node(visible(entity["name"], MAX_NAME_CHARS), visible(entity["type"], MAX_TYPE_CHARS))
 
 
 def _neighbours(relations: Sequence[Mapping[str, Any]]) -> dict[int, set[int]]:
@@ -112,15 +112,10 @@ def _note(*kinds: tuple[int, int, str]) -> str:
 
 
 def _seen(character: str) -> str:
-    category = unicodedata.category(character)
-    if category in _UNSEEN:
-        return " "
-    if category in _DROPPED:
-        return ""
-    return "\ufffd" if category in _UNKNOWN else character
+    return _SHOWN_AS.get(unicodedata.category(character), character)
 
 
-MAX_NODES, MAX_EDGES = 500, 5000
+DOT_NODES, DOT_EDGES = 500, 5000
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
 
 
@@ -129,22 +124,18 @@ def dot(
     *,
     focus: int | None = None,
     depth: int = 1,
-    max_nodes: int = MAX_NODES,
+    max_nodes: int = DOT_NODES,
 ) -> str:
     """A digraph of the picture's graph, or of what is around the entity numbered `focus`."""
-    drawn = drawing(picture, max_nodes=max_nodes, max_edges=MAX_EDGES, focus=focus, depth=depth)
+    drawn = drawing(picture, max_nodes=max_nodes, max_edges=DOT_EDGES, focus=focus, depth=depth)
     note = [f"  // {drawn.note}"] if drawn.note else []
     nodes = [
-        f'  n{place} [label="{_escaped(node.name)}\\n{_escaped(node.type)}"];'
+        f'  n{place} [label="{node.name.translate(_ESCAPES)}\\n{node.type.translate(_ESCAPES)}"];'
         for place, node in enumerate(drawn.nodes)
     ]
-    edges = [f'  n{a} -> n{b} [label="{_escaped(kind)}"];' for a, kind, b in drawn.edges]
+    edges = [f'  n{a} -> n{b} [label="{kind.translate(_ESCAPES)}"];' for a, kind, b in drawn.edges]
     head = ["digraph memory {", *note, '  rankdir="LR";', '  node [shape="box", style="rounded"];']
     return "\n".join([*head, *nodes, *edges, "}"]) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.translate(_ESCAPES)
 
 
 MAX_NEAR = 5
@@ -161,11 +152,12 @@ def number_of(picture: Mapping[str, Any], name: str) -> int:
     """
     entities = picture["entities"]
     for spelled in (str, name_key):
-        for names in (_own_name, _aliases):
+        for key in ("name", "aliases"):
             for number, entity in enumerate(entities):
-                if spelled(name) in map(spelled, names(entity)):
+                names = [entity[key]] if key == "name" else entity[key]
+                if spelled(name) in map(spelled, names):
                     return number
-    near = ", ".join(repr(near_name) for near_name in _near(name, [e["name"] for e in entities]))
+    near = ", ".join(map(repr, _near(name, [e["name"] for e in entities])))
     raise NotFound(
         name,
         f"There is no entity {name!r}." + (f" Near to it: {near}." if near else ""),
@@ -173,21 +165,64 @@ def number_of(picture: Mapping[str, Any], name: str) -> int:
     )
 
 
-def _own_name(entity: Mapping[str, Any]) -> Sequence[str]:
-    return (entity["name"],)
-
-
-def _aliases(entity: Mapping[str, Any]) -> Sequence[str]:
-    aliases: Sequence[str] = entity["aliases"]
-    return aliases
-
-
 def _near(name: str, names: Sequence[str]) -> list[str]:
-    wanted, by_folded = (
-        name.casefold(),
-        {name_of.casefold(): name_of for name_of in reversed(names)},
-    )
+    wanted, by_folded = name.casefold(), {n.casefold(): n for n in reversed(names)}
     holding = [f for f in by_folded if wanted in f] if len(wanted) >= MIN_PART_CHARS else []
     holding.sort(key=len)
     alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
     return [by_folded[f] for f in dict.fromkeys((*holding[:MAX_NEAR], *alike))][:MAX_NEAR]
+
+
+MAX_NODES = 60
+# Mermaid draws no text with more than 50,000 characters or 500 edges unless it is configured so.
+MAX_EDGES, MAX_CHARS = 400, 48_000
+_PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
+_JOINING = "-_"
+
+
+def mermaid(
+    picture: Mapping[str, Any],
+    *,
+    focus: int | None = None,
+    depth: int = 1,
+    max_nodes: int = MAX_NODES,
+) -> str:
+    """A flowchart of the picture's graph, or of what is around the entity numbered `focus`."""
+    drawn = drawing(picture, max_nodes=max_nodes, max_edges=MAX_EDGES, focus=focus, depth=depth)
+    room = MAX_CHARS - len("\n".join(_lines(with_fewer_edges(drawn, 0)))) - 1
+    for edges_kept, edge in enumerate(drawn.edges):
+        room -= len(_edge(edge)) + 1
+        if room < 0:
+            drawn = with_fewer_edges(drawn, edges_kept)
+            break
+    return "\n".join(_lines(drawn)) + "\n"
+
+
+def _lines(drawn: Drawing) -> list[str]:
+    note = [f"%% {drawn.note}"] if drawn.note else []
+    nodes = [
+        f'  n{place}["{_escaped(node.name)}<br/>{_escaped(node.type)}"]'
+        for place, node in enumerate(drawn.nodes)
+    ]
+    return ["flowchart LR", *note, *nodes, *map(_edge, drawn.edges)]
+
+
+def _edge(edge: tuple[int, str, int]) -> str:
+    source, kind, target = edge
+    return f'  n{source} -->|"{_escaped(kind)}"| n{target}'
+
+
+def _escaped(text: str) -> str:
+    threes = zip(f" {text}", text, f"{text} "[1:], strict=False)
+    return "".join(
+        c if _is_plain(before, c, after) else f"#{ord(c)};" for before, c, after in threes
+    )
+
+
+def _is_plain(before: str, character: str, after: str) -> bool:
+    """Return whether a character needs no escape between these two."""
+    if character == " ":
+        return True
+    if character in _JOINING:
+        return before.isalnum() and after.isalnum()
+    return unicodedata.category(character) in _PLAIN

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -93,13 +93,8 @@ def _style() -> str:
 
 @cache
 def _injected_styles() -> tuple[str, ...]:
-    return ("", *_strings(_asset(LIBRARY)))
-
-
-def _strings(source: str) -> Iterator[str]:
-    for match in INJECTED.finditer(source):
-        text: str = json.loads(f'"{match[1]}"')
-        yield text
+    found = INJECTED.finditer(_asset(LIBRARY))
+    return ("", *(json.loads(f'"{match[1]}"') for match in found))
 
 
 def _hash(text: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 from memory_fabric.models import Entity
 from memory_fabric.store.database import Database
 from memory_fabric.store.history.undo import undo
-from memory_fabric.viewer import overview as module
-from memory_fabric.viewer.overview import overview
+from memory_fabric.viewer import picture as module
+from memory_fabric.viewer.picture import overview
 from store.support import TOOL, USER, World, create, decision, entity, pagination, relation
 
 
@@ -44,8 +44,8 @@ def test_an_entity_in_both_databases_is_one_with_the_remarks_of_both(tmp_path: P
 
     redis = seen.nodes[0]
     assert redis.stores == ("project", "user")
-    assert [(r.text, r.store) for r in redis.remarks] == [
-        ("of the project", "project"),
+    assert [(r.text, r.scope) for r in redis.remarks] == [
+        ("of the project", "team"),
         ("of the user", "user"),
     ]
     assert len(seen.nodes) == 2

@@ -9,7 +9,7 @@ from memory_fabric.cli import environment, progress, show
 from memory_fabric.cli.options import argument, flag
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError, NotFound
-from memory_fabric.semantic import measure, place
+from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
@@ -124,25 +124,25 @@ def semantic(
 def _install(settings: Settings) -> None:
     if measure.state(settings)[0] == measure.ON:
         return
-    folder = place.folder_of(settings.data_dir, settings.plugin_root)
+    folder = measure.folder_of(settings.data_dir, settings.plugin_root)
     if not folder:
         raise BadInput(
             "on", "This package is installed without the plugin.", remedy=f"Run {BY_PIP}."
         )
     show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
-    extras.install(folder, extras.lock_file(place.KIND, settings.plugin_root))
+    extras.install(folder, extras.lock_file(measure.KIND, settings.plugin_root))
     extras.start_embedding(settings)
 
 
 def _update(settings: Settings) -> int:
     """Embed what has no vector, and return how much. Raises FabricError if another process does."""
-    from memory_fabric.semantic import update  # with numpy
+    from memory_fabric.semantic import vectors  # with numpy
 
     meaning = measure.measure_for(settings)
     assert meaning is not None  # the caller has asked for its state
     with environment.open_memory() as memory, progress.bar("Embedding") as tell:
         try:
-            return update.embed_all(memory, meaning.model, give_up_s=math.inf, progress=tell)
+            return vectors.embed_all(memory, meaning.model, give_up_s=math.inf, progress=tell)
         except TimeoutError as error:
             text = "Another process embeds memories."
             raise FabricError(text, remedy="Wait until it has ended.") from error
@@ -155,7 +155,7 @@ def _remove(settings: Settings) -> None:
 
     with environment.open_memory() as memory:
         purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
-    if not extras.remove(place.KIND, settings.data_dir) and not place.missing():
+    if not extras.remove(measure.KIND, settings.data_dir) and not measure.missing():
         raise FabricError(
             "Its vectors are deleted, but it was installed with pip, not by this command.",
             remedy="Set semantic = false in config.toml, or remove it with pip uninstall.",

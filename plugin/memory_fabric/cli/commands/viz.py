@@ -85,8 +85,7 @@ def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
 
 
 def _content(picture: dict[str, Any], name: str | None, form: str, depth: int) -> str:
-    from memory_fabric.viewer.drawing import dot, number_of
-    from memory_fabric.viewer.mermaid import mermaid
+    from memory_fabric.viewer.drawing import dot, mermaid, number_of
     from memory_fabric.viewer.page import page
 
     focus = None if name is None else number_of(picture, name)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.servers.mcp import graph_view, pagination
+from memory_fabric.servers.mcp import graph_view
+from memory_fabric.servers.mcp.graph_view import Page
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json
-from memory_fabric.servers.mcp.pagination import Page
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
@@ -45,30 +46,15 @@ def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) 
     return _list_answer(result, "results", requested)
 
 
-def delete_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Success, also when nothing matched; relations at either end go too (MEM-05, MEM-06)."""
-    return _deleted(memory, "delete_entities", "entityNames", "Entities", arguments, said_by)
-
-
-def delete_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Success, also when nothing matched (MEM-06)."""
-    return _deleted(memory, "delete_observations", "deletions", "Observations", arguments, said_by)
-
-
-def delete_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Success, also when nothing matched (MEM-06)."""
-    return _deleted(memory, "delete_relations", "relations", "Relations", arguments, said_by)
-
-
 def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """A page of the project's and the user's graph in creation order (MEM-10)."""
-    start, most = pagination.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     return _graph_answer(memory, graph_view.read(_readable(memory), start, most))
 
 
 def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """Entities that match the query, best first, and what they relate to (MEM-07, MEM-09)."""
-    start, most = pagination.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     query, enough = arguments["query"], memory.settings.max_results
     # The best matches come first: half a page of them is rarely too little, and costs half.
     most = most // 2 if query else most
@@ -77,14 +63,14 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """The entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
-    start, most = pagination.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    start, most = graph_view.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     names = arguments["names"]
     return _graph_answer(memory, graph_view.opened(_readable(memory), names, start, most))
 
 
 def whole_graph(memory: Memory) -> str:
     """The resource: everything, as JSON (MEM-16)."""
-    return graph_view.as_text(graph.read_all(_readable(memory)))
+    return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:
@@ -106,9 +92,8 @@ def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
     if page.cut:
         names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
         notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
-    more = _noted(notes)
-    text = graph_view.as_text(page.graph, **more)
-    return Outcome((text,), graph_view.as_object(page.graph) | more)
+    fields = graph_view.as_object(page.graph) | _noted(notes)
+    return Outcome((as_json(fields),), fields)
 
 
 def _noted(notes: Sequence[str]) -> dict[str, str]:
@@ -125,13 +110,19 @@ def _list_answer(
 
 
 def _deleted(
-    memory: Memory, kind: str, key: str, what: str, arguments: Arguments, said_by: Provenance
+    kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
+    """Success, also when nothing matched; relations at either end go too (MEM-05, MEM-06)."""
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = tuple(filter(None, (_queued_note(result),)))
     structure = {"success": True, "message": message} | _noted(notes)
     return Outcome((message, *notes), structure, changed=True)
+
+
+delete_entities = partial(_deleted, "delete_entities", "entityNames", "Entities")
+delete_observations = partial(_deleted, "delete_observations", "deletions", "Observations")
+delete_relations = partial(_deleted, "delete_relations", "relations", "Relations")
 
 
 def _queued_note(result: Mapping[str, Any]) -> str:
@@ -153,7 +144,5 @@ def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:
 def _variants_note(variants: Mapping[str, Sequence[str]]) -> str:
     if not variants:
         return ""
-    pairs = "; ".join(
-        f"{name} beside {', '.join(other_names)}" for name, other_names in variants.items()
-    )
+    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
     return f"Names that differ only in case, -, _ or spaces: {pairs}."

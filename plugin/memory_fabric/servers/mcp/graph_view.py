@@ -1,40 +1,52 @@
-"""The graph as the nine tools show it: project and user as one, whole, by name, by search."""
+"""The graph as the nine tools show it: project and user as one, whole, by name, by search.
+
+An answer is a page: whole entities with their relations, as many as fit, and the place where the
+next page begins. Of an entity that is longer than a page, those of its observations are shown that
+fit, and its further relations come on the next pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
+from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
-from memory_fabric.servers.mcp.jsonrpc import quoted
-from memory_fabric.servers.mcp.pagination import (
-    CHUNK,
-    Page,
-    Start,
-    chars,
-    in_databases,
-    in_memory,
-    page,
-)
 from memory_fabric.store import entity_search, graph
 from memory_fabric.store.database import Database
-from memory_fabric.text import name_key
+from memory_fabric.text import cut, name_key
+
+# Entities of some names, and the relations at some of their ends, by numbers in creation order.
+Part = tuple[list[Entity], dict[int, Relation]]
+Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
+
+# A key that sorts relations in creation order, database by database; the relation; its size.
+Numbered = tuple[int, Relation, int]
+
+# Entities asked of the store at once: few first, for most answers are short.
+FIRST_CHUNK, CHUNK = 32, 96
+# More relations than this around one chunk: one of its entities is a hub, and is asked for alone.
+CHUNK_RELATIONS = 2000
+# Of a text that no page holds at least so much is shown, whatever page was asked for.
+LEAST_CHARS = 200
+# No database has so many rows.
+MOST_ROWS = 1 << 62
+# What JSON adds around the texts of an entity, of an observation, of a relation.
+ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
     """A page of everything in creation order, and what was left out."""
     everything = graph.read_if_small(databases) if start == Start() else None
     # Places count an entity of two databases twice.
+    opener, ordered = in_databases(databases), _in_order(databases, start.place)
     if everything is not None and len(databases) == 1:
         if chars(everything) <= max_chars:
             return Page(everything), ""
-        opener, names = in_memory(everything), enumerate(e.name for e in everything.entities)
-        found = page(opener, names, start, max_chars=max_chars, outgoing=True)
-    else:
-        ordered = _in_order(databases, start.place)
-        opener = in_databases(databases)
-        found = page(opener, ordered, start, max_chars=max_chars, outgoing=True)
+        opener = in_memory(everything)
+        ordered = ((place, entity.name) for place, entity in enumerate(everything.entities))
+    found = page(opener, ordered, start, max_chars=max_chars, outgoing=True)
     if found.following is None:
         return found, ""
     counts = [graph.counts(db) for db in databases]
@@ -59,10 +71,8 @@ def opened(
     if found.following is None:
         return found, ""
     not_shown = len(ordered) - found.following.place
-    return (
-        found,
-        f"{not_shown} of the {len(ordered)} entities are not shown, or not with all relations",
-    )
+    whole = f"{not_shown} of the {len(ordered)} entities"
+    return found, f"{whole} are not shown, or not with all relations"
 
 
 def found(
@@ -104,40 +114,6 @@ def as_object(view: Graph) -> dict[str, Any]:
     }
 
 
-def as_text(view: Graph, **more: str) -> str:
-    """The graph in the tools' form as JSON of several lines, as `result.as_json` writes it.
-
-    `more` are further fields. A text of its own, since most of an answer's time was its JSON.
-    """
-    parts = {"entities": map(_entity_text, view.entities)}
-    parts["relations"] = map(_relation_text, view.relations)
-    fields = [f'\n  "{name}": {_list_text(items, "  ")}' for name, items in parts.items()]
-    fields += [f'\n  "{name}": {quoted(text)}' for name, text in more.items()]
-    return f"{{{','.join(fields)}\n}}"
-
-
-def _entity_text(entity: Entity) -> str:
-    name, kind, texts = entity
-    observations = _list_text([f"\n        {quoted(text)}" for text in texts], "      ")
-    return (
-        f'\n    {{\n      "name": {quoted(name)},\n      "entityType": {quoted(kind)},'
-        f'\n      "observations": {observations}\n    }}'
-    )
-
-
-def _relation_text(relation: Relation) -> str:
-    source, kind, target = relation
-    return (
-        f'\n    {{\n      "from": {quoted(source)},\n      "to": {quoted(target)},'
-        f'\n      "relationType": {quoted(kind)}\n    }}'
-    )
-
-
-def _list_text(items: Iterable[str], margin: str) -> str:
-    joined = ",".join(items)
-    return f"[{joined}\n{margin}]" if joined else "[]"
-
-
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
     """Places and names of all entities from a place on, one that lives in two databases once."""
     before = 0
@@ -166,20 +142,13 @@ def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[
 
 def _other_names(query: str) -> list[str]:
     """The other usual names of the technology or pattern that the whole query is, if it is one."""
-    from memory_fabric.language.vocabulary import (
-        PATTERNS,
-        TECHNOLOGIES,
-    )  # large, and for this alone
+    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, for this alone
 
     key = name_key(query)
-    for names_by_key in (TECHNOLOGIES, PATTERNS):
-        if key in names_by_key:
-            return [
-                other
-                for other, name in names_by_key.items()
-                if name == names_by_key[key] and other != key
-            ]
-    return []
+    names_by_key = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
+    return [
+        other for other, name in names_by_key.items() if name == names_by_key[key] and other != key
+    ]
 
 
 def _best_then_others(
@@ -192,3 +161,217 @@ def _best_then_others(
             if name not in best_names:
                 best_names.add(name)
                 yield name
+
+
+class Start(NamedTuple):
+    """The start of a page: the position of its first entity, and how many relations were shown.
+
+    Its text, the cursor of a call, is `<place>` or `<place>.<relations>`.
+    """
+
+    place: int = 0
+    relations: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.place}.{self.relations}" if self.relations else str(self.place)
+
+
+class Page(NamedTuple):
+    """A part of the graph that fits, the start of the next page, and names that were cut."""
+
+    graph: Graph
+    following: Start | None = None
+    cut: tuple[str, ...] = ()
+
+
+def start_of(cursor: str) -> Start:
+    """The start that a cursor names; an empty one names the first page. Raises BadInput."""
+    parts = [part or "0" for part in cursor.partition(".")[::2]]
+    if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
+        return Start(*map(int, parts))
+    raise BadInput(
+        "cursor",
+        f"There is no page {cursor[:40]!r}.",
+        remedy="Give the cursor of the note in the answer before, or none.",
+    )
+
+
+def in_databases(databases: Sequence[Database]) -> Opener:
+    """Return the reader of entities from these databases."""
+
+    def part(db: Database, names: Sequence[str], ends: Sequence[str]) -> Part:
+        entities, relations = graph.opened(db, names, CHUNK_RELATIONS, ends)
+        if len(relations) >= CHUNK_RELATIONS:
+            return graph.opened(db, names, ends=ends)
+        return entities, relations
+
+    return lambda names, ends: [part(db, names, ends) for db in databases]
+
+
+def in_memory(view: Graph) -> Opener:
+    """Return the reader of entities from a graph that was read whole; kept for the next call."""
+    cached = _KEPT.get("")
+    if cached is None or cached[0] is not view:
+        cached = _KEPT[""] = view, _reader_of(view)
+    return cached[1]
+
+
+_KEPT: dict[str, tuple[Graph, Opener]] = {}
+
+
+def _reader_of(view: Graph) -> Opener:
+    entities = {entity.name: entity for entity in view.entities}
+    touching: dict[str, list[int]] = {}
+    leaving: dict[str, list[int]] = {}
+    for number, (source, _, target) in enumerate(view.relations):
+        leaving.setdefault(source, []).append(number)
+        touching.setdefault(source, []).append(number)
+        touching.setdefault(target, []).append(number)
+
+    def opened(names: Sequence[str], ends: Sequence[str]) -> list[Part]:
+        around = touching if len(ends) > 1 else leaving
+        numbers = {number for name in names for number in around.get(name, ())}
+        relations = {number: view.relations[number] for number in numbers}
+        return [([entities[name] for name in names if name in entities], relations)]
+
+    return opened
+
+
+def page(
+    opener: Opener,
+    entities: Iterable[tuple[int, str]],
+    start: Start,
+    *,
+    max_chars: int,
+    outgoing: bool = False,
+    whole_first: bool = False,
+) -> Page:
+    """The entities (place, name) in order, from the start on, with relations at either end.
+
+    `opener` reads them. With `outgoing` a relation comes with its source only: each once over all
+    pages. `whole_first` keeps the observations of a first entity that is too long. Relations are in
+    creation order.
+    """
+    filled = _Filled(max_chars, whole_first)
+    skipped = start.relations
+    entities_left = iter(entities)
+    while chunk := list(islice(entities_left, filled.wanted())):
+        names = [name for _, name in chunk]
+        known, around = _opened(opener, names, outgoing)
+        for place, name in chunk:
+            if name in known:
+                relations = around.get(name, [])[skipped:]
+                did_fit = filled.add(known[name], relations)
+                if did_fit is None:
+                    return filled.page(Start(place))
+                if did_fit:
+                    return filled.page(Start(place, skipped + len(relations) - did_fit))
+            skipped = 0
+    return filled.page(None)
+
+
+def chars(view: Graph) -> int:
+    """The size of a graph in an answer, in characters of JSON."""
+    return sum(map(_entity_chars, view.entities)) + sum(
+        RELATION_CHARS + sum(map(len, relation)) for relation in view.relations
+    )
+
+
+class _Filled:
+    """A page while it is being filled."""
+
+    def __init__(self, max_chars: int, whole_first: bool) -> None:
+        self._max_chars = self._free = max_chars
+        self._whole_first = whole_first
+        self._entities: list[Entity] = []
+        self._relations: dict[int, Relation] = {}
+        self._cut: list[str] = []
+
+    def wanted(self) -> int:
+        """The number of entities to read next: as many as are likely to fit, and one more."""
+        if not self._entities:
+            return FIRST_CHUNK
+        used = self._max_chars - self._free
+        return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
+
+    def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
+        """Add an entity; return how many of its relations did not fit, or None if it did not fit.
+
+        The first entity is always in, with as many of its relations as fit.
+        """
+        relations = self._relations
+        size = _entity_chars(entity) + sum([n for key, _, n in around if key not in relations])
+        if size <= self._free:
+            self._put(entity, around, size)
+            return 0
+        if self._entities:
+            return None
+        if not self._whole_first:
+            entity = self._shortened(entity)
+        free, fitting = self._free - _entity_chars(entity), 0
+        for _, _, size in around:
+            free -= size
+            if free < 0 and fitting:
+                break
+            fitting += 1
+        self._put(entity, around[:fitting], self._free)
+        return len(around) - fitting
+
+    def page(self, following: Start | None) -> Page:
+        """Return the filled page, with relations in creation order."""
+        relations = [self._relations[key] for key in sorted(self._relations)]
+        return Page(Graph(tuple(self._entities), tuple(relations)), following, tuple(self._cut))
+
+    def _put(self, entity: Entity, around: Iterable[Numbered], size: int) -> None:
+        self._entities.append(entity)
+        self._relations.update([(key, relation) for key, relation, _ in around])
+        self._free -= size
+
+    def _shortened(self, entity: Entity) -> Entity:
+        """The entity with as many of its observations as fit; of the first a part, if none does."""
+        texts: list[str] = []
+        free = self._free - _entity_chars(entity._replace(observations=()))
+        for text in entity.observations:
+            size = TEXT_CHARS + len(text)
+            if size <= free:
+                texts.append(text)
+                free -= size
+        if entity.observations and not texts:
+            texts = [cut(entity.observations[0], max(LEAST_CHARS, free - TEXT_CHARS))]
+        if tuple(texts) != entity.observations:
+            self._cut.append(entity.name)
+        return entity._replace(observations=tuple(texts))
+
+
+def _opened(
+    opener: Opener, names: Sequence[str], outgoing: bool
+) -> tuple[dict[str, Entity], dict[str, list[Numbered]]]:
+    """The entities, and their relations in creation order, each with the first of its ends here.
+
+    With `outgoing` each with its source.
+    """
+    parts = opener(names, graph.ENDS[:1] if outgoing else graph.ENDS)
+    by_name = graph.by_name(entities for entities, _ in parts)
+    places = {name: place for place, name in enumerate(names)}
+    around: dict[str, list[Numbered]] = {}
+    relations_given: set[Relation] = set()
+    last = len(names)
+    for number, (_, relations) in enumerate(parts):
+        for id_, relation in sorted(relations.items()):
+            if len(parts) > 1:
+                if relation in relations_given:
+                    continue
+                relations_given.add(relation)
+            source, kind, target = relation
+            owner = source
+            if not outgoing and places.get(target, last) < places.get(source, last):
+                owner = target
+            size = RELATION_CHARS + len(source) + len(kind) + len(target)
+            around.setdefault(owner, []).append((number * MOST_ROWS + id_, relation, size))
+    return by_name, around
+
+
+def _entity_chars(entity: Entity) -> int:
+    name, kind, texts = entity
+    own = ENTITY_CHARS + len(name) + len(kind)
+    return own + TEXT_CHARS * len(texts) + sum(map(len, texts))

@@ -8,13 +8,9 @@ from typing import Any
 from memory_fabric import ids
 from memory_fabric.models import SHARED_LOG, Provenance, shown_type
 from memory_fabric.servers.mcp.jsonrpc import Outcome, within
+from memory_fabric.store.forget import plan
 from memory_fabric.store.forget.plan import Found
-from memory_fabric.store.history.trace import (
-    DescribedChange,
-    EntityTrace,
-    Injection,
-    RecordTrace,
-)
+from memory_fabric.store.history import trace
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -28,8 +24,6 @@ KEPT = "Journals and backups keep copies; memory-fabric undo restores it."
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """Preview what would be forgotten, with a code; called with that code, forget exactly that."""
-    from memory_fabric.store.forget import plan  # late: a client may never ask
-
     what, code = arguments["what"], arguments.get("confirm", "")
     if not code:
         return Outcome((_preview(plan.find(memory, what)),))
@@ -42,8 +36,6 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
     """Return the origin of an entity or record, its injections, and its changes, newest first."""
-    from memory_fabric.store.history import trace  # late: a client may never ask
-
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
     changes = trace.history(memory, name, limit)
@@ -77,7 +69,7 @@ def _preview(found: Found) -> str:
     return f"{fitting}\n{confirm}"
 
 
-def _of_record(origin: RecordTrace) -> Iterator[str]:
+def _of_record(origin: trace.RecordTrace) -> Iterator[str]:
     record = origin.record
     yield f"{shown_type(record.type)} {ids.short_id(record.id)}: {_short(record.what)}"
     if record.why:
@@ -92,7 +84,7 @@ def _of_record(origin: RecordTrace) -> Iterator[str]:
     yield from _deletion(origin.deletion)
 
 
-def _of_entity(origin: EntityTrace) -> Iterator[str]:
+def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
     also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
     yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
     for statement in origin.statements:
@@ -106,12 +98,12 @@ def _of_entity(origin: EntityTrace) -> Iterator[str]:
     yield from _deletion(origin.deletion)
 
 
-def _deletion(change: DescribedChange | None) -> Iterator[str]:
+def _deletion(change: trace.DescribedChange | None) -> Iterator[str]:
     if change is not None:
         yield f"It is gone: {_change_line(change)}"
 
 
-def _given(injections: Sequence[Injection]) -> Iterator[str]:
+def _given(injections: Sequence[trace.Injection]) -> Iterator[str]:
     for injection in injections[:MAX_INJECTIONS]:
         agent = f", agent {_name(injection.agent)}," if injection.agent else ""
         session, day = _name(injection.session), injection.at[:10]
@@ -120,7 +112,7 @@ def _given(injections: Sequence[Injection]) -> Iterator[str]:
         yield f"given {len(injections) - MAX_INJECTIONS} more times"
 
 
-def _change_line(described: DescribedChange) -> str:
+def _change_line(described: trace.DescribedChange) -> str:
     change = described.change
     undone = ", undone" if change.undone else ""
     who = _by(change.by, change.at)

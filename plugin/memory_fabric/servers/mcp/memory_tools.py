@@ -8,34 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memory_fabric import ids
+from memory_fabric import ids, models
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import (
-    ALSO,
-    RECORD_TYPES,
-    TYPE_ALIASES,
-    WHEN,
-    Answer,
-    Entity,
-    Hit,
-    Provenance,
-    Record,
-    as_reason,
-    lacks_lesson,
-    record_type,
-    shown_type,
-    users_words,
-    worded,
-    words_first,
-)
-from memory_fabric.recall.render import (
-    changed_files,
-    filter_label,
-    low_trust,
-    path_text,
-    replaced_by,
-    words_of,
-)
+from memory_fabric.models import Answer, Entity, Hit, Provenance, Record
+from memory_fabric.recall import filters as filtering
+from memory_fabric.recall import render
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.store.history.trace import GraphRows
@@ -49,7 +26,7 @@ DEFAULT_LIMIT = 10
 # tools keeps the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
 # Fields of a call -> keys of the evidence.
-EVIDENCE = {"when": WHEN, "also": ALSO}
+EVIDENCE = {"when": models.WHEN, "also": models.ALSO}
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
 
@@ -61,8 +38,7 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """The best hits of every source, one a line, with what was left out and what failed."""
-    from memory_fabric.recall import filters as filtering  # late: a client may never ask
-    from memory_fabric.recall.pipeline import Fabric
+    from memory_fabric.recall.pipeline import Fabric  # late: a client may never ask
     from memory_fabric.recall.retrieve import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
@@ -97,8 +73,6 @@ def _count(memory: Memory, by: Provenance, given: Sequence[str], text: str, now:
 
 def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The filters of a call: in their object, and beside it."""
-    from memory_fabric.recall import filters as filtering
-
     inside = arguments.get(filtering.OBJECT, {})
     aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
     twice = next((key for key in aside if key in inside), None)
@@ -125,7 +99,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     replaced = _replaced(memory, arguments, record)
     from memory_fabric.capture.notes.replaced import refusal  # late: few calls replace anything
 
-    stated = _as_stated(record, by)
+    stated = record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
     not_closed = [old for old in replaced if refusal(memory, stated, quoted, old)]
     stored, is_new = state(
         memory,
@@ -160,10 +134,12 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     # A name that redaction took out of the text is the secret, or holds it.
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
+    unredacted = [name for name in names if "[redacted" not in name and name.strip()]
+    # The stated names first, with the type that the text tells, then the extracted ones.
+    by_key = {name_key(entity.name): entity for entity in stated_record.entities}
+    entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     return stated_record._replace(
-        entities=_named(
-            [name for name in names if "[redacted" not in name], stated_record.entities
-        ),
+        entities=(*entities, *by_key.values()),
         scope=_scope(arguments),
         domain=domain,
         pinned=arguments.get("pinned", False),
@@ -217,10 +193,10 @@ def _by_words(
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
     """Return the value of a field that has two names. Raises BadInput for two values."""
-    stated = {record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
-    unknown = sorted(stated - (RECORD_TYPES - {"session"}))
+    stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
+    unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:
-        type_names = ", ".join(sorted({*RECORD_TYPES, *TYPE_ALIASES} - {"session"}))
+        type_names = ", ".join(sorted({*models.RECORD_TYPES, *models.TYPE_ALIASES} - {"session"}))
         raise BadInput(second, f"There is no type {unknown[0]!r}.", remedy=f"Use {type_names}.")
     if len(stated) > 1:
         raise BadInput(second, f"{first} and {second} are one field.", remedy="State one of them.")
@@ -269,17 +245,6 @@ def _bare(name: str) -> str:
     return name.strip().strip("[]`.'\"")
 
 
-def _as_stated(record: Record, by: Provenance) -> Record:
-    return record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
-
-
-def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, ...]:
-    """The stated names first, with the type that the text tells, then the extracted ones."""
-    by_key = {name_key(entity.name): entity for entity in extracted}
-    stated = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in names if n.strip()]
-    return (*stated, *by_key.values())
-
-
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
     from memory_fabric.capture.contradiction import as_line, contradicting, is_choice_against
     from memory_fabric.store.history.trace import graph_rows
@@ -288,16 +253,20 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
     against = [old for old in contradicting(memory, stored) if old not in kept]
     choice = next((old for old in against if is_choice_against(stored, old)), None)
+    place = STORED
+    if not memory.find_records("id = ?", (stored.id,)):
+        because = f": {'; '.join(memory.failures)}" if memory.failures else ""
+        place = f"Waits in the queue until the graph can be written{because}"
     head = "Known already" if repeated else "Remembered as"
     lines = [
         f"{head}{':' if repeated else ''} {named_record(stored)}",
         _entities(stored, came),
-        _where(memory, stored),
+        place,
         *(f"Replaces {named_record(record)}" for record in replaced),
         *(f"{KEPT} {named_record(record)}" for record in kept),
         *(f"To the contrary: {neutralised(as_line(record))}" for record in against),
         HINT.format(id=ids.short_id(choice.id)) if choice else "",
-        LESSON_MISSING if lacks_lesson(stored) else "",
+        LESSON_MISSING if models.lacks_lesson(stored) else "",
     ]
     return within([line for line in lines if line], "history shows it.")
 
@@ -311,26 +280,21 @@ def _entities(stored: Record, came: GraphRows) -> str:
     return f"Entities: {names_text}" + (counts if came.observations else "")
 
 
-def _where(memory: Memory, stored: Record) -> str:
-    if memory.find_records("id = ?", (stored.id,)):
-        return STORED
-    because = f": {'; '.join(memory.failures)}" if memory.failures else ""
-    return f"Waits in the queue until the graph can be written{because}"
-
-
 def named_record(record: Record) -> str:
     """Return a record in one line: its type, short id, scope and text."""
-    most = max(MAX_HIT_CHARS, len(users_words(record)) + 2)
-    what = neutralised(cut(worded(record, most), most))
-    return f"{shown_type(record.type)} {ids.short_id(record.id)} (scope {record.scope}): {what}"
+    most = max(MAX_HIT_CHARS, len(models.users_words(record)) + 2)
+    what = neutralised(cut(models.worded(record, most), most))
+    return (
+        f"{models.shown_type(record.type)} {ids.short_id(record.id)} (scope {record.scope}): {what}"
+    )
 
 
 def _rendered(answer: Answer, limit: int) -> str:
     walked = {" ".join(relation) for path in answer.paths for relation in path}
     hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
     lines = [_hit_line(hit) for hit in hits]
-    lines += [f"Path: {path_text(path)}" for path in answer.paths]
-    then, label = answer.query.filters.as_of, filter_label(answer.query.filters)
+    lines += [f"Path: {render.path_text(path)}" for path in answer.paths]
+    then, label = answer.query.filters.as_of, render.filter_label(answer.query.filters)
     head = [label] if label else []
     notes = [f"The memory as it was on {then[:10]}."] if then else []
     notes += [f"Note: {neutralised(one_line(cut(note, MAX_HIT_CHARS)))}." for note in answer.notes]
@@ -346,36 +310,30 @@ def _rendered(answer: Answer, limit: int) -> str:
 
 def _hit_line(hit: Hit) -> str:
     metadata = hit.metadata
-    kind = shown_type(str(metadata.get("type") or metadata.get("entityType") or hit.source))
+    kind = models.shown_type(str(metadata.get("type") or metadata.get("entityType") or hit.source))
+    trust = str(metadata.get("trust") or "")
+    said_by = f"said by {trust}" if trust else ""
     marks = [
         kind,
         hit.timestamp[:10],
         str(metadata.get("scope", "")),
-        _said_by(metadata),
+        render.low_trust(trust, metadata) if trust == "foreign" else said_by,
         "stale" if metadata.get("stale") else "",
-        replaced_by(metadata),
+        render.replaced_by(metadata),
         "" if kind == "relation" else _reference(hit),
     ]
     text = one_line("; ".join((hit.text, *metadata.get("also_observed", ()))))
-    words = words_of(hit)
+    words = render.words_of(hit)
     reason = one_line(str(metadata.get("why") or ""))
     if words:
-        text = words_first(words, text, reason, max(MAX_HIT_CHARS, len(words) + 2))
+        text = models.words_first(words, text, reason, max(MAX_HIT_CHARS, len(words) + 2))
     elif reason and reason not in text:
-        text += f" — {as_reason(reason)}"
+        text += f" — {models.as_reason(reason)}"
     about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
-    line = cut(text, max(MAX_HIT_CHARS, len(words) + 2)) + (
-        f" [{cut(about, MAX_NAME_CHARS)}]" if about else ""
-    )
-    line = f"{line} {changed_files(metadata)}".rstrip()
+    line = cut(text, max(MAX_HIT_CHARS, len(words) + 2))
+    line += f" [{cut(about, MAX_NAME_CHARS)}]" if about else ""
+    line = f"{line} {render.changed_files(metadata)}".rstrip()
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
-
-
-def _said_by(known: Mapping[str, Any]) -> str:
-    trust = str(known.get("trust") or "")
-    if trust == "foreign":
-        return low_trust(trust, known)
-    return f"said by {trust}" if trust else ""
 
 
 def _reference(hit: Hit) -> str:

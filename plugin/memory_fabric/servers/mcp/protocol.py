@@ -12,8 +12,17 @@ from typing import Any
 
 from memory_fabric import __version__
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Fault
-from memory_fabric.servers.mcp.schema import STRING, TOOLS, Schema, listed
-from memory_fabric.servers.mcp.tools import problems
+from memory_fabric.servers.mcp.schema import (
+    BOOLEAN,
+    STRING,
+    TOOLS,
+    Schema,
+    array,
+    listed,
+    needing,
+    problems,
+    whole,
+)
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
@@ -41,57 +50,32 @@ GRAPH = {
 }
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+# Which change of what a listener may ask for; ours has the last only, and promises them all.
+CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
+
 _OBJECT: Schema = {"type": "object"}
-_URI: Schema = {"type": "object", "properties": {"uri": STRING}, "required": ["uri"]}
+_URI = whole(uri=STRING)
 _LISTING: Schema = {"type": "object", "properties": {"cursor": STRING}}
-_CLIENT: Schema = {
-    "type": "object",
-    "properties": {"name": STRING, "version": STRING},
-    "required": ["name", "version"],
-}
-_FILTER: Schema = {
-    "type": "object",
-    "properties": {
-        "toolsListChanged": {"type": "boolean"},
-        "promptsListChanged": {"type": "boolean"},
-        "resourcesListChanged": {"type": "boolean"},
-        "resourceSubscriptions": {"type": "array", "items": STRING},
-    },
-}
+_CLIENT = whole(name=STRING, version=STRING)
+_FILTER: Schema = dict.fromkeys(CHANGES, BOOLEAN) | {"resourceSubscriptions": array(STRING)}
 # What the parameters of each method hold, as far as they are read here.
 PARAMS: Mapping[str, Schema] = {
-    "initialize": {
-        "type": "object",
-        "properties": {
-            "protocolVersion": STRING,
-            "capabilities": _OBJECT,
-            "clientInfo": _CLIENT,
-        },
-        "required": ["protocolVersion", "capabilities", "clientInfo"],
-    },
+    "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),
     "ping": _OBJECT,
     "server/discover": _OBJECT,
     "tools/list": _LISTING,
-    "tools/call": {
-        "type": "object",
-        "properties": {"name": STRING, "arguments": _OBJECT},
-        "required": ["name"],
-    },
+    "tools/call": needing(["name"], {"name": STRING, "arguments": _OBJECT}),
     "resources/list": _LISTING,
     "resources/templates/list": _LISTING,
     "resources/read": _URI,
     "resources/subscribe": _URI,
     "resources/unsubscribe": _URI,
-    "subscriptions/listen": {
-        "type": "object",
-        "properties": {"notifications": _FILTER},
-        "required": ["notifications"],
-    },
+    "subscriptions/listen": whole(notifications={"type": "object", "properties": _FILTER}),
 }
-# Which change of what a listener may ask for; ours has the last only, and promises them all.
-CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 # Results that a client may keep: for no time, since any process may change the memory.
 KEPT = {"ttlMs": 0, "cacheScope": "private"}
+RESOURCES = {"resources": [GRAPH], **KEPT}
+TEMPLATES = {"resourceTemplates": [], **KEPT}
 
 
 def is_modern(params: Mapping[str, Any]) -> bool:
@@ -188,16 +172,6 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
     if modern:
         tools = [{k: v for k, v in tool.items() if k != "execution"} for tool in tools]
     return {"tools": tools, **KEPT}
-
-
-def resource_list() -> dict[str, Any]:
-    """The result of `resources/list`."""
-    return {"resources": [GRAPH], **KEPT}
-
-
-def template_list() -> dict[str, Any]:
-    """The result of `resources/templates/list`."""
-    return {"resourceTemplates": [], **KEPT}
 
 
 def contents(text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tools as clients see them: names, titles, descriptions, schemas, annotations.
+"""The tools as clients see them, and the check of values by their schemas.
 
 The first nine are the reference memory server's, field by field (MEM-14, MEM-15; compared with the
 recorded `tests/contract/memory-server.tools.json`), but for the words of descriptions, and for the
@@ -7,6 +7,7 @@ dialect of what comes in, which tells a model nothing; the last four are ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric.models import RECORD_TYPES, SCOPES, TYPE_ALIASES
@@ -65,52 +66,56 @@ def _text(description: str) -> Schema:
     return _described(STRING, description)
 
 
-def _array(items: Schema) -> Schema:
+def _number(most: int, description: str) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": most, "description": description}
+
+
+def array(items: Schema) -> Schema:
+    """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
 def _texts(description: str) -> Schema:
-    return _described(_array(STRING), description)
+    return _described(array(STRING), description)
 
 
-def _object(closed: bool = False, **properties: Schema) -> Schema:
-    schema: Schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return {**schema, "additionalProperties": False} if closed else schema
+def needing(required: Iterable[str], properties: Schema) -> Schema:
+    """Return the schema of an object with these properties, of which some are required."""
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def whole(**properties: Schema) -> Schema:
+    """Return the schema of an object that has all these properties."""
+    return needing(properties, properties)
+
+
+def _closed(**properties: Schema) -> Schema:
+    return {**whole(**properties), "additionalProperties": False}
 
 
 def _result(**properties: Schema) -> Schema:
     """A closed object of these properties, with room for a note (nothing that models see else)."""
-    schema = {"$schema": DIALECT, **_object(True, **properties)}
+    schema = {"$schema": DIALECT, **_closed(**properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-def _paged(**properties: Schema) -> Schema:
-    schema = _object(False, **properties)
-    return {**schema, "properties": {**properties, "cursor": CURSOR}}
-
-
 # In results, which no model reads the schema of, as the reference server has them.
-_ENTITIES = _array(_object(True, name=STRING, entityType=STRING, observations=_array(STRING)))
+_ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
 # `from` is a word of Python, so the properties are given as a mapping.
-_RELATIONS = _array(_object(True, **{"from": STRING, "to": STRING, "relationType": STRING}))
-_ADDED = _array(_object(True, entityName=STRING, addedObservations=_array(STRING)))
+_RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
+_ADDED = array(_closed(entityName=STRING, addedObservations=array(STRING)))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
 
 # In arguments, for the model.
 _FACTS, _EXACT_NAME, _EXACT_NAMES = "One fact each.", "Exact name.", "Exact names."
-_NEW_ENTITY = _object(
+_NEW_ENTITY = whole(
     name=_text("Unique."),
     entityType=_text("Kind: person."),
     observations=_texts(_FACTS),
 )
-_RELATION = _object(
-    False,
-    **{
-        "from": _text("Source."),
-        "to": _text("Target."),
-        "relationType": _text("Verb: uses."),
-    },
+_RELATION = whole(
+    **{"from": _text("Source."), "to": _text("Target."), "relationType": _text("Verb: uses.")}
 )
 
 NINE = (
@@ -118,30 +123,28 @@ NINE = (
         "create_entities",
         "Create Entities",
         "Create entities; known ones get the observations they lack.",
-        _object(entities=_array(_NEW_ENTITY)),
+        whole(entities=array(_NEW_ENTITY)),
         _result(entities=_ENTITIES),
     ),
     Tool(
         "create_relations",
         "Create Relations",
         "Create relations in active voice (api uses Redis).",
-        _object(relations=_array(_RELATION)),
+        whole(relations=array(_RELATION)),
         _result(relations=_RELATIONS),
     ),
     Tool(
         "add_observations",
         "Add Observations",
         "Add observations to entities that exist.",
-        _object(
-            observations=_array(_object(entityName=_text(_EXACT_NAME), contents=_texts(_FACTS)))
-        ),
+        whole(observations=array(whole(entityName=_text(_EXACT_NAME), contents=_texts(_FACTS)))),
         _result(results=_ADDED),
     ),
     Tool(
         "delete_entities",
         "Delete Entities",
         "Delete entities with their relations.",
-        _object(entityNames=_texts(_EXACT_NAMES)),
+        whole(entityNames=_texts(_EXACT_NAMES)),
         _SUCCESS,
         deletes=True,
     ),
@@ -149,9 +152,9 @@ NINE = (
         "delete_observations",
         "Delete Observations",
         "Delete single observations.",
-        _object(
-            deletions=_array(
-                _object(entityName=_text(_EXACT_NAME), observations=_texts("Exact texts."))
+        whole(
+            deletions=array(
+                whole(entityName=_text(_EXACT_NAME), observations=_texts("Exact texts."))
             )
         ),
         _SUCCESS,
@@ -161,7 +164,7 @@ NINE = (
         "delete_relations",
         "Delete Relations",
         "Delete relations; the entities stay.",
-        _object(relations=_array(_RELATION)),
+        whole(relations=array(_RELATION)),
         _SUCCESS,
         deletes=True,
     ),
@@ -177,7 +180,7 @@ NINE = (
         "search_nodes",
         "Search Nodes",
         "Search names, types and observations of entities, best match first.",
-        _paged(query=_text("Words or a part; empty: all.")),
+        needing(["query"], {"query": _text("Words or a part; empty: all."), "cursor": CURSOR}),
         _GRAPH,
         reads=True,
     ),
@@ -185,7 +188,7 @@ NINE = (
         "open_nodes",
         "Open Nodes",
         "Open entities by exact name, with their relations.",
-        _paged(names=_texts(_EXACT_NAMES)),
+        needing(["names"], {"names": _texts(_EXACT_NAMES), "cursor": CURSOR}),
         _GRAPH,
         reads=True,
     ),
@@ -195,9 +198,9 @@ RECALL = Tool(
     "recall",
     "Recall",
     "Search memory: decisions, preferences, problems, the graph, past sessions.",
-    {
-        "type": "object",
-        "properties": {
+    needing(
+        ["query"],
+        {
             "query": _text(
                 "Question or words; empty: the newest. Filters: type:decision domain:x agent:x "
                 'since:7d "exact phrase".',
@@ -207,21 +210,10 @@ RECALL = Tool(
                 "description": "All must hold; a list: any of it. Keys: domain project type agent "
                 "scope session category since before.",
             },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RECALL_LIMIT,
-                "description": "Hits.",
-            },
-            "depth": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 3,
-                "description": "Steps to walk the graph; shows the path.",
-            },
+            "limit": _number(MAX_RECALL_LIMIT, "Hits."),
+            "depth": _number(3, "Steps to walk the graph; shows the path."),
         },
-        "required": ["query"],
-    },
+    ),
     reads=True,
     drop_in=False,
 )
@@ -230,15 +222,11 @@ REMEMBER = Tool(
     "remember",
     "Remember",
     "Keep a fix, or what the user decides, prefers, forbids or corrects.",
-    {
-        "type": "object",
-        "properties": {
+    needing(
+        ["text"],
+        {
             "text": _text("One fact in a full sentence."),
-            "type": {
-                "type": "string",
-                "enum": STATED_TYPES,
-                "description": "Kind.",
-            },
+            "type": {"type": "string", "enum": STATED_TYPES, "description": "Kind."},
             "why": _text("The reason."),
             "instead_of": _text("Id it replaces."),
             "when": _text("Command, path or activity."),
@@ -256,8 +244,7 @@ REMEMBER = Tool(
             "domain": _text("Namespace in the project."),
             "pinned": _described(BOOLEAN, "Show at each session start."),
         },
-        "required": ["text"],
-    },
+    ),
     drop_in=False,
 )
 
@@ -265,14 +252,13 @@ FORGET = Tool(
     "forget",
     "Forget",
     "Forget what the user wants gone. The first call previews it and gives a code.",
-    {
-        "type": "object",
-        "properties": {
+    needing(
+        ["what"],
+        {
             "what": _text("Id, an entity's exact name, or words."),
             "confirm": _text("The code, once the user agreed."),
         },
-        "required": ["what"],
-    },
+    ),
     deletes=True,
     drop_in=False,
 )
@@ -281,21 +267,95 @@ HISTORY = Tool(
     "history",
     "History",
     "Who said this, when, in which session, and what changed since.",
-    {
-        "type": "object",
-        "properties": {
+    needing(
+        ["name"],
+        {
             "name": _text("Entity's name or record's id."),
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_CHANGES,
-                "description": "Changes.",
-            },
+            "limit": _number(MAX_CHANGES, "Changes."),
         },
-        "required": ["name"],
-    },
+    ),
     reads=True,
     drop_in=False,
 )
 
 TOOLS = (*NINE, RECALL, REMEMBER, FORGET, HISTORY)
+
+
+# bool is an int in Python and is not one in JSON; `_is` keeps them apart.
+TYPES: Mapping[str, type] = {
+    "string": str,
+    "array": list,
+    "object": dict,
+    "boolean": bool,
+    "integer": int,
+}
+
+
+def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
+    """Yield the errors of a value in the words of the reference server.
+
+    For example `Invalid input: expected string, received number at entities[0].name`.
+
+    Understands type, enum, minimum, maximum, items, properties, required. Keys the schema does not
+    name are ignored (MEM-12).
+    """
+    expected = schema["type"]
+    if not _is(expected, value):
+        yield _problem(expected, _type_of(value), path)
+    elif expected == "object":
+        yield from _object_problems(schema, value, path)
+    elif expected == "array":
+        for position, item in enumerate(value):
+            yield from problems(schema["items"], item, f"{path}[{position}]")
+    else:
+        yield from _value_problems(schema, value, path)
+
+
+def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str) -> Iterator[str]:
+    for name, part in schema.get("properties", {}).items():
+        place = f"{path}.{name}" if path else name
+        if name in value:
+            yield from problems(part, value[name], place)
+        elif name in schema.get("required", ()):
+            yield _problem(part["type"], "undefined", place)
+
+
+def _value_problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
+    if "enum" in schema and value not in schema["enum"]:
+        yield _problem(f"one of {', '.join(schema['enum'])}", f"{value!r:.80}", path)
+    if "minimum" in schema and value < schema["minimum"]:
+        yield _problem(f"at least {schema['minimum']}", str(value), path)
+    if "maximum" in schema and value > schema["maximum"]:
+        yield _problem(f"at most {schema['maximum']}", str(value), path)
+
+
+def _problem(expected: str, received: str, path: str) -> str:
+    return f"Invalid input: expected {expected}, received {received} at {path or 'arguments'}"
+
+
+def _is(expected: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return expected == "boolean"
+    return isinstance(value, TYPES[expected])
+
+
+def _type_of(value: Any) -> str:
+    """The type's name in JavaScript's words."""
+    if value is None:
+        return "null"
+    kinds = (name for name in ("boolean", "string", "array", "object") if _is(name, value))
+    return next(kinds, "number")
+
+
+def known_part(schema: Mapping[str, Any], value: Any) -> Any:
+    """A valid value without the object keys that the schema does not name (MEM-12); of an object
+    of which it names none, all.
+    """
+    if schema["type"] == "array":
+        return [known_part(schema["items"], item) for item in value]
+    if schema["type"] == "object" and "properties" in schema:
+        properties = schema["properties"]
+        return {
+            name: known_part(properties[name], value[name]) for name in properties if name in value
+        }
+    return value

@@ -21,14 +21,11 @@ from mcp.shared.subscriptions import ResourceUpdated
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
-from memory_fabric.servers.mcp import caller_scope, protocol, tools
-from memory_fabric.servers.mcp.change_notifications import Mark, Watch, mark_of
+from memory_fabric.servers.mcp import protocol, tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, wire
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.mcp.request_handler import RequestHandler
 from memory_fabric.servers.mcp.schema import TOOLS, listed
-from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store.memory import Memory
+from memory_fabric.servers.store_thread import Mark, StoreThread, Watch, mark_of
 
 Context = ServerRequestContext[Any]
 
@@ -40,12 +37,13 @@ class MemoryServer:
     """
 
     def __init__(self, store: StoreThread, said_by: Provenance, place: str = "") -> None:
-        self._store, self._handler = store, RequestHandler(said_by, place)
+        self._store = store
         # What each connection has subscribed to.
         self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listen_to_bus = ListenHandler(self._bus)
         self._watch = Watch(store, self._tell_soon)
+        self._handler = tools.RequestHandler(said_by, place, self._watch)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.server: Server[Any] = Server(
             protocol.NAME,
@@ -75,23 +73,20 @@ class MemoryServer:
         arguments = params.arguments or {}
         outcome = tools.complaint(params.name, arguments)
         if outcome is None:
-            call = caller_scope.call_of(params.meta, _client_of(context))
-            outcome = await self._answer(params.name, arguments, call)
+            greeting = context.session.client_params
+            client = greeting.client_info.name if greeting else ""
+            origin = tools.origin_of(params.meta, client)
+            outcome = await self._answer(params.name, arguments, origin)
             if outcome.changed:
                 await self._tell()
         return {**wire(outcome), "resultType": "complete"}
 
-    async def _answer(
-        self, name: str, arguments: dict[str, Any], call: caller_scope.Call
-    ) -> Outcome:
-        def job(memory: Memory) -> Outcome:
-            outcome = self._handler.call(memory, name, arguments, call)
-            if outcome.changed:
-                self._watch.is_told(mark_of(memory))
-            return outcome
-
+    async def _answer(self, name: str, arguments: dict[str, Any], origin: tools.Origin) -> Outcome:
         try:
-            return await self._store.ask(job, changes=name not in tools.READERS)
+            return await self._store.ask(
+                lambda memory: self._handler.call(memory, name, arguments, origin),
+                changes=name not in tools.READERS,
+            )
         except FabricError as error:
             # The memory itself could not be opened; the next call tries again.
             return failure(str(error))
@@ -178,9 +173,3 @@ class MemoryServer:
         except FabricError as error:
             print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
         self._watch.start(mark)
-
-
-def _client_of(context: Context) -> str:
-    """Return the client's name; '' if it sent none."""
-    greeting = context.session.client_params
-    return greeting.client_info.name if greeting else ""

@@ -14,20 +14,9 @@ from typing import Any
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import jsonrpc, protocol
-from memory_fabric.servers.mcp.change_notifications import Watch, mark_of
-from memory_fabric.servers.mcp.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    Fault,
-    Message,
-    Outcome,
-    failure,
-    wire,
-)
+from memory_fabric.servers.mcp.jsonrpc import Fault, Message, Outcome, failure, wire
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store.memory import Memory
+from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", "Request"], Result | None]
@@ -98,7 +87,7 @@ class Session:
         try:
             value = jsonrpc.value_of(line)
             if value == []:
-                raise Fault(INVALID_REQUEST, "Invalid Request", "a batch holds messages")
+                raise Fault(jsonrpc.INVALID_REQUEST, "Invalid Request", "a batch holds messages")
         except Fault as fault:
             self._say(jsonrpc.error(fault, fault.id))
             return
@@ -133,15 +122,7 @@ class Session:
             batch.await_one()
         with self._settled:
             self._open.add(request)
-        try:
-            answer = self._answer(request)
-        except Fault as fault:
-            self._settle(request, jsonrpc.error(fault, request.id))
-        except Exception as error:  # noqa: BLE001 - one failing request must not end the others
-            self._settle(request, jsonrpc.error(_told(request, error), request.id))
-        else:
-            if answer is not None:
-                self._settle(request, self._result(request, answer))
+        self._finish(request, lambda: self._answer(request))
 
     def _answer_nobody(self, fault: Fault, batch: Batch | None) -> None:
         answer = jsonrpc.error(fault, fault.id)
@@ -173,7 +154,7 @@ class Session:
             raise protocol.wrong_era(params, modern=False)
         handler = (MODERN if self._modern else HANDSHAKE).get(method)
         if handler is None:
-            raise Fault(METHOD_NOT_FOUND, "Method not found", method)
+            raise Fault(jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
         if not (self._modern or self._greeted or method in BEFORE_GREETING):
             raise protocol.invalid("initialize comes first")
         protocol.check(method, params)
@@ -184,11 +165,7 @@ class Session:
         return protocol.greeting(request.params["protocolVersion"])
 
     def _call(self, request: Request) -> None:
-        from memory_fabric.servers.mcp import (
-            caller_scope,
-            tools,
-        )  # late: the greeting does not wait for it
-        from memory_fabric.servers.mcp.request_handler import RequestHandler
+        from memory_fabric.servers.mcp import tools  # late: the greeting does not wait for it
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
         wrong = tools.complaint(name, arguments)
@@ -196,14 +173,8 @@ class Session:
             self._settle(request, self._result(request, wire(wrong)))
             return
         client = protocol.client_name(request.params) if self._modern else self._client
-        call = caller_scope.call_of(request.params.get("_meta"), client)
-        handler = RequestHandler(self._said_by, self._place)
-
-        def job(memory: Memory) -> Outcome:
-            outcome = handler.call(memory, name, arguments, call)
-            if outcome.changed:
-                self._watch.is_told(mark_of(memory))
-            return outcome
+        origin = tools.origin_of(request.params.get("_meta"), client)
+        handler = tools.RequestHandler(self._said_by, self._place, self._watch)
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
@@ -215,24 +186,29 @@ class Session:
                 self._tell()
             return wire(outcome)
 
-        self._ask(request, job, done, changes=name not in tools.READERS)
+        changes = name not in tools.READERS
+        self._ask(
+            request,
+            lambda memory: handler.call(memory, name, arguments, origin),
+            done,
+            changes=changes,
+        )
 
     def _read(self, request: Request) -> None:
-        from memory_fabric.servers.mcp.request_handler import (
-            RequestHandler,
-        )  # late: the greeting does not wait for it
+        from memory_fabric.servers.mcp.tools import RequestHandler  # late, as above
 
         if request.params["uri"] != GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
 
         def done(text: str | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
-                raise Fault(INTERNAL_ERROR, str(error))
+                raise Fault(jsonrpc.INTERNAL_ERROR, str(error))
             if text is None:
                 raise error or AssertionError
             return protocol.contents(text)
 
-        self._ask(request, RequestHandler(self._said_by, self._place).whole_graph, done)
+        handler = RequestHandler(self._said_by, self._place, self._watch)
+        self._ask(request, handler.whole_graph, done)
 
     def _subscribe(self, request: Request) -> None:
         def begun() -> Result:
@@ -287,7 +263,7 @@ class Session:
     def _ask(
         self,
         request: Request,
-        job: Callable[[Memory], Any],
+        job: Job,
         done: Callable[[Any, BaseException | None], Result | None],
         *,
         changes: bool = False,
@@ -295,17 +271,23 @@ class Session:
         """Have the store's thread do a job, and answer with what `done` makes of it."""
 
         def finish(value: Any, error: BaseException | None) -> None:
-            try:
-                outcome = done(value, error)
-                answer = None if outcome is None else self._result(request, outcome)
-            except Fault as fault:
-                answer = jsonrpc.error(fault, request.id)
-            except Exception as caught:  # noqa: BLE001 - one failing request must not end the others
-                answer = jsonrpc.error(_told(request, caught), request.id)
-            if answer is not None:
-                self._settle(request, answer)
+            self._finish(request, lambda: done(value, error))
 
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
+
+    def _finish(self, request: Request, answering: Callable[[], Result | None]) -> None:
+        """Answer with this result, or with the fault that it raises; None is answered later."""
+        try:
+            found = answering()
+            answer = None if found is None else self._result(request, found)
+        except Fault as fault:
+            answer = jsonrpc.error(fault, request.id)
+        except Exception as error:  # noqa: BLE001 - one failing request must not end the others
+            text = f"{type(error).__name__}: {error}"
+            print(f"memory-fabric: {request.method}: {text}", file=sys.stderr)  # noqa: T201
+            answer = jsonrpc.error(Fault(jsonrpc.INTERNAL_ERROR, text), request.id)
+        if answer is not None:
+            self._settle(request, answer)
 
     def _settle(self, request: Request, answer: Result | None) -> None:
         """Answer a request, but for one that is answered already, or that nobody waits for."""
@@ -343,18 +325,11 @@ def _of_listener(request: Request) -> dict[str, Any]:
     return {protocol.SUBSCRIPTION_KEY: request.id}
 
 
-def _told(request: Request, error: BaseException) -> Fault:
-    """The answer to a request that failed by a fault of ours, which standard error is told, too."""
-    error_text = f"{type(error).__name__}: {error}"
-    print(f"memory-fabric: {request.method}: {error_text}", file=sys.stderr)  # noqa: T201
-    return Fault(INTERNAL_ERROR, error_text)
-
-
 _BOTH: Mapping[str, Handler] = {
     "tools/list": lambda session, _: protocol.tool_list(modern=bool(session._modern)),
     "tools/call": Session._call,
-    "resources/list": lambda *_: protocol.resource_list(),
-    "resources/templates/list": lambda *_: protocol.template_list(),
+    "resources/list": lambda *_: protocol.RESOURCES,
+    "resources/templates/list": lambda *_: protocol.TEMPLATES,
     "resources/read": Session._read,
 }
 HANDSHAKE: Mapping[str, Handler] = {

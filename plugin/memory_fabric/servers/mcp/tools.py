@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
-from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.recall.agent_domains import domain_for, isolates, stated_name, visible_from
+from memory_fabric.recall.filters import KEYS
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, whole_text, with_notes
-from memory_fabric.servers.mcp.schema import STRING, TOOLS
-from memory_fabric.store import switches
+from memory_fabric.servers.mcp.schema import STRING, TOOLS, known_part, problems
+from memory_fabric.store import callers, switches
 from memory_fabric.store.memory import Memory
 
 Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]
@@ -93,8 +94,6 @@ def call(
     """The outcome of a call that `complaint` found nothing wrong with; `calls` are the tools."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        from memory_fabric.recall.filters import KEYS  # late: a client may never ask
-
         # Dropped, as what no schema lists is, they would widen what is searched.
         usable |= whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
@@ -102,8 +101,7 @@ def call(
     if not memory.settings.reads and name in READERS:
         return failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
-        # late: few calls name a domain
-        from memory_fabric.store.scoped_memory import within
+        from memory_fabric.store.scoped_memory import within  # late: few name a domain
 
         memory = within(memory, (stated_domain(arguments),))
     try:
@@ -116,81 +114,102 @@ def call(
         return failure(f"MCP error -32603: {type(error).__name__}: {error}")
 
 
-# bool is an int in Python and is not one in JSON; `_is` keeps them apart.
-TYPES: Mapping[str, type] = {
-    "string": str,
-    "array": list,
-    "object": dict,
-    "boolean": bool,
-    "integer": int,
-}
+# The key under which the client sends the id of the tool call (measured: decision 0031).
+CALL_ID = "claudecode/toolUseId"
+UNKNOWN = (
+    "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
+    "answered. The hooks of memory-fabric note it; memory-fabric doctor says whether they run."
+)
+# The name Claude Code sends in `initialize`; other clients send no ids, and have no agents.
+CLAUDE_CODE = "claude-code"
+WITHOUT_ID = (
+    "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
+    "answered. This release of it may no longer send claudecode/toolUseId: update memory-fabric, "
+    "or go back to an earlier release of Claude Code."
+)
 
 
-def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the words of the reference server.
+class Origin(NamedTuple):
+    """The `id` of a tool's call, '' from clients that send none, and the client's own name."""
 
-    For example `Invalid input: expected string, received number at entities[0].name`.
+    id: str = ""
+    client: str = ""
 
-    Understands type, enum, minimum, maximum, items, properties, required. Keys the schema does not
-    name are ignored (MEM-12).
+
+def origin_of(meta: Mapping[str, Any] | None, client: str) -> Origin:
+    """Return the origin of a call by its `_meta` and the name of the client."""
+    stated = (meta or {}).get(CALL_ID)
+    return Origin(stated if isinstance(stated, str) else "", client)
+
+
+def seated(
+    memory: Memory, said_by: Provenance, origin: Origin, place: str
+) -> tuple[Memory, Provenance]:
+    """Return the memory that the calling agent may see, and the provenance of its writes.
+
+    A call without an id is from no agent, unless the client has agents. Raises FabricError if
+    agents are isolated and the caller is unknown, or if config.toml cannot be read.
     """
-    expected = schema["type"]
-    if not _is(expected, value):
-        yield _problem(expected, _type_of(value), path)
-    elif expected == "object":
-        yield from _object_problems(schema, value, path)
-    elif expected == "array":
-        for position, item in enumerate(value):
-            yield from problems(schema["items"], item, f"{path}[{position}]")
-    else:
-        yield from _value_problems(schema, value, path)
+    if memory.settings.closed:
+        raise switches.off_error(memory.settings)
+    # A mirrored file has a home of its own within the one that everybody has.
+    caller = callers.load(memory.switched_by[0], origin.id) if origin.id else callers.Caller()
+    if isolates(memory.settings):
+        if caller is None:
+            raise FabricError(UNKNOWN)
+        if not origin.id and origin.client == CLAUDE_CODE:
+            raise FabricError(WITHOUT_ID)
+    who = caller or callers.Caller()
+    domain = domain_for(memory.settings, who.agent_type, place)
+    stamped = said_by._replace(
+        session=who.session or said_by.session, agent=who.agent_type, domain=domain.name
+    )
+    return visible_from(memory, domain), stamped
 
 
-def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str) -> Iterator[str]:
-    for name, part in schema.get("properties", {}).items():
-        place = f"{path}.{name}" if path else name
-        if name in value:
-            yield from problems(part, value[name], place)
-        elif name in schema.get("required", ()):
-            yield _problem(part["type"], "undefined", place)
+def seen_by_anybody(memory: Memory, place: str) -> Memory:
+    """Return the memory that an unknown reader may see. Raises FabricError."""
+    if memory.settings.closed:
+        raise switches.off_error(memory.settings)
+    domain = domain_for(memory.settings, "", place)
+    if isolates(memory.settings) and not domain.isolated:
+        raise FabricError(
+            "config.toml isolates agents, and nobody can tell who reads this resource: use the "
+            "tool read_graph."
+        )
+    return visible_from(memory, domain)
 
 
-def _value_problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
-    if "enum" in schema and value not in schema["enum"]:
-        yield _problem(f"one of {', '.join(schema['enum'])}", f"{value!r:.80}", path)
-    if "minimum" in schema and value < schema["minimum"]:
-        yield _problem(f"at least {schema['minimum']}", str(value), path)
-    if "maximum" in schema and value > schema["maximum"]:
-        yield _problem(f"at most {schema['maximum']}", str(value), path)
+class RequestHandler:
+    """Requests of MCP clients to a memory, independent of the transport.
 
-
-def _problem(expected: str, received: str, path: str) -> str:
-    return f"Invalid input: expected {expected}, received {received} at {path or 'arguments'}"
-
-
-def _is(expected: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return expected == "boolean"
-    return isinstance(value, TYPES[expected])
-
-
-def _type_of(value: Any) -> str:
-    """The type's name in JavaScript's words."""
-    if value is None:
-        return "null"
-    kinds = (name for name in ("boolean", "string", "array", "object") if _is(name, value))
-    return next(kinds, "number")
-
-
-def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """A valid value without the object keys that the schema does not name (MEM-12); of an object
-    of which it names none, all.
+    `said_by` stamps what is written; `place` is the folder that the clients work in, where that is
+    not the memory's. What a call changes is no news to `watch`.
     """
-    if schema["type"] == "array":
-        return [known_part(schema["items"], item) for item in value]
-    if schema["type"] == "object" and "properties" in schema:
-        properties = schema["properties"]
-        return {
-            name: known_part(properties[name], value[name]) for name in properties if name in value
-        }
-    return value
+
+    def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
+        self._said_by, self._place, self._watch = said_by, place, watch
+
+    def call(
+        self, memory: Memory, name: str, arguments: Mapping[str, Any], origin: Origin
+    ) -> Outcome:
+        """The outcome of a tool's call that `complaint` found nothing wrong with.
+
+        Raises FabricError if the caller is unknown but must be known, or memory is switched off.
+        """
+        # Before the scope of the caller is found: domains may have been isolated meanwhile.
+        store_thread.renew(memory)
+        place = self._place or memory.settings.project_dir
+        visible, said_by = seated(memory, self._said_by, origin, place)
+        outcome = call(visible, name, arguments, said_by)
+        if outcome.changed:
+            self._watch.is_told(store_thread.mark_of(memory))
+        return outcome
+
+    def whole_graph(self, memory: Memory) -> str:
+        """The graph as JSON. Raises FabricError where it may not be shown or cannot be read."""
+        store_thread.renew(memory)
+        if not memory.settings.reads:
+            raise switches.off_error(memory.settings)
+        place = self._place or memory.settings.project_dir
+        return graph_tools.whole_graph(seen_by_anybody(memory, place))

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory_fabric.config import Settings, read_settings
+from memory_fabric.deadline import time_limit
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Progress
 from memory_fabric.sharing.replica import space
@@ -27,7 +28,6 @@ from memory_fabric.store import files, log, switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.switches import settings_of
 from memory_fabric.text import many
-from memory_fabric.timeout import time_limit
 
 if TYPE_CHECKING:  # it needs the driver, which is made importable later
     from memory_fabric.sharing.team.exchange import Exchange
