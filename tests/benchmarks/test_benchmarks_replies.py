@@ -50,7 +50,7 @@ def test_another_word_of_another_checkout_is_shown_at_its_event(data: Path, tmp_
     other.mkdir()
     shutil.copytree(ROOT / "plugin", other / "plugin", ignore=shutil.ignore_patterns("assets"))
     shutil.copyfile(ROOT / "hooks.json", other / "hooks.json")
-    told = other / "plugin" / "memory_fabric" / "notes" / "protocol.py"
+    told = other / "plugin" / "memory_fabric" / "capture" / "notes" / "protocol.py"
     text = told.read_text("utf-8")
     assert "Memory notes." in text
     told.write_text(text.replace("Memory notes.", "Notes on memory."), "utf-8")

@@ -64,7 +64,8 @@ def optional(shape: Any) -> Check:
 
 
 RECORD = {"type": str, "what": str, "id": str}
-RELATION = {"from": str, "relationType": str, "to": str}
+# In the order of the reference server, which answers repeat.
+RELATION = {"from": str, "to": str, "relationType": str}
 TEXTS = {"entityName": str, "observations": [str]}
 ROWS = {
     "entities": [{"name": str, "type": str}],
