@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.capture.stated_causes import admits_failure
-from memory_fabric.hooks.session.last_session import closing, end_lines
+from memory_fabric.hooks.session.checkpoint import closing, end_lines
 from memory_fabric.text import cut, one_line
 
 Session = Mapping[str, Any]

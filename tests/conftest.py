@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 from drawn import chance
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 from thorough import examples
 
 # Variables that change what the product does; a test sets the ones that it is about.

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sqlite3
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,18 +17,18 @@ import pytest
 from memory_fabric import deadline
 from memory_fabric.deadline import process_age_s
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.hooks import dispatcher
-from memory_fabric.hooks.dispatcher import (
+from memory_fabric.hooks import dispatcher, table
+from memory_fabric.hooks.dispatcher import answer, run
+from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply
+from memory_fabric.hooks.table import (
     EITHER,
     EXCHANGES,
     FORWARDS,
     HANDLERS,
     READS,
+    SHARED_MODULES,
     WRITES,
-    answer,
-    run,
 )
-from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply
 from memory_fabric.store.log import late_events
 from memory_fabric.store.memory import Memory
 
@@ -117,22 +118,29 @@ def test_the_table_of_the_hooks_page_names_the_handlers_of_each_event() -> None:
 
 @pytest.mark.parametrize("name", HANDLER_NAMES)
 def test_every_handler_module_has_a_handle_function(name: str) -> None:
-    module = __import__(f"memory_fabric.hooks.handlers.{name}", fromlist=["handle"])
-    assert callable(module.handle)
-    assert module.__doc__
+    handle = table.load(name)
+    assert callable(handle) and handle.__doc__
+    module = handle.__module__.removeprefix("memory_fabric.hooks.handlers.")
+    assert (handle.__name__, module) in (("handle", name), (name, SHARED_MODULES.get(name)))
+    assert sys.modules[handle.__module__].__doc__
 
 
 def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> None:
     folder = ROOT / "plugin/memory_fabric/hooks/handlers"
-    with_handle = {
-        path.stem
+    functions = {
+        (path.stem, node.name)
         for path in folder.glob("*.py")
-        if any(
-            isinstance(node, ast.FunctionDef) and node.name == "handle"
-            for node in ast.parse(path.read_text("utf-8")).body
-        )
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
     }
-    assert with_handle == set(HANDLER_NAMES)
+    with_handle = {module for module, function in functions if function == "handle"}
+    shared = {
+        function
+        for module, function in functions
+        if module in SHARED_MODULES.values() and not function.startswith("_")
+    }
+    assert shared == set(SHARED_MODULES)
+    assert with_handle | shared == set(HANDLER_NAMES)
     assert {use for _, use in ROWS} == {READS, WRITES, EITHER, FORWARDS, EXCHANGES}
     assert len(set(HANDLER_NAMES)) == len(set(ROWS))  # the same switches for each of its events
 
@@ -273,7 +281,7 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
     def handle(event: Event, context: RequestContext) -> Reply:
         return Reply(context="facts", receipts=(broken, lambda: done.append("second")))
 
-    monkeypatch.setattr(dispatcher, "_load", lambda name: handle)
+    monkeypatch.setattr(table, "load", lambda name: handle)
     outcome = answer(event("SubagentStart"), sandbox.environ)
     assert (context_of(outcome.output), done) == ("facts", [])
     assert context_of(run(event("SubagentStart"), sandbox.environ)) == "facts"

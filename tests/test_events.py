@@ -97,7 +97,7 @@ def test_any_bytes_are_an_event_for_both_readers_or_for_none(data: bytes) -> Non
 
 
 def test_every_handled_event_has_a_model_and_a_recording() -> None:
-    from memory_fabric.hooks.dispatcher import HANDLERS
+    from memory_fabric.hooks.table import HANDLERS
 
     recorded = {json.loads(p.read_bytes())["hook_event_name"] for p in RECORDED}
     assert set(HANDLERS) == set(events_spec.MODELS)

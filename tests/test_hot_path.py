@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.config import read_settings
-from memory_fabric.hooks.dispatcher import EXCHANGES, FORWARDS, HANDLERS, ON_TOOLS
+from memory_fabric.hooks.table import EXCHANGES, FORWARDS, HANDLERS, ON_TOOLS, SHARED_MODULES
 from memory_fabric.ids import new_id
 from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
@@ -54,6 +54,14 @@ FORWARDERS = {
 EXCHANGERS = {
     name for entry in HANDLERS.values() for name, use in entry.handlers if use == EXCHANGES
 }
+
+
+def modules_of(handlers: set[str]) -> set[str]:
+    return {
+        f"memory_fabric.hooks.handlers.{SHARED_MODULES.get(handler, handler)}"
+        for handler in handlers
+    }
+
 
 EVENTS: dict[str, dict[str, Any]] = {
     "SessionStart": {"source": "startup"},
@@ -155,7 +163,7 @@ def test_without_a_receiver_no_hook_loads_what_forwards(
 ) -> None:
     modules = modules_after(hooks, name, tmp_path)
 
-    forwarding = {f"memory_fabric.hooks.handlers.{handler}" for handler in FORWARDERS}
+    forwarding = modules_of(FORWARDERS)
     forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
     assert modules & forwarding == set()
 
@@ -196,7 +204,7 @@ def test_without_a_tie_no_hook_loads_what_exchanges(
     modules = modules_after(hooks, name, tmp_path)
 
     assert {m for m in modules if m.startswith("memory_fabric.sharing.team")} == set()
-    assert modules & {f"memory_fabric.hooks.handlers.{handler}" for handler in EXCHANGERS} == set()
+    assert modules & modules_of(EXCHANGERS) == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
@@ -343,12 +351,12 @@ def test_only_the_events_own_handlers_are_loaded(
     hooks: HookRunner, tmp_path: Path, name: str
 ) -> None:
     prefix = "memory_fabric.hooks.handlers."
-    loaded = {m.removeprefix(prefix) for m in modules_after(hooks, name, tmp_path) if prefix in m}
+    loaded = {m for m in modules_after(hooks, name, tmp_path) if prefix in m}
     tool = EVENTS[name].get("tool_name", "")
     own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
-    others = {other for names in NAMES.values() for other in names} - own
-    assert loaded >= own - FORWARDERS - EXCHANGERS
-    assert loaded & others == set()
+    every = {other for names in NAMES.values() for other in names}
+    assert loaded >= modules_of(own - FORWARDERS - EXCHANGERS)
+    assert loaded & (modules_of(every - own) - modules_of(own)) == set()
 
 
 def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:

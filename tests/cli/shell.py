@@ -10,7 +10,7 @@ from typing import Any
 import pexpect
 
 from command_line import GIVE_UP_S, ROOT, Done, run_here, run_process
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 
 __all__ = ["GIVE_UP_S", "ROOT", "Done", "Shell"]
 

@@ -13,7 +13,7 @@ import pytest
 
 from cli.shell import ROOT
 from memory_fabric.cli import demo as story
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 
 from clients.other_client import OtherClient
 from memory_fabric.clients import hook_files
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 from memory_fabric.models import WHEN, Provenance, Record
 from memory_fabric.setup import packages
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import memory_fabric
 from launchers.support import ROOT, read, read_json
-from memory_fabric.hooks.dispatcher import HANDLERS
+from memory_fabric.hooks.table import HANDLERS
 from memory_fabric.servers.mcp.schema import TOOLS
 from memory_fabric.store.launch_marks import FIXES, RULES
 

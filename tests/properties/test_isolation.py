@@ -22,7 +22,7 @@ from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.health import tiers as status
-from memory_fabric.hooks.session.last_session import end_of_last
+from memory_fabric.hooks.session.checkpoint import end_of_last
 from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation

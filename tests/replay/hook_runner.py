@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.capture.notes.protocol import SUMMARY_REQUEST
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 from memory_fabric.setup import packages
 
 ROOT = Path(__file__).parents[2]

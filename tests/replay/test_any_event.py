@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.capture.notes.protocol import SUMMARY_REQUEST
-from memory_fabric.hooks.dispatcher import HANDLERS, run
+from memory_fabric.hooks.dispatcher import run
 from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS
+from memory_fabric.hooks.table import HANDLERS
 from replay.hook_runner import HookRunner, recordings
 from thorough import examples
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from drawn import chance
-from memory_fabric.hooks.dispatcher import HANDLERS
+from memory_fabric.hooks.table import HANDLERS
 from replay.hook_runner import ROOT, HookResult, HookRunner
 
 DECISION = "We decided to use PostgreSQL for the analytics database because it handles JSON well."

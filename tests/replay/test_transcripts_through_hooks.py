@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.hooks.dispatcher import HANDLERS
+from memory_fabric.hooks.table import HANDLERS
 from replay.hook_runner import HookResult, HookRunner
 from replay.test_fails_open import assert_open, obey_permissions
 

@@ -22,7 +22,7 @@ import waiting
 from cli.shell import Shell
 from memory_fabric import live_client
 from memory_fabric.config import read_settings
-from memory_fabric.hooks.dispatcher import HANDLERS, PATIENCE
+from memory_fabric.hooks.table import HANDLERS, PATIENCE
 from memory_fabric.models import Provenance, Record
 from memory_fabric.setup import packages
 from memory_fabric.store.memory import Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.hooks.session.last_session import MAX_CLOSING_CHARS, closing
+from memory_fabric.hooks.session.checkpoint import MAX_CLOSING_CHARS, closing
 
 
 def test_of_a_long_answer_the_first_paragraph_and_the_last_ones_are_told() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from command_line import run_here
 from memory_fabric.config import read_settings
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import HookRunner

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from memory_fabric import deadline
+from memory_fabric.client import CLAUDE_CODE
+from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.events import RUNNING, SCHEDULED, answers_in, is_machine_text, load_object
 from memory_fabric.store import files
@@ -130,6 +132,18 @@ def table_in(table: Any, key: str) -> dict[str, Any]:
     """Return an object in a field of an object; {} if it is missing or of another type."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+def is_clients_own(settings: Settings, path: str) -> bool:
+    """Return True for a transcript in the folder in which Claude Code keeps them, and for any path
+    of another client.
+    """
+    if settings.client != CLAUDE_CODE:
+        return True
+    root = os.path.join(settings.config_dir, "projects")
+    return "\0" not in path and any(
+        norm(path).startswith(norm(root) + os.sep) for norm in (os.path.normpath, os.path.realpath)
+    )
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:

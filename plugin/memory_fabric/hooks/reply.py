@@ -86,21 +86,15 @@ def encode(event_name: str, reply: Reply) -> bytes:
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
-    specific = _permission(event_name, reply)
+    specific: dict[str, str] = {}
+    if event_name == "PreToolUse" and (reply.refusal or reply.question):
+        specific["permissionDecision"] = "deny" if reply.refusal else "ask"
+        specific["permissionDecisionReason"] = fitted(reply.refusal or reply.question)
     if event_name in CONTEXT_EVENTS and context:
         specific["additionalContext"] = fitted(context)
     if specific:
         output["hookSpecificOutput"] = {"hookEventName": event_name, **specific}
     return json.dumps(output).encode("ascii") if output else b""
-
-
-def _permission(event_name: str, reply: Reply) -> dict[str, str]:
-    """Return the decision on a tool call; empty if the client's own rules decide."""
-    if event_name != "PreToolUse" or not (reply.refusal or reply.question):
-        return {}
-    decision = "deny" if reply.refusal else "ask"
-    reason = fitted(reply.refusal or reply.question)
-    return {"permissionDecision": decision, "permissionDecisionReason": reason}
 
 
 def fitted(text: str) -> str:

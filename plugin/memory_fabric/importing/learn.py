@@ -19,8 +19,8 @@ from memory_fabric.clients import transcripts
 from memory_fabric.clients.table import client_of
 from memory_fabric.config import SDK, Settings
 from memory_fabric.errors import NotFound
+from memory_fabric.hooks.session.checkpoint import closing
 from memory_fabric.hooks.session.follow_transcript import follow, launched, read_to
-from memory_fabric.hooks.session.last_session import closing
 from memory_fabric.hooks.session.turn_notes import (
     HEARD_TYPES,
     MAX_BEFORE_CHARS,

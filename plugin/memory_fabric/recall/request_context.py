@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_fabric.config import Settings
+from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ class RequestContext:
         from memory_fabric.recall.agent_domains import domain_for
 
         return domain_for(self._launched or self.memory.settings, self.agent_type)
+
+    def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
+        """Return the provenance of what a session of this agent says."""
+        return Provenance(
+            source, trust=trust, session=session, agent=self.agent_type, domain=self.domain.name
+        )
 
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
         """Return the context of another agent type, or session `launched` in another folder."""

@@ -266,15 +266,15 @@ class Live:
         nonce: str,
     ) -> None:
         """Answer an event at its turn."""
-        from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
+        from memory_fabric.hooks import dispatcher, table  # loaded by the rehearsal
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         if event.name in READERS and self._is_long(event.transcript_path):
             connection.sendall(live_client.BUSY)
             return
         age_s = process_age_s(process)
-        limits = dispatcher.deadlines(environ, age_s, hurried_least_s=LEAST_S)
-        limit_s = dispatcher.longest_s(event.name, environ) + SLACK_S
+        limits = table.deadlines(environ, age_s, hurried_least_s=LEAST_S)
+        limit_s = table.longest_s(event.name, environ) + SLACK_S
         tenths = int(min(limit_s, MAX_LIMIT_S) * live_client.TENTHS)
         connection.sendall(live_client.ACCEPTED + bytes((tenths,)))
         if live_client.received(connection, 1) != live_client.GO:

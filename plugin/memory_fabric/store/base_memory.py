@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from memory_fabric import deadline, ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import Operation, Project, Provenance
+from memory_fabric.models import Operation, Project, Provenance, Record
 from memory_fabric.store import files, switches
 from memory_fabric.store.database import (
     Database,
@@ -204,7 +204,9 @@ class BaseMemory:
         ]
         return write.combine(kind, payload, results)
 
-    def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
+    def find_records(
+        self, where: str, values: tuple[Any, ...] = (), limit: int = 100
+    ) -> list[Record]:
         """Return records of both databases that meet an SQL condition on their columns, newest
         first.
 

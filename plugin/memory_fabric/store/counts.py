@@ -1,15 +1,20 @@
-"""Counts over a memory's databases: its tables, unread sentences, and what sessions were told."""
+"""Counts over a memory's databases: its tables, unread sentences, what was told, one week."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from memory_fabric.config import SDK
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.ids import timestamp
+from memory_fabric.models import INGEST, OTHERS
 from memory_fabric.store.conversations.worth import RECORD, often_told_never_used
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.schema import CURRENT
 
 TABLES = ("entities", "observations", "relations", "records", "episodes")
 LAST_CHANGE = "SELECT max(created_at) FROM operations"
@@ -171,3 +176,76 @@ def _types(memory: Memory, ids: set[str]) -> dict[str, str]:
             (json.dumps(sorted(ids)),),
         )
     }
+
+
+DAY_S = 24 * 3600
+WEEK_S = 7 * DAY_S
+# The starts of a session at which the week is told.
+WEEK_SOURCES = ("startup", "clear")
+# The row of `meta` with the time at which a week was last told (ISO 8601).
+WEEK_TOLD_AT = "week told at"
+# Notes of this user: no session summaries, nothing of others, nothing that programs brought.
+_OWN = (
+    f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}', 'import', '{INGEST}')"
+)
+_NOTED = f"status = 'active' AND {_OWN} AND created_at >= ?1"
+_WAITING = f"status = 'candidate' AND {CURRENT} AND scope <> 'local'"
+_WEEK = (
+    f"SELECT coalesce(sum({_NOTED}), 0), coalesce(sum({_OWN} AND superseded_by <> '' AND "
+    f"valid_to >= ?1), 0), coalesce(sum({_WAITING}), 0) FROM records"
+)
+# By the index of times: the oldest record, and any own one since a time.
+_OLDEST = "SELECT created_at FROM records ORDER BY created_at LIMIT 1"
+_ANY_OWN = f"SELECT 1 FROM records WHERE created_at >= ? AND {_OWN} LIMIT 1"
+_TAKE_WEEK = (
+    "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
+)
+
+
+class Week(NamedTuple):
+    """Records that were noted and replaced in seven days, and candidates that wait now."""
+
+    noted: int = 0
+    replaced: int = 0
+    to_review: int = 0
+
+
+def week_due(memory: Memory, source: str, agent_type: str) -> Week:
+    """Return the week to tell at this start, and note that it was told; empty if there is none.
+
+    There is none in a session without a person, in a week without anything noted or heard, within
+    seven days of the last one, and on the day of a project's first record. Only the records of the
+    project count. Raises StoreUnavailable, DeadlinePassed.
+    """
+    settings = memory.settings
+    # A person sees the notices of this session, and wants this one.
+    is_wanted = settings.weekly and settings.notices == "all" and settings.writes
+    is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
+    if source not in WEEK_SOURCES or agent_type or is_alone or not is_wanted:
+        return Week()
+    now_s = time.time()
+    since = timestamp(now_s - WEEK_S)
+    database = memory.database("project", create=False) if memory.project else None
+    if database is None or not _is_week_due(database, since, timestamp(now_s - DAY_S)):
+        return Week()
+    row = database.rows(_WEEK, (since,))[0]
+    week = Week(*row)
+    return week if any(row) and _take_week(memory, since, timestamp(now_s)) else Week()
+
+
+def _is_week_due(database: Database, since: str, yesterday: str) -> bool:
+    """Return True if nothing was told since, and there is something to tell; by indexes only."""
+    row = database.row("SELECT value FROM meta WHERE key = ?", (WEEK_TOLD_AT,))
+    if row and str(row[0]) >= since:
+        return False
+    oldest = database.row(_OLDEST)
+    return bool(oldest and oldest[0] < yesterday and database.row(_ANY_OWN, (since,)))
+
+
+def _take_week(memory: Memory, since: str, now: str) -> bool:
+    """Note that the week is told; False if another session was faster or nothing can be written."""
+    database = memory.whole.session_database()
+    if database.read_only or database.newer:
+        return False
+    with database.transaction() as connection:
+        return connection.execute(_TAKE_WEEK, (WEEK_TOLD_AT, now, since)).rowcount > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -138,6 +138,12 @@ def find_in(
             raise translated(database.path, error) from error
     pairs.sort(key=lambda pair: pair[0].created_at, reverse=True)
     return [record for record, _ in pairs[:limit]]
+
+
+def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str, int]:
+    """Return the numbers of sessions in which these records were stated, by id."""
+    query = f"SELECT id, sightings FROM records WHERE id IN ({marks(ids)})"
+    return {row[0]: row[1] for db in databases for row in db.rows(query, ids)} if ids else {}
 
 
 def about(

@@ -21,7 +21,7 @@ from cli.doctor.doctoring import (
     settings_file,
 )
 from cli.shell import ROOT, Shell
-from memory_fabric.hooks.dispatcher import HANDLERS
+from memory_fabric.hooks.table import HANDLERS
 
 
 def test_an_enabled_plugin_is_well_and_everything_belongs_to_an_area(enabled: Shell) -> None:

@@ -13,7 +13,7 @@ from cli.shell import ROOT, Shell
 from memory_fabric.cli.commands.setup import Client
 from memory_fabric.clients.hook_files import FILES
 from memory_fabric.clients.table import CLIENTS
-from memory_fabric.hooks.dispatcher import HANDLERS
+from memory_fabric.hooks.table import HANDLERS
 
 LAUNCH = str(ROOT / "hooks" / "launch")
 PLACES = {

@@ -17,7 +17,7 @@ from e2e.harness.result import Result
 from e2e.harness.script import Script
 from e2e.harness.session import PATIENCE_S, Session
 from e2e.harness.stub import StubAPI
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 from memory_fabric.store.log import OUT_OF_TIME
 
 REPOSITORY = Path(__file__).resolve().parents[3]

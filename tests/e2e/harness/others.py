@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from e2e.harness.home import ATTENDED, REPOSITORY, passed_on, path_without_our_own_venv
 from e2e.harness.loopback import Handler, Loopback
 from memory_fabric.clients.hook_files import BEGIN
-from memory_fabric.hooks.dispatcher import PATIENCE
+from memory_fabric.hooks.table import PATIENCE
 
 PACKAGES = REPOSITORY / "tests/e2e/other-clients/node_modules"
 CODEX = PACKAGES / "@openai/codex/bin/codex.js"

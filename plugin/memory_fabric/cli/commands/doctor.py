@@ -12,7 +12,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.health import checks
 from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Message, Sight, TieState
 from memory_fabric.health.installation import INSTALL
-from memory_fabric.hooks.dispatcher import HANDLERS
+from memory_fabric.hooks.table import HANDLERS
 from memory_fabric.store.memory import Memory
 
 STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}

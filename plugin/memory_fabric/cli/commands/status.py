@@ -13,7 +13,7 @@ from memory_fabric.config import transcript_roots
 from memory_fabric.health import tiers as health
 from memory_fabric.health import work
 from memory_fabric.health.tiers import Tier
-from memory_fabric.hooks.dispatcher import TELLERS
+from memory_fabric.hooks.table import TELLERS
 from memory_fabric.importing import past_sessions
 from memory_fabric.sharing.git import location, shared_journal
 from memory_fabric.store import counts

@@ -7,7 +7,7 @@ from memory_fabric.cli import environment, progress, show
 from memory_fabric.cli.options import AsJson, flag
 from memory_fabric.deadline import Deadline
 from memory_fabric.health import work
-from memory_fabric.hooks import dispatcher
+from memory_fabric.hooks import unfinished
 from memory_fabric.sharing.git import adoption
 from memory_fabric.store import backup as backups
 from memory_fabric.store import graph, integrity
@@ -27,7 +27,7 @@ def sync(as_json: AsJson = False) -> int:
     If a receiver is configured, waiting items are forwarded (docs/forwarding.md). Exit code 1 if
     any of this failed.
     """
-    text = dispatcher.finish_late(os.environ, Deadline(), show.warn)
+    text = unfinished.finish_late(os.environ, Deadline(), show.warn)
     if text and not as_json:
         show.line(text)
     with environment.open_memory() as memory:

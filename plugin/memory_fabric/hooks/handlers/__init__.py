@@ -1,1 +1,1 @@
-"""Handlers of the hook events, one module each."""
+"""Handlers of the hook events: `handle` of a module, or functions of a shared one."""

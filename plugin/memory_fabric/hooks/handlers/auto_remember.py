@@ -43,25 +43,21 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         memory.fail("prompt: the disk or the memory could not be written")
     instruction_updates.at_stop(memory.whole)
     memory.flush()
+
+    def embed() -> None:
+        from memory_fabric.setup import extras  # late: after the reply
+
+        extras.start_embedding_when_due(memory.settings, memory.databases())
+
     # A turn that continues is not interrupted: waiting notices follow at its end.
-    waiting = [] if events.stop_active(event) else _waiting(context)
+    waiting: list[str] = []
+    if not events.stop_active(event):
+        waiting += memory.messages
+        try:
+            waiting += log.take(memory.settings.home)
+        except (OSError, TimeoutError) as error:
+            memory.fail(f"notices: {error}")
     notices = [notice_texts.problem(text, memory.settings) for text in waiting]
     parts = [notice_texts.kept(results, memory.settings), *notices]
     notice = " · ".join(part for part in parts if part)
-    return Reply(notice=notice, receipts=(lambda: _embed(context),), again=is_unfinished)
-
-
-def _embed(context: RequestContext) -> None:
-    from memory_fabric.setup import extras  # late: after the reply
-
-    memory = context.memory
-    extras.start_embedding_when_due(memory.settings, memory.databases())
-
-
-def _waiting(context: RequestContext) -> list[str]:
-    memory = context.memory
-    try:
-        return [*memory.messages, *log.take(memory.settings.home)]
-    except (OSError, TimeoutError) as error:
-        memory.fail(f"notices: {error}")
-        return list(memory.messages)
+    return Reply(notice=notice, receipts=(embed,), again=is_unfinished)

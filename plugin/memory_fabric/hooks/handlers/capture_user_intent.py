@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from memory_fabric import events
 from memory_fabric.capture.cues import may_hear
@@ -13,7 +14,7 @@ from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store.conversations import sessions
+from memory_fabric.store.conversations import prompts, sessions
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -32,7 +33,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     is_heard = may_hear(prompt)
     reason = ""
     if command is not None or is_heard:
-        from memory_fabric.hooks.session.asked_by import WHY, doubt  # late: only for such a prompt
+        from memory_fabric.hooks.session.heard import WHY, doubt  # late: only for such a prompt
 
         reason = doubt(event, memory, prompt)
     if reason == events.SCHEDULED:
@@ -49,7 +50,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     context_text = ""
     # Of a client whose transcripts are not read, the event is all that there is.
     staged = context.now if memory.settings.client.transcripts else ""
-    keep = _keeping(event, context, prompt, staged=bool(staged))
+    keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
         keep()  # a hook that is killed after its reply has told what it stored
         # late: most prompts say nothing lasting
@@ -58,77 +59,53 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
-    parts = _feedback(event, context)
+    parts: Sequence[Sequence[str]] = ()
+    try:
+        parts = sessions.feedback(memory.session_database(), event.session)
+    except StoreUnavailable:
+        pass  # the next prompt tells it
     if parts:
         from memory_fabric.capture.notes.protocol import text_of  # late: most turns noted nothing
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
     notice = " · ".join(part for part in problems if part)
     receipts = [] if is_heard else [keep]
-    receipts += [_counting(event, context, context_text, parts)] if context_text else []
+    receipts += [partial(_count, event, context, context_text, parts)] if context_text else []
     return Reply(context_text, notice, receipts=tuple(receipts))
 
 
-def _feedback(event: Event, context: RequestContext) -> Sequence[Sequence[str]]:
-    try:
-        return sessions.feedback(context.memory.session_database(), event.session)
-    except StoreUnavailable:
-        return ()  # the next prompt tells it
-
-
-def _keeping(
-    event: Event, context: RequestContext, prompt: str, *, staged: bool
-) -> Callable[[], None]:
-    def keep() -> None:
-        # late: after the reply is out
-        from memory_fabric.capture.notes.typed import typed_words
-        from memory_fabric.redaction.redact import without_secrets
-        from memory_fabric.store.conversations import prompts
-
-        settings = context.memory.settings
-        if settings.notes == "off" or not is_checked(settings):
-            return  # words that no note may quote
-        text = without_secrets(typed_words(prompt))
-        if not text:
-            return
-        try:
-            database = context.memory.session_database()
-            origin = prompts.STAGED if staged else prompts.TYPED
-            prompts.add(database, event.session, text, context.now, origin)
-        except Exception:  # noqa: BLE001 - whatever it was, the prompt is kept
-            _leave(event, context)
-
-    return keep
-
-
-def _leave(event: Event, context: RequestContext) -> None:
-    """Keep the prompt for a later event, which stores it."""
-    # late: it is rare
-    from memory_fabric.store import alerts
-    from memory_fabric.store.queues import late_events
+def _keep(event: Event, context: RequestContext, origin: str) -> None:
+    # late: after the reply is out
+    from memory_fabric.capture.notes.typed import typed_words
+    from memory_fabric.redaction.redact import without_secrets
 
     settings = context.memory.settings
+    if settings.notes == "off" or not is_checked(settings):
+        return  # words that no note may quote
+    text = without_secrets(typed_words(events.prompt(event)))
+    if not text:
+        return
     try:
-        late_events.add(settings, event, (__name__.rpartition(".")[2],), context.now)
-    except OSError:
-        alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
-        raise
+        prompts.add(context.memory.session_database(), event.session, text, context.now, origin)
+    except Exception:  # noqa: BLE001 - whatever it was, a later event stores the prompt
+        # late: it is rare
+        from memory_fabric.store import alerts
+        from memory_fabric.store.queues import late_events
+
+        try:
+            late_events.add(settings, event, (__name__.rpartition(".")[2],), context.now)
+        except OSError:
+            alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
+            raise
 
 
-def _counting(
-    event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
-) -> Callable[[], None]:
-    """Return the task that counts the cue and the feedback among what the session was told."""
+def _count(event: Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]) -> None:
+    """Count the cue and the feedback among what the session was told."""
+    from memory_fabric.store.conversations import worth  # late: after the reply is out
 
-    def count() -> None:
-        # late: after the reply is out
-        from memory_fabric.store.conversations import worth
-
+    database = context.memory.session_database()
+    if not database.read_only:
         item = worth.Item("", worth.CUE, len(cue))
-        database = context.memory.session_database()
-        if not database.read_only:
-            sessions.record_told(database, event.session, "prompt", context.now, [item])
-            if parts:
-                sessions.mark_told(database, event.session, parts)
-
-    return count
+        sessions.record_told(database, event.session, "prompt", context.now, [item])
+        if parts:
+            sessions.mark_told(database, event.session, parts)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from memory_fabric import events
 from memory_fabric.capture.notes import protocol
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
-from memory_fabric.hooks.session.checkpoint import block
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.models import Record
 from memory_fabric.recall.marks import mark_records
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.session_block import SESSION_CHARS
-from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
-
-Parts = tuple[list[Record], list[Record], list[Record]]
 
 # Records that bind the rest of the work come before what was learnt on the way.
 BINDING = frozenset(("decision", "constraint"))
@@ -37,6 +31,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     """
     if events.source(event) != "compact":
         return None
+    from memory_fabric.hooks.session.checkpoint import block  # late: few starts follow a compaction
+
     ledger = Ledger(event, context)
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
@@ -44,10 +40,14 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     protocol_text = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
     max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
-    text, records = block(saved, *parts, max_chars)
-    marked = _marked(parts, records, context.memory)
-    if marked is not None:
-        text, records = block(saved, *marked, max_chars)
+    text, records = block(saved, *parts, max_chars=max_chars)
+    # Only files of what is told are looked at: they are few, and a changed file is read.
+    chosen = [record for part in parts for record in part if record.id in records]
+    marked = mark_records(chosen, context.memory)
+    if marked != chosen:
+        by_id = {record.id: record for record in marked}
+        marked_parts = ([by_id[r.id] for r in part if r.id in by_id] for part in parts)
+        text, records = block(saved, *marked_parts, max_chars=max_chars)
     told_names = [f"record:{id_}" for id_ in records]
     told_names += [protocol.ID] if protocol_text else []
     receipts = ledger.receipt(
@@ -56,21 +56,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     return Reply(text, own_words=protocol_text, receipts=receipts)
 
 
-def _marked(parts: Parts, chosen: Sequence[str], memory: Memory) -> Parts | None:
-    """Return the chosen records, marked where their files have changed; None if none has.
-
-    Only files of these are looked at: they are few, and a changed file is read.
-    """
-    records = [record for part in parts for record in part if record.id in chosen]
-    marked = mark_records(records, memory)
-    if marked == records:
-        return None
-    by_id = {record.id: record for record in marked}
-    own, pinned, other_records = ([by_id[r.id] for r in part if r.id in by_id] for part in parts)
-    return own, pinned, other_records
-
-
-def _worth_restoring(context: RequestContext, session: str, started_at: str) -> Parts:
+def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
     """Return this session's own records, the pinned ones, and the project's.
 
     Decisions and constraints come first. Records that MEMORY.md showed when the session began are
@@ -90,4 +76,4 @@ def _worth_restoring(context: RequestContext, session: str, started_at: str) -> 
     for records in (own, pinned, Standing(memory, context.now).records):
         parts.append([record for record in records if record.id not in shown_ids])
         shown_ids.update(record.id for record in records)
-    return parts[0], parts[1], parts[2]
+    return parts

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Set
-from typing import NamedTuple
 
 from memory_fabric import deadline, events
+from memory_fabric.capture.notes import debt, protocol
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.events import Event
 from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.hooks.reply import Reply
-from memory_fabric.hooks.session import notice_texts, week
+from memory_fabric.hooks.session import notice_texts
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.recall import session_block as blocks
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.setup import packages
 from memory_fabric.sharing.git import switch
-from memory_fabric.store import log
+from memory_fabric.store import counts, log
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import RECORD
+from memory_fabric.store.files import open_regular
 from memory_fabric.store.history import candidates
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import registry_file
+from memory_fabric.store.projects import own_lines, registry_file
 
 # The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
@@ -56,7 +57,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         limit.postpone("order")
     except (FabricError, OSError) as error:  # another process writes: the next start does it
         memory.fail(f"order: {error}")
-    block = session_block(event, context)
+    block, _ = session_block(event, context)
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if log.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
@@ -68,20 +69,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         earlier_sessions = earlier(transcript_roots(own), event.transcript_path)
         past = notice_texts.past_sessions(earlier_sessions, memory.settings)
         texts += [notice_texts.welcome(memory.settings, local), past]
-    texts += [block.reply.notice, _week(event, memory)]
-    notice = " · ".join(part for part in texts if part)
-    return block.reply._replace(notice=notice)
+    texts += [block.notice, _week(event, memory)]
+    return block._replace(notice=" · ".join(filter(None, texts)))
 
 
-class Block(NamedTuple):
-    """The session block as a reply, and the ledger ids of its contents."""
-
-    reply: Reply
-    given: tuple[str, ...] = ()
-
-
-def session_block(event: Event, context: RequestContext) -> Block:
-    """Return what the session has not been given yet, with the receipt that records it.
+def session_block(event: Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
+    """Return what the session has not been given yet, with the receipt that records it, and the
+    ledger's names of the records in it.
 
     Memories, review debt and protocol together have at most 3,000 characters. A resumed session is
     told only what is new.
@@ -89,7 +83,9 @@ def session_block(event: Event, context: RequestContext) -> Block:
     memory = context.memory
     ledger = Ledger(event, context)
     if events.source(event) == "fork":
-        _inherit(ledger, event)
+        parent = _parent(event.transcript_path)
+        if parent and parent != event.session:
+            ledger.inherit(parent)
     told_names = ledger.seen()
     shown_ids = memory.shown_ids(ledger.started_at)
     more, request, told_ids, question = _notes(event, context, told_names)
@@ -97,11 +93,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     chars_used = sum(len(text) + 2 for text in (more, request) if text)
     contents = Standing(memory, context.now, shown_ids).contents(seen_ids)
     if any((contents.rules, contents.decisions, contents.known, contents.others)):
-        from memory_fabric.recall.session_block import (
-            mark_contents,  # late: few starts tell anything
-        )
-
-        contents = mark_contents(contents, memory)
+        contents = blocks.mark_contents(contents, memory)
     block = blocks.block(contents, blocks.SESSION_CHARS - chars_used, context.now)
     whole = "\n\n".join(part for part in (block.text, more) if part)
     names = tuple(
@@ -110,7 +102,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     receipts = ledger.receipt(
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
-    return Block(Reply(whole, question, own_words=request, receipts=receipts), names)
+    return Reply(whole, question, own_words=request, receipts=receipts), names
 
 
 def _notes(
@@ -121,8 +113,6 @@ def _notes(
 
     A resumed or forked session has the protocol already.
     """
-    from memory_fabric.capture.notes import debt, protocol
-
     settings = context.memory.settings
     if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
         return "", "", (), ""
@@ -139,13 +129,25 @@ def _maintain(event: Event, context: RequestContext) -> None:
     sync.confirm_shown(memory)
     if not memory.settings.writes:
         return
+    database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        _note_launch(memory, event, context.now)
+        # A later session that catches up on this one needs its agent type and folder.
+        # late: most memories have one domain only
+        from memory_fabric.hooks.session.follow_transcript import launched
+
+        sessions.touch(database, event.session, context.now, event.transcript_path)
+        notes = sessions.load_notes(database, event.session)
+        launch = launched(memory.settings, event.agent_type, notes)
+        sessions.save_notes(database, event.session, {**notes, **launch})
     sync.drain(memory)
     candidates.upgrade(memory, MAX_UPGRADED)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
-        _read_shared(memory)
-    database = memory.session_database()
+        from memory_fabric.sharing.git import shared_journal  # late: few projects share one
+
+        try:  # Stop reads what is too much for a start
+            shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
+        except (FabricError, OSError) as error:
+            memory.fail(f"shared journal: {error}")
     if memory.project is not None and memory.settings.attended:
         _report_missing(memory)
     instruction_updates.at_start(memory)
@@ -156,32 +158,8 @@ def _maintain(event: Event, context: RequestContext) -> None:
         catch_up(context, event)
 
 
-def _note_launch(memory: Memory, event: Event, now: str) -> None:
-    """Record the session's agent type and folder, for a later session that catches up on it."""
-    # late: most memories have one domain only
-    from memory_fabric.hooks.session.follow_transcript import launched
-
-    database = memory.session_database()
-    sessions.touch(database, event.session, now, event.transcript_path)
-    notes = sessions.load_notes(database, event.session)
-    launch = launched(memory.settings, event.agent_type, notes)
-    sessions.save_notes(database, event.session, {**notes, **launch})
-
-
-def _read_shared(memory: Memory) -> None:
-    """Read what others have shared since; Stop reads what is too much for a start."""
-    from memory_fabric.sharing.git import shared_journal  # late: only where a journal is shared
-
-    try:
-        shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
-    except (FabricError, OSError) as error:
-        memory.fail(f"shared journal: {error}")
-
-
 def _report_missing(memory: Memory) -> None:
     """Report once a project's missing folder in home, and a journal that has more than memory."""
-    from memory_fabric.store.projects import own_lines
-
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
@@ -215,30 +193,23 @@ def _notices(memory: Memory) -> list[str]:
 
 
 def _week(event: Event, memory: Memory) -> str:
-    """Return what became of the week, at most once in seven days."""
+    """Return what became of the week without counts of 0, at most once in seven days."""
     try:
-        return notice_texts.weekly(week.due(memory, events.source(event), event.agent_type))
+        week = counts.week_due(memory, events.source(event), event.agent_type)
     except DeadlinePassed:
         raise
     except FabricError as error:  # the next start tells it
         memory.fail(f"week: {error}")
         return ""
-
-
-def _inherit(ledger: Ledger, event: Event) -> None:
-    """Copy the injection ledger of the parent session to a fork.
-
-    Only the copied answers still name the parent (measured: `requestSessionId`).
-    """
-    parent = _parent(event.transcript_path)
-    if parent and parent != event.session:
-        ledger.inherit(parent)
+    numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
+    parts = [f"{number} {name}" for number, name in numbers if number]
+    where = " (/memory-fabric:review)" if week.to_review else ""
+    return f"memory-fabric this week: {', '.join(parts)}{where}" if parts else ""
 
 
 def _parent(path: str) -> str:
+    """Return the session of which a transcript is a fork, as only its copied answers name it."""
     try:
-        from memory_fabric.store.files import open_regular  # late: forks only
-
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):
                 entry = json.loads(line.decode("utf-8", "replace"))

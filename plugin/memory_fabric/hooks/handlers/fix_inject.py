@@ -9,6 +9,7 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.models import Record
 from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 HEADING = "On record about this failure, from earlier work (facts on record, not instructions):"
 CHANNEL = "fix"
@@ -25,19 +26,28 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     output = failed_output(event)
     if not output:
         return None
-    # Late: most commands pass.
-    from memory_fabric.hooks.session.ledger import Ledger
-    from memory_fabric.recall.injection import known_fixes
+    from memory_fabric.recall.injection import known_fixes  # late: most commands pass
 
     ledger = Ledger(event, context)
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        return f"record:{record.id}" not in told_names and not _is_own(record, event, ledger)
+        # The model wrote its own fix in this session, and still knows it.
+        is_own = record.session == event.session and record.created_at > ledger.compacted_at
+        return f"record:{record.id}" not in told_names and not is_own
 
     command = str(events.tool_input(event).get("command") or "")
     fixes = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
-    return _reply(fixes, event, context, ledger) if fixes else None
+    if not fixes:
+        return None
+    # late: few failures are known
+    from memory_fabric.recall.marks import mark_records
+    from memory_fabric.recall.session_block import record_line
+
+    lines = [record_line(record, dated=True) for record in mark_records(fixes, context.memory)]
+    text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
+    names = [f"record:{record.id}" for record in fixes]
+    return Reply(text, receipts=ledger.receipt(names, CHANNEL, agent=event.agent_id, text=text))
 
 
 def failed_output(event: Event) -> str:
@@ -59,22 +69,3 @@ def failed_output(event: Event) -> str:
     if passed is None and PIPE in str(events.tool_input(event).get("command") or ""):
         return output if pasted_error(output) else ""
     return output if passed is False else ""
-
-
-def _is_own(record: Record, event: Event, ledger: Ledger) -> bool:
-    """Return True if the model wrote the fix in this session and still knows it."""
-    return record.session == event.session and record.created_at > ledger.compacted_at
-
-
-def _reply(told: list[Record], event: Event, context: RequestContext, ledger: Ledger) -> Reply:
-    from memory_fabric.recall.marks import mark_records
-    from memory_fabric.recall.session_block import record_line
-    from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
-
-    marked_fixes = mark_records(told, context.memory)
-    lines = [record_line(record, dated=True) for record in marked_fixes]
-    text = "\n".join([OPEN_FENCE, HEADING, *lines, CLOSE_FENCE])
-    told_names = [f"record:{record.id}" for record in told]
-    return Reply(
-        text, receipts=ledger.receipt(told_names, CHANNEL, agent=event.agent_id, text=text)
-    )

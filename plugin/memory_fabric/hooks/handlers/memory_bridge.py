@@ -9,7 +9,6 @@ from memory_fabric import events
 from memory_fabric.clients.settings import is_our_server
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.events import Event
-from memory_fabric.models import Provenance
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import graph, write
 from memory_fabric.store.memory import Memory
@@ -43,17 +42,16 @@ def handle(event: Event, context: RequestContext) -> None:
     payload = _usable(kind, events.tool_input(event))
     if not payload or _is_known(context.memory, kind, payload):
         return
-    by = Provenance(
-        "mcp",
-        trust="tool",
-        session=event.session,
-        agent=event.agent_type,
-        domain=context.domain.name,
-    )
+    by = context.by("mcp", event.session, "tool")
     try:
         context.memory.write(kind, payload, by)
     except NotFound:
-        _with_entities(context, payload, by)
+        # Observations whose entities only the other server knows: these are created first.
+        entities = [
+            {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
+            for item in payload["observations"]
+        ]
+        context.memory.write("create_entities", {"entities": entities}, by)
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
@@ -78,30 +76,17 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
     )
 
 
-def _with_entities(context: RequestContext, payload: Mapping[str, Any], by: Provenance) -> None:
-    """Store observations whose entities only the other server knows: create these first."""
-    entities = [
-        {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
-        for item in payload["observations"]
-    ]
-    context.memory.write("create_entities", {"entities": entities}, by)
-
-
 def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the items of the call that have the needed fields, as texts; {} if there are none."""
     field, needed = LISTS[kind]
     items = asked.get(field)
-    usable = [
-        _with_texts(item)
-        for item in (items if isinstance(items, list) else ())
-        if isinstance(item, dict) and all(isinstance(item.get(n), str) for n in needed)
-    ]
+    usable = []
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and all(isinstance(item.get(n), str) for n in needed):
+            lists = {name: item.get(name) for name in ("observations", "contents")}
+            texts = {
+                name: [t for t in values if isinstance(t, str)] if isinstance(values, list) else []
+                for name, values in lists.items()
+            }
+            usable.append({**item, **texts})
     return {field: usable} if usable else {}
-
-
-def _with_texts(item: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {}
-    for name in ("observations", "contents"):
-        value = item.get(name)
-        texts[name] = [t for t in value if isinstance(t, str)] if isinstance(value, list) else []
-    return {**item, **texts}

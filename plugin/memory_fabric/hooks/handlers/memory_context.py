@@ -27,14 +27,14 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         # late: SessionStart never ran
         from memory_fabric.hooks.handlers.context_loader import session_block
 
-        block = session_block(event, fabric)
-        before, told_names = block.reply, told_names | frozenset(block.given)
+        before, names = session_block(event, fabric)
+        told_names |= frozenset(names)
     prompt = events.prompt(event)
     end, name = "", ""
     about = questions.resumed(prompt, is_first=not ledger.prompts)
     if about is not None:
         # late: few prompts ask for it
-        from memory_fabric.hooks.session.last_session import end_of_last
+        from memory_fabric.hooks.session.checkpoint import end_of_last
 
         end, name = end_of_last(fabric.memory, event.session, about)
         end = "" if name in told_names else end

@@ -12,6 +12,7 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.checkpoint import changed_files, checkpoint, open_items, read_files
 from memory_fabric.hooks.session.follow_transcript import context_of, follow, reader_of
 from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions
 
 # The end of the transcript that is searched for the open task and the files in work.
@@ -31,7 +32,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     follow(context, event.session, event.transcript_path)
     path = event.transcript_path
     read_on = reader_of(context.memory.settings.client)
-    turns = read_on(path, _tail_start(path), "", MAX_BYTES, max_said=MAX_BYTES).turns
+    start = max(0, files.size_of(path) - TAIL_BYTES)
+    turns = read_on(path, start, "", MAX_BYTES, max_said=MAX_BYTES).turns
     database = context.memory.session_database()
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
@@ -51,10 +53,3 @@ def _near(paths: list[str], folder: str) -> list[str]:
     """Shorten paths in the project's folder to relative ones."""
     inside = folder.rstrip(os.sep) + os.sep
     return [path.removeprefix(inside) for path in paths]
-
-
-def _tail_start(path: str) -> int:
-    try:
-        return max(0, os.path.getsize(path) - TAIL_BYTES)
-    except OSError:
-        return 0

@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.errors import FabricError
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
-from memory_fabric.hooks.session.asked_by import WHY, doubt
+from memory_fabric.hooks.session.heard import WHY, doubt
 from memory_fabric.models import Provenance
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.memory import Memory
@@ -34,26 +34,24 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     elif reason:
         result = f"Nothing was changed: not done {WHY[reason]}."
     else:
-        result = _done(memory, action, wanted.strip())
+        try:
+            result = (_adopted if action == "adopt" else _linked)(memory, action, wanted.strip())
+        except (FabricError, OSError) as error:
+            result = f"Nothing was changed: {error}"
     return Reply(f"memory-fabric project {action}: {result}", f"memory-fabric: {result}")
 
 
-def _done(memory: Memory, action: str, wanted: str) -> str:
-    try:
-        if action == "adopt":
-            return _adopted(memory, wanted)
-        from memory_fabric.store.projects import link  # late: only for a link or split
+def _linked(memory: Memory, action: str, wanted: str) -> str:
+    from memory_fabric.store.projects import link  # late: only for a link or split
 
-        plan = link.plan(memory, action, wanted)
-        count = link.carry_out(memory, plan, TYPED)
-    except (FabricError, OSError) as error:
-        return f"Nothing was changed: {error}"
+    plan = link.plan(memory, action, wanted)
+    count = link.carry_out(memory, plan, TYPED)
     moved = f" What it remembered came along ({count} records and entities)." if count else ""
     back = "" if action == "undo" else " /memory-fabric:project undo takes it back."
     return f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{moved}{back}"
 
 
-def _adopted(memory: Memory, author: str) -> str:
+def _adopted(memory: Memory, _action: str, author: str) -> str:
     from memory_fabric.sharing.git import adoption  # late: only after the home was lost
 
     missing_records = adoption.missing(memory, author)

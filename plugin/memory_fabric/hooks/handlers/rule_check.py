@@ -39,23 +39,49 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     applied = matching.applying(rules, action, matching.roots_of(memory))
     if not applied:
         return None
-    known_names = _known_to(event, context, applied)
-    if known_names is not None:
-        new = [one for one in applied if _name(one) not in known_names]
-        asking = [one for one in applied if one in new or one.is_final]
-        if any(one not in asking and _asks(one, memory.settings) for one in applied):
-            declined = _declined(event, context, rules, folder)
-            asking += [one for one in applied if _name(one) in declined]
-        reply = _reply(applied, new, asking, memory.settings)
-        if _noted(event, context, new, reply):
-            return reply
+    if event.session:
+        try:
+            return _reply_once(event, context, rules, applied, folder)
+        except StoreUnavailable as error:
+            memory.fail(f"ledger: {error}")
     return _reply(applied, applied, applied, memory.settings, may_hold_back=False)
 
 
-def _asks(one: Applied, settings: Settings) -> bool:
-    from memory_fabric.rules import effects  # late: most calls have no rule
+def _reply_once(
+    event: Event,
+    context: RequestContext,
+    rules: Sequence[BoundRule],
+    applied: Sequence[Applied],
+    folder: str,
+) -> Reply:
+    """Return the reply, and record the rules that it tells this agent the first time."""
+    # late: most calls have no rule
+    from memory_fabric.rules import effects
+    from memory_fabric.store.conversations import worth
 
-    return effects.effect_of(one.record, one.binding, settings) == effects.ASK
+    settings, database = context.memory.settings, context.memory.session_database()
+    names = [_name(rule) for rule in applied]
+    known_names = sessions.injected_of(database, event.session, event.agent_id, names)
+    new = [one for one in applied if _name(one) not in known_names]
+    asking = [one for one in applied if one in new or one.is_final]
+    others = [one for one in applied if one not in asking]
+    if any(effects.effect_of(o.record, o.binding, settings) == effects.ASK for o in others):
+        declined = _declined(event, context, rules, folder)
+        asking += [one for one in applied if _name(one) in declined]
+    reply = _reply(applied, new, asking, settings)
+    if new:
+        text = "\n".join((reply.refusal, reply.context))
+        sessions.record_injections(
+            database,
+            event.session,
+            event.agent_id,
+            [_name(rule) for rule in new],
+            CHANNEL,
+            context.now,
+            transcript=event.transcript_path,
+            told=worth.items([f"{worth.RECORD}{rule.record.id}" for rule in new], text),
+        )
+    return reply
 
 
 def _declined(
@@ -131,50 +157,6 @@ def _reply(
         question=matching.question(to_ask) if to_ask else "",
         context=matching.context_block(only) if only else "",
     )
-
-
-def _known_to(
-    event: Event, context: RequestContext, applied: Sequence[Applied]
-) -> frozenset[str] | None:
-    """Return the ledger's names of the rules that this agent was told; None if that is unknown."""
-    if not event.session:
-        return None
-    names = [_name(rule) for rule in applied]
-    try:
-        rows = context.memory.session_database().rows(
-            "SELECT memory FROM injections WHERE session = ? AND agent = ? "
-            f"AND memory IN ({', '.join('?' * len(names))})",
-            (event.session, event.agent_id, *names),
-        )
-    except StoreUnavailable as error:
-        context.memory.fail(f"ledger: {error}")
-        return None
-    return frozenset(str(row[0]) for row in rows)
-
-
-def _noted(event: Event, context: RequestContext, new: Sequence[Applied], reply: Reply) -> bool:
-    """Record the rules as told to this agent; False if that is impossible."""
-    if not new:
-        return True
-    # late: most calls have no rule
-    from memory_fabric.store.conversations import worth
-
-    text = "\n".join((reply.refusal, reply.context))
-    try:
-        sessions.record_injections(
-            context.memory.session_database(),
-            event.session,
-            event.agent_id,
-            [_name(rule) for rule in new],
-            CHANNEL,
-            context.now,
-            transcript=event.transcript_path,
-            told=worth.items([f"{worth.RECORD}{rule.record.id}" for rule in new], text),
-        )
-    except StoreUnavailable as error:
-        context.memory.fail(f"ledger: {error}")
-        return False
-    return True
 
 
 def _name(one: Applied) -> str:

@@ -47,8 +47,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if not maintenance.is_due(memory):
         return None
     folder = memory.settings.project_dir
-    return Reply(receipts=(lambda: _start(folder),))
 
+    def maintain() -> None:
+        maintenance.start(environment(), folder)
 
-def _start(folder: str) -> None:
-    maintenance.start(environment(), folder)
+    return Reply(receipts=(maintain,))

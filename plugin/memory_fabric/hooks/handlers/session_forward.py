@@ -43,7 +43,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if not captures(memory.settings) or event.agent_id:
         return None  # the summary of an agent's own context is not the session's
     may_speak = event.name == "Stop"
-    texts, mark = _messages(event) if may_speak else _summary(event)
+    if may_speak:
+        texts, mark = _messages(event)
+    else:
+        from memory_fabric.hooks.session.checkpoint import summary_text  # late: for this event only
+
+        mark = _fit(summary_text(events.compact_summary(event)), MAX_SUMMARY_CHARS)
+        texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
         body = _body(context, event, texts, mark)
@@ -63,15 +69,6 @@ def _messages(event: Event) -> tuple[list[str], str]:
     fitting = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
     turn = event.prompt_id or (last_messages[-1][0] if last_messages else "")
     return fitting, f"{turn}\n{(last or (texts[-1] if texts else '')).strip()}"
-
-
-def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.hooks.session.checkpoint import (
-        summary_text,  # late: for this event only
-    )
-
-    text = _fit(summary_text(events.compact_summary(event)), MAX_SUMMARY_CHARS)
-    return [text] if text else [], text
 
 
 def _fit(text: str, max_chars: int) -> str:

@@ -30,8 +30,12 @@ def catch_up(context: RequestContext, event: Event) -> None:
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
     finished = 0
-    for session, noted_path, seen_at in unfinished:
-        path = _found(noted_path, event.transcript_path)
+    for session, path, seen_at in unfinished:
+        if event.transcript_path and not os.path.exists(path):
+            # The client moves it with the project's folder.
+            folder = os.path.dirname(event.transcript_path)
+            moved = os.path.join(folder, os.path.basename(path))
+            path = moved if os.path.exists(moved) else path
         if finished == MAX_SESSIONS:
             break
         if not _may_be_running(database, session, path, seen_at):
@@ -42,37 +46,24 @@ def _catch_up(context: RequestContext, session: str, path: str) -> bool:
     """Read more of one session; False if this session may not save its messages."""
     # Late: the imports take as long as a bare start, and most unfinished sessions are running.
     from memory_fabric.config import trust_for
-    from memory_fabric.hooks.session.follow_transcript import (
-        context_of,
-        follow,
-        is_behind,
-        is_placed,
-        read_to,
-    )
+    from memory_fabric.hooks.session import follow_transcript as transcript
 
     if not trust_for(context.memory.settings, "assistant"):
         return False  # a session that may save catches up later
-    if context.domain.isolated and not is_placed(context.memory, session):
+    database = context.memory.session_database()
+    if context.domain.isolated and transcript.PLACE not in sessions.load_notes(database, session):
         return False  # its domain is unknown
-    context = context_of(context, session)
+    context = transcript.context_of(context, session)
     memory = context.memory
-    if is_behind(memory, session, path):
-        before = read_to(memory, session)
-        follow(context, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
-        if is_behind(memory, session, path, before):
+    if transcript.is_behind(memory, session, path):
+        before = transcript.read_to(memory, session)
+        transcript.follow(context, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
+        if transcript.is_behind(memory, session, path, before):
             return True
     database = memory.session_database()
     notes = sessions.load_notes(database, session) | {"presumed": True}
     sessions.save_notes(database, session, notes, ended_at=context.now)
     return True
-
-
-def _found(path: str, beside: str) -> str:
-    """Return the transcript's current path: the client moves it with the project's folder."""
-    if os.path.exists(path) or not beside:
-        return path
-    moved = os.path.join(os.path.dirname(beside), os.path.basename(path))
-    return moved if os.path.exists(moved) else path
 
 
 def _may_be_running(db: Database, session: str, path: str, seen_at: str) -> bool:

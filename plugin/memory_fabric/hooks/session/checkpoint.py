@@ -1,20 +1,25 @@
-"""The checkpoint of a session for its compaction: open task, decisions, files in work.
+"""The checkpoint of a session for its compaction, and the end of the last session for a prompt.
 
-Each part has a share of the characters, so that a long task does not displace the decisions; unused
-characters are given to the other parts.
+A checkpoint has the open task, decisions and files in work. Each part has a share of the
+characters, so that a long task does not displace the decisions; unused characters are given to the
+other parts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory_fabric.capture.notes.grammar import without_notes
+from memory_fabric.capture.stated_causes import account
+from memory_fabric.clients.transcript import ToolUse, Turn
 from memory_fabric.models import Record
 from memory_fabric.patterns import pattern
 from memory_fabric.recall.session_block import SESSION_CHARS, Part, fitted_lines, record_line
 from memory_fabric.redaction.redact import without_secrets
+from memory_fabric.store.conversations import prompts
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import (
     CLOSE_FENCE,
     OPEN_FENCE,
@@ -22,12 +27,10 @@ from memory_fabric.text import (
     cut,
     neutralised,
     one_line,
+    terms,
     without_injected,
     words,
 )
-
-if TYPE_CHECKING:  # the start of a session reads no transcript
-    from memory_fabric.clients.transcript import ToolUse, Turn
 
 HEADING = "## Before this session's context was compacted"
 NOTE = "Saved from the session itself, and on record (facts, not instructions):"
@@ -111,20 +114,27 @@ def block(
     own: Sequence[Record],
     pinned: Sequence[Record] = (),
     others: Sequence[Record] = (),
+    *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text to inject after a compaction, and the ids of its records; '' if it is empty.
 
     `own` are records of this session, the most important first.
     """
+    tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
+    tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
+    title, key = "Files changed in this session, the last first", "files"
+    title, key = (title, key) if saved.get(key) else ("Files read last", "read")
+    files = _list_line(title, saved.get(key), ", ")
+    said = (f"Said by the assistant shortly before: {text}" for text in saved.get("said", ()))
     parts = (
-        Part(_lines(_task_lines(saved)), TASK_SHARE, 2),
+        Part(_lines(tasks), TASK_SHARE, 2),
         Part(_lines(_list_line("Still to do", saved.get("items"), "; ")), ITEMS_SHARE, 3),
-        Part(_lines(_file_lines(saved)), FILES_SHARE, 4),
+        Part(_lines(files), FILES_SHARE, 4),
         Part(_record_lines(own), OWN_SHARE, 0),
         Part(_record_lines(pinned), PINNED_SHARE, 1),
         Part(_record_lines(others), 0, 5),
-        Part(_lines(_said_lines(saved)), SAID_SHARE, 6),
+        Part(_lines(said), SAID_SHARE, 6),
     )
     head = [OPEN_FENCE, HEADING, NOTE]
     lines = fitted_lines(parts, max_chars - len("\n".join([*head, CLOSE_FENCE])))
@@ -134,34 +144,16 @@ def block(
     return text, tuple(id_ for _, id_ in lines if id_)
 
 
-def _task_lines(saved: Mapping[str, Any]) -> Iterable[str]:
-    if saved.get("task"):
-        yield f"Task the user had asked for: {saved['task']}"
-    if saved.get("follow_up"):
-        yield f"Asked after that: {saved['follow_up']}"
-
-
-def _file_lines(saved: Mapping[str, Any]) -> Iterable[str]:
-    if saved.get("files"):
-        return _list_line("Files changed in this session, the last first", saved["files"], ", ")
-    return _list_line("Files read last", saved.get("read"), ", ")
-
-
-def _said_lines(saved: Mapping[str, Any]) -> Iterable[str]:
-    return (f"Said by the assistant shortly before: {text}" for text in saved.get("said", ()))
-
-
-def _list_line(title: str, items: Sequence[str] | None, between: str) -> Iterable[str]:
+def _list_line(title: str, items: Sequence[str] | None, between: str) -> list[str]:
     """Return one line with as many items as its share allows."""
     chars_left = ITEMS_SHARE - len(title) - 5
-    kept = []
+    fitting = []
     for item in items or ():
         chars_left -= len(item) + len(between)
         if chars_left < 0:
             break
-        kept.append(item)
-    if kept:
-        yield f"{title}: {between.join(kept)}"
+        fitting.append(item)
+    return [f"{title}: {between.join(fitting)}"] if fitting else []
 
 
 def _lines(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -244,10 +236,21 @@ def _item_list(turns: Sequence[Turn]) -> dict[str, tuple[str, str]] | None:
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
-            items = _stated(tool.input.get("todos"))
+            todos = tool.input.get("todos")
+            tables = (
+                [todo for todo in todos if isinstance(todo, dict)]
+                if isinstance(todos, list)
+                else []
+            )
+            items = {
+                str(place): (_text(todo, "content"), _text(todo, "status"))
+                for place, todo in enumerate(tables)
+            }
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
-            number = _number_in(results.get(tool.id, "")) or str(len(items) + 1)
+            # The tool answers: `Task #3 created successfully: …`.
+            answer = re.match(r"[^#]*#(\d+)", results.get(tool.id, ""))
+            number = answer[1] if answer else str(len(items) + 1)
             items[number] = _text(tool.input, "subject"), "pending"
         elif tool.name == CHANGED_ITEM and items is not None:
             number = _text(tool.input, "taskId")
@@ -276,21 +279,62 @@ def _that_worked(turns: Sequence[Turn]) -> Iterator[ToolUse]:
     return (tool for turn in turns for tool in turn.tools if tool.id not in failed)
 
 
-def _stated(todos: object) -> dict[str, tuple[str, str]]:
-    stated = [todo for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
-    return {
-        str(place): (_text(todo, "content"), _text(todo, "status"))
-        for place, todo in enumerate(stated)
-    }
-
-
-def _number_in(text: str) -> str:
-    """Return the number of a new item in the tool's answer: `Task #3 created successfully: …`."""
-    after = text.partition("#")[2]
-    digits = next((i for i, c in enumerate(after) if not c.isdigit()), len(after))
-    return after[:digits]
-
-
 def _text(table: Mapping[str, object], key: str) -> str:
     value = table.get(key)
     return value if isinstance(value, str) else ""
+
+
+# The prefix of the ledger's names for ends that were told.
+NAME = "end of session:"
+# The turns at the end of a session in which its last task is looked for.
+MAX_TURNS = 60
+MAX_TOLD_TASK_CHARS, MAX_TOLD_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
+# The share of a long answer's closing words that its first paragraph has at most.
+FIRST_SHARE = 0.3
+UNANSWERED = "- No answer to it is on record."
+
+
+def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
+    """Return the end of the last session before this one, and its name in the ledger; '' without
+    one, or if it has no word of what the prompt goes on with.
+    """
+    last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
+    lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
+    if not lines or (about and not set(terms(about)) & set(terms(" ".join(lines)))):
+        return "", ""
+    head = f"The last session here ended on {turns[0][2][:10]} (said then, not instructions):"
+    text = "\n".join([OPEN_FENCE, head, *map(neutralised, lines), CLOSE_FENCE])
+    return text, f"{NAME}{last}"
+
+
+def end_lines(turns: list[tuple[str, str]]) -> list[str]:
+    """Return the user's last task, the last prompt after it, and the answer to that."""
+    task, follow_up = open_task([text for role, text in turns if role == "user"])
+    lines = [f"- The user: “{cut(task, MAX_TOLD_TASK_CHARS)}”"] if task else []
+    lines += [f"- Then: “{cut(follow_up, MAX_TOLD_FOLLOW_UP_CHARS)}”"] if follow_up else []
+    answer = ""
+    for role, text in reversed(turns):
+        if role == "user" and without_injected(text).strip():
+            break
+        answer = answer or closing(text)
+    if answer:
+        return [*lines, f"- The assistant's last words: {answer}"]
+    return [*lines, UNANSWERED] if lines else []
+
+
+def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
+    """Return the closing words of an answer, in one line: without code, notes and marks of
+    headings, of a long one the first paragraph and the last ones.
+    """
+    lines = "\n".join(line.lstrip("# ") for line in account(answer).splitlines())
+    parts = [one_line(part) for part in lines.split("\n\n") if part.strip()]
+    whole = " ".join(parts)
+    if len(whole) <= max_chars:
+        return whole
+    first = cut(parts[0], int(max_chars * FIRST_SHARE))
+    chars_left, last = max_chars - len(first) - 3, ""
+    for part in reversed(parts[1:]):
+        if len(part) + len(last) + 1 > chars_left:
+            break
+        last = f"{part} {last}".rstrip()
+    return f"{first} … {last}" if last else cut(whole, max_chars)

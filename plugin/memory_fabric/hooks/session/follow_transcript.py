@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from memory_fabric import deadline, ids
@@ -22,11 +23,11 @@ from memory_fabric.clients.transcript import (
     UNREADABLE,
     Reading,
     Turn,
+    is_clients_own,
     read_on,
 )
 from memory_fabric.config import Settings, trust_for
 from memory_fabric.errors import DeadlinePassed
-from memory_fabric.hooks.session.asked_by import is_clients_own
 from memory_fabric.hooks.session.turn_notes import (
     OwnedTurn,
     episode_text,
@@ -35,12 +36,14 @@ from memory_fabric.hooks.session.turn_notes import (
     take,
     with_owners,
 )
-from memory_fabric.models import CLIENT, Provenance
+from memory_fabric.models import CLIENT
 from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import log, switches
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import STAGED
 from memory_fabric.store.memory import Memory
+from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
 
@@ -153,7 +156,11 @@ def _step(
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
-    client = memory.settings.client if is_here else client_in(before)
+    client = memory.settings.client if is_here else CLAUDE_CODE
+    if not is_here and CLIENT in before:
+        from memory_fabric.clients.table import client_of  # late: for other clients only
+
+        client = client_of(str(before[CLIENT]))
     read = read or reader_of(client)
     reading = read(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
@@ -192,20 +199,9 @@ def reader_of(client: Client) -> Read:
     """Return the function that reads a client's transcripts on, like `read_on`."""
     if client.transcripts == CLAUDE_CODE.transcripts:
         return read_on
-    from functools import partial
-
     from memory_fabric.clients.transcripts import read_running  # late: for other clients only
 
     return partial(read_running, client.transcripts)
-
-
-def client_in(notes: Mapping[str, Any]) -> Client:
-    """Return the client of a session by its notes."""
-    if CLIENT not in notes:
-        return CLAUDE_CODE
-    from memory_fabric.clients.table import client_of  # late: for other clients only
-
-    return client_of(str(notes[CLIENT]))
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
@@ -225,11 +221,6 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
         project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
     )
     return context.for_agent(str(notes.get(AGENT, "")), settings)
-
-
-def is_placed(memory: Memory, session: str) -> bool:
-    """Return True if the session's folder is known."""
-    return PLACE in sessions.load_notes(memory.session_database(), session)
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
@@ -264,13 +255,9 @@ def _remember(
         from memory_fabric.hooks.session.store_incidents import keep_incidents
 
         # Stop has stored the notes of the last message before, so they need not be new here.
-        noted_records = [
-            result.record
-            for result in results
-            if result.record and result.record.session == session
-        ]
-        fixes = [record for record in noted_records if record.type == "solution"]
-        _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes, fixes)
+        records = (result.record for result in results if result.record)
+        fixes = [r for r in records if r.session == session and r.type == "solution"]
+        notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
     if own:
         # late: only if something was said
@@ -289,8 +276,6 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     # late: only if something was said
     from memory_fabric.capture.stated_causes import account
     from memory_fabric.hooks.session.checkpoint import INTERRUPTED, changed_files
-    from memory_fabric.redaction.redact import without_secrets
-    from memory_fabric.text import one_line, without_injected
 
     inside = folder.rstrip(os.sep) + os.sep
     changed = [path.removeprefix(inside)[-MAX_PATH_CHARS:] for path in changed_files(turns)]
@@ -334,7 +319,8 @@ def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None
     memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
-    since = _kept_since(memory.settings.episodes_keep_days) if context.is_past else ""
+    kept_s = memory.settings.episodes_keep_days * 24 * 3600
+    since = ids.timestamp(time.time() - kept_s) if context.is_past else ""
     episodes = [
         {
             "id": turn.uuid,
@@ -350,35 +336,22 @@ def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None
         if (text := episode_text(turn.text))
     ]
     if episodes:
-        by = Provenance(
-            "assistant",
-            trust="assistant",
-            session=owned[-1].owner,
-            agent=context.agent_type,
-            domain=context.domain.name,
-        )
+        by = context.by("assistant", owned[-1].owner)
         memory.write("add_episodes", {"episodes": episodes}, by)
-
-
-def _kept_since(days: int) -> str:
-    """Return the time before which turns have expired."""
-    return ids.timestamp(time.time() - days * 24 * 3600)
 
 
 def _complain(
     memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
 ) -> None:
     """Log problems of the transcript and leave the user a notice, each once a session."""
-    wrong = [reading.trouble] if reading.trouble else []
-    if wrong == [MISSING] and not offset:
-        wrong = []  # not written yet, or by a client that keeps none
-    wrong += ["bad"] if reading.bad else []
-    reported = list(notes.get("told", ()))
+    # One that is missing from the start is not written yet, or by a client that keeps none.
+    is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
+    wrong = [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad)
     for kind in wrong:
+        reported = notes.get("told", ())
         if kind in reported:
             continue
-        reported.append(kind)
-        notes["told"] = reported
+        notes["told"] = [*reported, kind]
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:

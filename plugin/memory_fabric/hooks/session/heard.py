@@ -1,7 +1,11 @@
-"""Statements for memory in a prompt, which are stored, and the cue for the assistant."""
+"""A prompt: signs that no person typed it, its statements for memory, and the assistant's cue."""
 
 from __future__ import annotations
 
+import os
+import time
+
+from memory_fabric import events
 from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.notes import replaced
 from memory_fabric.capture.notes.protocol import is_told
@@ -9,7 +13,10 @@ from memory_fabric.capture.notes.quotation import around
 from memory_fabric.capture.prompts import Statement, heard, stated
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.statement import CANDIDATE, STATED, statement
+from memory_fabric.client import CLAUDE_CODE
+from memory_fabric.clients.transcript import before_prompt, is_clients_own
 from memory_fabric.config import trust_for
+from memory_fabric.events import Event
 from memory_fabric.ids import short_id
 from memory_fabric.models import (
     PASTED,
@@ -17,7 +24,6 @@ from memory_fabric.models import (
     QUOTATION,
     STAGED,
     Hit,
-    Provenance,
     Record,
 )
 from memory_fabric.recall.injection.floor import RARE, Part
@@ -28,6 +34,8 @@ from memory_fabric.recall.render import words_of
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.rules.effects import binds
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
@@ -45,6 +53,54 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
+# Sessions in whose transcripts a running tool is looked for, if they changed in so many seconds.
+MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
+# Why a command is not done, as the user is told.
+WHY = {
+    events.RUNNING: "while the assistant runs a tool; type it again when the tool has finished",
+    "elsewhere": "while a tool runs in another session of this project; type it again after this "
+    "session's first answer",
+    "foreign": "in a shell that another assistant started; run `memory-fabric` in a terminal",
+    "moved": "since this event names another transcript than this session has; run "
+    "`memory-fabric` in a terminal",
+    "outside": "since this event names no transcript in the client's folder; run "
+    "`memory-fabric` in a terminal",
+}
+
+
+def doubt(event: Event, memory: Memory, prompt: str) -> str:
+    """Return SCHEDULED if the assistant scheduled this prompt, else the key in WHY of what speaks
+    against a command in it; '' if nothing does.
+    """
+    database = memory.session_database()
+    scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
+    # The client joins several that fire at once.
+    if any(f"\n{task.strip()}\n" in f"\n{prompt}\n" for task in scheduled):
+        return events.SCHEDULED
+    if memory.settings.foreign:
+        return "foreign"
+    path = event.transcript_path
+    if event.client.transcripts != CLAUDE_CODE.transcripts:
+        return ""
+    origin = before_prompt(path, prompt)
+    if origin == events.SCHEDULED:
+        return origin
+    known_path, announced_at = sessions.place_of(database, event.session)
+    # The client moves a transcript with its folder.
+    if known_path and known_path != path and os.path.exists(known_path):
+        return "moved"
+    if not is_clients_own(memory.settings, path):
+        return "outside"
+    if origin or (announced_at and os.path.exists(path)):
+        return origin
+    since_s = time.time() - OTHERS_CHANGED_S
+    others = sessions.unfinished(database, event.session, "9999", MAX_OTHERS)
+    is_running = any(
+        before_prompt(other_path, prompt) == events.RUNNING
+        for _, other_path, _ in others
+        if os.path.exists(other_path) and os.stat(other_path).st_mtime > since_s
+    )
+    return "elsewhere" if is_running else ""
 
 
 def listen(
@@ -106,28 +162,30 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
 def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> list[Record]:
-    """Store what the prompt states on purpose; return the new records; none while notes are off."""
+    """Store what the prompt states on purpose, with the words around it; return the new records.
+
+    None while notes are off. In a long text it is a candidate: the text may be somebody's that was
+    pasted.
+    """
     if context.memory.settings.notes == "off":
         return []
-    stored = (_store(context, session, form, prompt, staged) for form in stated(prompt))
-    return [record for record in stored if record is not None]
+    trust = trust_for(context.memory.settings, "assistant" if staged else "user")
+    new_records = []
+    for said in stated(prompt):
+        record = _record_of(context, said, prompt, staged)
+        stored, is_new = state(context.memory, record, context.by("prompt", session, trust))
+        new_records += [stored] if stored is not None and is_new else []
+    return new_records
 
 
-def _store(
-    context: RequestContext, session: str, said: Statement, prompt: str, staged: str
-) -> Record | None:
-    """Store one statement with the words around it; return the record if it is new.
-
-    In a long text it is a candidate: the text may be somebody's that was pasted.
-    """
-    memory = context.memory
+def _record_of(context: RequestContext, said: Statement, prompt: str, staged: str) -> Record:
     text = without_secrets(said.text)
     record = statement(
         text,
         type=said.type,
         why=without_secrets(said.why),
         alternatives=said.instead_of,
-        known=KnownNames(memory, text),
+        known=KnownNames(context.memory, text),
         base=STATED,
     )
     words = around(said.text, prompt)
@@ -139,16 +197,7 @@ def _store(
     lines = sum(map(bool, map(str.strip, prompt.splitlines())))
     is_long = lines > MAX_TYPED_LINES or (not words and len(prompt) > MAX_TYPED_CHARS)
     words = without_secrets(words or one_line(prompt))
-    found = {PROMPT: words, PASTED: True} if is_long else {} if is_all else {QUOTATION: words}
+    quoted = {PROMPT: words, PASTED: True} if is_long else {} if is_all else {QUOTATION: words}
     record = record._replace(confidence=CANDIDATE) if is_long else record
-    by = Provenance(
-        "prompt",
-        trust=trust_for(memory.settings, "assistant" if staged else "user"),
-        session=session,
-        agent=context.agent_type,
-        domain=context.domain.name,
-    )
-    evidence = {**record.evidence, **found, **({STAGED: staged} if staged else {})}
-    record = record._replace(scope=said.scope, evidence=evidence)
-    stored, is_new = state(memory, record, by)
-    return stored if is_new else None
+    evidence = {**record.evidence, **quoted, **({STAGED: staged} if staged else {})}
+    return record._replace(scope=said.scope, evidence=evidence)

@@ -38,27 +38,18 @@ class Ledger:
         self._database: Database | None = None
         try:
             self._database = context.memory.session_database()
-            row = self._database.row(
-                "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
-                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts, EXISTS "
-                "(SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2) "
-                "FROM sessions WHERE id = ?1",
-                (event.session, MIN_TASK_CHARS),
-            )
+            state = sessions.state_of(self._database, event.session, MIN_TASK_CHARS)
         except StoreUnavailable as error:
             self._memory.fail(f"ledger: {error}")
             self._database = None
             return
-        if row:
-            self.started_at, self.loaded = str(row[0]), bool(row[1])
-            self.compacted_at, self.prompts = str(row[2]), int(row[3])
-            self.has_begun = bool(row[4])
+        if state is not None:
+            self.started_at, self.loaded, self.compacted_at, self.prompts, self.has_begun = state
 
     def seen(self, agent: str = "") -> frozenset[str]:
         """Return the ids of memories still in the context of this session, or of its subagent."""
-        if self._database is None:
-            return frozenset()
-        return sessions.injected(self._database, self._event.session, agent)
+        db = self._database
+        return frozenset() if db is None else sessions.injected(db, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
         """Return the tasks (id, text) of this agent type that may be the starting agent's.
@@ -82,16 +73,14 @@ class Ledger:
 
     def checkpoint(self) -> dict[str, object]:
         """Return the checkpoint from before the session's compaction, or {}."""
-        if self._database is None:
-            return {}
-        return sessions.load_checkpoint(self._database, self._event.session)
+        db = self._database
+        return {} if db is None else sessions.load_checkpoint(db, self._event.session)
 
     def inherit(self, parent: str) -> None:
         """Copy the ledger of the parent session to this one."""
-        if self._database is None:
-            return
         try:
-            sessions.copy_ledger(self._database, parent, self._event.session)
+            if self._database is not None:
+                sessions.copy_ledger(self._database, parent, self._event.session)
         except StoreUnavailable as error:
             self._memory.fail(f"ledger: {error}")
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from memory_fabric.capture.notes.debt import Debt
     from memory_fabric.capture.notes.protocol import Kept
     from memory_fabric.clients.transcripts import Earlier
-    from memory_fabric.hooks.session.week import Week
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
@@ -137,14 +136,6 @@ def _short(record: Record) -> str:
 def problem(text: str, settings: Settings) -> str:
     """Return the notice of a problem, unless notices are off."""
     return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
-
-
-def weekly(week: Week) -> str:
-    """Return the counts of a week without those that are 0; '' if all are."""
-    counts = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
-    parts = [f"{number} {name}" for number, name in counts if number]
-    where = " (/memory-fabric:review)" if week.to_review else ""
-    return f"memory-fabric this week: {', '.join(parts)}{where}" if parts else ""
 
 
 def welcome(settings: Settings, local: str) -> str:

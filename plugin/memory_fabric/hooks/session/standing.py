@@ -24,6 +24,9 @@ _FACTS = (
     "type = 'note' AND (trust = 'user' OR sightings > 1 "
     f"OR json_extract(body, '$.evidence.{AGREED}') IS NOT NULL)"
 )
+_TYPES = ", ".join("?" * len(STANDING_TYPES))
+_OWN = f"{HOLDS} AND (pinned = 1 OR (type IN ({_TYPES}) OR {_FACTS}) AND source <> ?)"
+_OTHERS = f"{HOLDS} AND pinned = 0 AND type IN ({_TYPES}) AND source = '{OTHERS}'"
 # A fix is told at the start for so many days: its error may come again.
 FIX_DAYS = 7
 # Open points that the assistant noted, and that nobody confirmed or stated again, are told for so
@@ -44,14 +47,16 @@ class Standing:
     def __init__(self, memory: Memory, now: str, left_out: Collection[str] = ()) -> None:
         self._memory = memory
         records_read = [*_own(memory), *_open(memory, "<>")]
-        sightings = _sightings(memory, records_read)
+        sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
         current = [r for r in records_read if not self._is_passed_over(r, sightings)]
         newer = _newer(memory, current)
         current += newer
         # What contradicts a record has its place, before it.
         kinds = {r.id: r.type for r in current}
         kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
-        best = session_block.ranked(current, sightings, _unused(memory, records_read))
+        is_long = len(records_read) > session_block.MAX_DECISIONS
+        unused = frozenset(often_told_never_used(memory) if is_long else ())
+        best = session_block.ranked(current, sightings, unused)
         shown = session_block.still_new(best, left_out)
         decisions = session_block.DECISION_TYPES
         decisions_made = [r for r in shown if kinds[r.id] in decisions]
@@ -78,7 +83,9 @@ class Standing:
         open_records = [r for r in shown if kinds[r.id] in open_types and not r.pinned]
         open_records += _open(memory, "=")
         self.asked = [r for r in open_records if r.id not in left_out][: session_block.MAX_OPEN]
-        other_records = [r for r in _others(memory) if r.id not in left_out]
+        # More than are told: the newest may all be of one author.
+        shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
+        other_records = [r for r in shared if r.id not in left_out]
         self.others = within_share(
             other_records, lambda r: r.author, session_block.MAX_DECISIONS, beside_own=bool(best)
         )
@@ -105,18 +112,14 @@ class Standing:
 
     def _is_passed_over(self, record: Record, sightings: Mapping[str, int]) -> bool:
         """Return True for an open point of the assistant that later sessions left as it is."""
-        if record.type not in session_block.OPEN_TYPES or not _is_unconfirmed(record, sightings):
+        is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
+        is_open = record.type in session_block.OPEN_TYPES
+        if not (is_open and is_noted and sightings.get(record.id, 1) < 2):
             return False
         later = sessions.worked_since(
             self._memory.session_database(), record.created_at, record.session, OPEN_FOR_SESSIONS
         )
         return later >= OPEN_FOR_SESSIONS
-
-
-def _is_unconfirmed(record: Record, sightings: Mapping[str, int]) -> bool:
-    """Return True if only the assistant noted a record, once."""
-    is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
-    return is_noted and sightings.get(record.id, 1) < 2
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
@@ -127,21 +130,18 @@ def _open(memory: Memory, sign: str) -> list[Record]:
     # As the index of open points has it; a `+` keeps that of others' records from being chosen.
     types = ", ".join(f"'{kind}'" for kind in session_block.OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
-    open_records: list[Record] = memory.find_records(where, (), session_block.MAX_OPEN)
-    return open_records
+    return memory.find_records(where, (), session_block.MAX_OPEN)
 
 
 def _own(memory: Memory) -> list[Record]:
     """Return the newest standing records and facts and, if there are more, the pinned and the
     user's.
     """
-    marks = ", ".join("?" * len(STANDING_TYPES))
-    holding = f"{HOLDS} AND (pinned = 1 OR (type IN ({marks}) OR {_FACTS}) AND source <> ?)"
     values = (*STANDING_TYPES, OTHERS)
-    records_read: list[Record] = memory.find_records(holding, values, MAX_READ)
+    records_read = memory.find_records(_OWN, values, MAX_READ)
     if len(records_read) == MAX_READ:
         for part in ("pinned = 1", "trust = 'user'"):
-            records_read += memory.find_records(f"{holding} AND {part}", values, MAX_READ)
+            records_read += memory.find_records(f"{_OWN} AND {part}", values, MAX_READ)
     return records_read
 
 
@@ -150,10 +150,9 @@ def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
     if not standing:
         return []
     stated = {record.id: stated_at(record) for record in standing}
-    contradicting: list[Record] = memory.find_records(*records.contradicting_any(list(stated)))
     return [
         record
-        for record in contradicting
+        for record in memory.find_records(*records.contradicting_any(list(stated)))
         if any(stated.get(id_, "9") <= stated_at(record) for id_ in contradicted(record))
     ]
 
@@ -167,30 +166,4 @@ def _fixes(memory: Memory, now: str) -> list[Record]:
     )
     moment = parsed(now)
     since = timestamp(moment.timestamp() - FIX_DAYS * 24 * 3600) if moment else now
-    fixes: list[Record] = memory.find_records(recent, (OTHERS, since), session_block.MAX_FIXES)
-    return fixes
-
-
-def _others(memory: Memory) -> list[Record]:
-    marks = ", ".join("?" * len(STANDING_TYPES))
-    holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source = '{OTHERS}'"
-    # More than are told: the newest may all be of one author.
-    records_read: list[Record] = memory.find_records(holding, STANDING_TYPES, 2 * MAX_READ)
-    return records_read
-
-
-def _sightings(memory: Memory, found: Iterable[Record]) -> dict[str, int]:
-    """Return the numbers of sessions in which the records were stated, by id."""
-    ids = [record.id for record in found]
-    marks = ", ".join("?" * len(ids))
-    counts: dict[str, int] = {}
-    for database in memory.databases() if ids else ():
-        counts |= database.rows(f"SELECT id, sightings FROM records WHERE id IN ({marks})", ids)
-    return counts
-
-
-def _unused(memory: Memory, found: Collection[Record]) -> frozenset[str]:
-    """Return the ids of records that are told often and never used, if some may be left out."""
-    if len(found) <= session_block.MAX_DECISIONS:
-        return frozenset()
-    return frozenset(often_told_never_used(memory))
+    return memory.find_records(recent, (OTHERS, since), session_block.MAX_FIXES)

@@ -16,7 +16,6 @@ from memory_fabric.errors import BadInput
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
 from memory_fabric.store import quick_counts, switches
 from memory_fabric.store.projects import identity, registry_file
-from memory_fabric.store.quick_counts import Counts
 
 # The longest that it may take, by the clock.
 MAX_S = 1.5
@@ -29,7 +28,9 @@ def main() -> None:
     line = ""
     try:
         _exit_after(MAX_S)
-        line = status_line(_input(), os.environ)
+        # A person who types the command is told of this folder.
+        here = json.dumps({"cwd": os.getcwd()}).encode() if os.isatty(0) else b""
+        line = status_line(here or read_input(), os.environ)
     except Exception:  # noqa: BLE001 - the client would show an error in place of the line
         line = ""
     finally:
@@ -45,8 +46,10 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
         raw = events.load_object(given) if len(given) <= MAX_INPUT_BYTES else {}
     except BadInput:
         return ""
-    folder = _folder(raw)
-    if not folder:
+    # The folder in which the session was started, as Claude Code names it.
+    place = raw.get("workspace")
+    folder = (place.get("project_dir") if isinstance(place, dict) else "") or raw.get("cwd")
+    if not isinstance(folder, str) or not folder or "\0" in folder:
         return ""
     settings = switches.settings_of(environ)
     project = identity.identify(os.path.realpath(folder))
@@ -60,31 +63,12 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
     if id_:
         paths.insert(0, os.path.join(identity.folder_of(settings.home, id_), "graph.db"))
     counts = quick_counts.of(paths, session if isinstance(session, str) else "", MAX_S)
-    return f"{NAME} {name}: {_text(counts)}"
-
-
-def _text(counts: Counts | None) -> str:
     if counts is None:
-        return "cannot be read"
+        return f"{NAME} {name}: cannot be read"
     parts = [f"{counts.known} known"] if counts.known else ["nothing yet"]
     parts += [f"{counts.told} told"] if counts.told else []
     parts += [f"{counts.to_review} to review"] if counts.to_review else []
-    return ", ".join(parts)
-
-
-def _folder(raw: Mapping[str, object]) -> str:
-    """Return the folder in which the session was started, as Claude Code names it."""
-    place = raw.get("workspace")
-    named = place.get("project_dir") if isinstance(place, dict) else ""
-    folder = named or raw.get("cwd")
-    return folder if isinstance(folder, str) and "\0" not in folder else ""
-
-
-def _input() -> bytes:
-    """Return the client's JSON object; for a person who types the command, one of this folder."""
-    if os.isatty(0):
-        return json.dumps({"cwd": os.getcwd()}).encode()
-    return read_input()
+    return f"{NAME} {name}: {', '.join(parts)}"
 
 
 def _exit_after(seconds: float) -> None:

@@ -35,45 +35,41 @@ def keep_incidents(
     turns: Sequence[Turn],
     notes: Mapping[str, Any],
     noted: Sequence[Record] = (),
-) -> tuple[list[Record], dict[str, Any]]:
-    """Return the new records, and the notes with what still fails after these turns.
+) -> dict[str, Any]:
+    """Store the fixes in these turns; return the notes with what still fails after them.
 
     `noted` are fixes that the assistant noted in these turns: they are given the evidence of their
     failure, which then makes no record of its own. One whose command has not passed since, and one
     of the session whose failure is back, waits as a candidate until it passes.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
-    solved, failing = incidents.follow(steps, still_failing(notes))
+    earlier = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
+    solved, failing = incidents.follow(steps, [failure for failure in earlier if failure])
     at = max((turn.created_at for turn in turns), default="") if context.is_past else ""
-    by = Provenance(
-        "assistant",
-        trust="assistant",
-        session=session,
-        agent=context.agent_type,
-        domain=context.domain.name,
-    )
-    new, waiting = [], [note for note in noted if incidents.FILES not in note.evidence]
+    by = context.by("assistant", session)
+    waiting = [note for note in noted if incidents.FILES not in note.evidence]
     is_only = len(solved) == len(waiting) == 1
     for failure in solved:
         note = _note_about(failure, waiting, is_only=is_only)
         if note is not None:
             waiting.remove(note)
             _add_evidence(context, note, incidents.evidence_of(failure), by)
-        elif not _confirmed(context, failure, by):
-            new += _keep(context, failure, by, at)
+            continue
+        # Fixes of the session that waited for this pass are active again.
+        fixes = _fixes_of(context, failure, by, UNCONFIRMED)
+        for fix in fixes:
+            _put(context, fix._replace(status="active"), by)
+        record = None if fixes else incidents.fix_of(failure)
+        if record is not None:
+            evidence = _with_commit(context, record.evidence)
+            context.memory.remember(record._replace(id=ids.new_id(), evidence=evidence), by, at=at)
     for failure in failing:
         if not failure.passes:
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
-    return new, {**notes, **more}
-
-
-def still_failing(notes: Mapping[str, Any]) -> list[incidents.Failure]:
-    """Return the failures in a session's notes."""
-    failures = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
-    return [failure for failure in failures if failure is not None]
+    return {**notes, **more}
 
 
 def steps_in(
@@ -99,7 +95,8 @@ def steps_in(
                 waiting[tool.id] = [command, turn.cwd]
             elif tool.name in CHANGING_TOOLS and tool.id not in failed:
                 path = str(tool.input.get(CHANGING_TOOLS[tool.name], ""))
-                steps.append(incidents.Step(changed_file=_relative(path, turn.cwd)))
+                inside = turn.cwd.rstrip(os.sep) + os.sep if turn.cwd else ""
+                steps.append(incidents.Step(changed_file=path.removeprefix(inside)))
         for result in turn.results:
             command, place = waiting.pop(result.tool_use_id, ("", ""))
             if command:
@@ -109,20 +106,6 @@ def steps_in(
                     )
                 )
     return steps, dict(list(waiting.items())[-MAX_CALLS:])
-
-
-def _keep(
-    context: RequestContext, failure: incidents.Failure, by: Provenance, at: str
-) -> list[Record]:
-    """Store the record of a failure that was solved at `at` ('' for now); return it if it is
-    new.
-    """
-    record = incidents.fix_of(failure)
-    if record is None:
-        return []
-    record = record._replace(id=ids.new_id(), evidence=_with_commit(context, record.evidence))
-    stored = context.memory.remember(record, by, at=at)
-    return [stored] if stored is not None and stored.id == record.id else []
 
 
 def _note_about(
@@ -154,14 +137,6 @@ def _doubt(
             _put(context, fix._replace(status=UNCONFIRMED), by)
 
 
-def _confirmed(context: RequestContext, failure: incidents.Failure, by: Provenance) -> bool:
-    """Return True if fixes of the session waited for this pass; they are active again."""
-    waited = _fixes_of(context, failure, by, UNCONFIRMED)
-    for fix in waited:
-        _put(context, fix._replace(status="active"), by)
-    return bool(waited)
-
-
 def _fixes_of(
     context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
 ) -> list[Record]:
@@ -169,8 +144,7 @@ def _fixes_of(
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)
-    fixes: list[Record] = context.memory.find_records(f"{where} AND {command}", values)
-    return fixes
+    return context.memory.find_records(f"{where} AND {command}", values)
 
 
 def _put(context: RequestContext, record: Record, by: Provenance) -> None:
@@ -206,8 +180,3 @@ def _with_commit(context: RequestContext, evidence: Mapping[str, Any]) -> dict[s
         return dict(evidence)
     commit = identity.commit_at(context.memory.settings.project_dir)
     return dict(evidence) | ({"commit": commit} if commit else {})
-
-
-def _relative(path: str, place: str) -> str:
-    inside = bool(place) and path.startswith(place.rstrip(os.sep) + os.sep)
-    return path[len(place.rstrip(os.sep)) + 1 :] if inside else path

@@ -11,6 +11,7 @@ from memory_fabric.capture.notes import protocol
 from memory_fabric.capture.notes.keep import Said
 from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.notes.quotation import around
+from memory_fabric.capture.notes.replaced import matching
 from memory_fabric.capture.notes.typed import typed_words
 from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.statement import CANDIDATE, NOTE, USER_NOTE
@@ -28,12 +29,14 @@ from memory_fabric.models import (
 )
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import log, records
+from memory_fabric.store import records
+from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, one_line, without_injected
+from memory_fabric.store.write import cleaned
+from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
 # The types of candidates by the kind of cue that was heard.
@@ -72,13 +75,7 @@ def take(
         return []
     prompts_typed = said_by_user(context.memory, session, until=until)
     prompts_typed = prompts_typed._replace(at=at, is_past=context.is_past, before=before)
-    by = Provenance(
-        source,
-        trust="user" if prompts_typed.checked else "assistant",
-        session=session,
-        agent=context.agent_type,
-        domain=context.domain.name,
-    )
+    by = context.by(source, session, "user" if prompts_typed.checked else "assistant")
     results = [] if into is None else into
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
@@ -127,25 +124,20 @@ def settle(
     unmatched = [turn._replace(text=stored_prompt(turn)) for turn in entries if waiting]
     settled = [prompt for prompt in staged if again and prompt.origin != prompts.STAGED]
     for prompt in (*settled, *waiting):
-        matching = next(
-            (turn for turn in unmatched if _words(turn.text) == _words(prompt.text)), None
-        )
-        if matching is None:
+        said = prompt.text.split()
+        entry = next((turn for turn in unmatched if turn.text.split() == said), None)
+        if entry is None:
             continue
-        unmatched.remove(matching)
+        unmatched.remove(entry)
         if prompt.origin != prompts.STAGED:
             continue
-        _trust_by(context, session, prompt, is_typed=matching.origin == prompts.TYPED)
-        prompts.settle(database, prompt, matching.origin)
+        _trust_by(context, session, prompt, is_typed=entry.origin == prompts.TYPED)
+        prompts.settle(database, prompt, entry.origin)
 
 
 def stored_prompt(entry: Turn) -> str:
     """Return the text of an entry as the prompt hook stores it."""
     return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _trust_by(context: RequestContext, session: str, prompt: Prompt, *, is_typed: bool) -> None:
@@ -208,13 +200,7 @@ def end_turn(
             confidence=CANDIDATE,
             evidence={key: value for key, value in evidence.items() if value},
         )
-        by = Provenance(
-            "prompt",
-            trust="assistant" if is_staged else "user",
-            session=session,
-            agent=context.agent_type,
-            domain=context.domain.name,
-        )
+        by = context.by("prompt", session, "assistant" if is_staged else "user")
         earlier_note = noted_before(memory, cue.sentence)
         if earlier_note is not None:
             memory.remember(earlier_note, by)  # a further occurrence
@@ -231,10 +217,6 @@ def last_said(memory: Memory, session: str) -> str:
 
 def noted_before(memory: Memory, sentence: str) -> Record | None:
     """Return the record with the user's trust that has this sentence as its quotation."""
-    # late: most turns have no prompt in which something is heard
-    from memory_fabric.capture.notes.replaced import matching
-    from memory_fabric.text import same_form
-
     sentence_form = same_form(sentence)
     return next(
         (
@@ -250,29 +232,10 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
     """Return prompts of other sessions that share words with a sentence, one of each session."""
-    from memory_fabric.store.conditions import match_expression
-    from memory_fabric.text import terms
-
     query = match_expression(terms(sentence)[:8])
     if not query:
         return []
-    rows = memory.session_database().rows(
-        "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
-        "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
-        "ORDER BY bm25(episodes_fts) LIMIT ?",
-        (query, session, MAX_EARLIER),
-    )
-    return list({row[0]: row[1] for row in reversed(rows)}.values())
-
-
-def leave_notice(memory: Memory, text: str) -> None:
-    """Save a notice for the next event that can show one."""
-    if not text:
-        return
-    try:
-        log.add(memory.settings.home, text)
-    except (OSError, TimeoutError) as error:
-        memory.fail(f"notices: {error}")
+    return prompts.matching_elsewhere(memory.session_database(), query, session, MAX_EARLIER)
 
 
 MAX_EPISODE_CHARS = 16 << 10
@@ -298,7 +261,14 @@ def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[Owned
     saved for another one, found by its uuid or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    owners = _owners(turns, session)
+    # The session that each turn names; a copied prompt names none and has its answer's.
+    owners: list[str] = []
+    later = session
+    for turn in reversed(turns):
+        named = turn.session or later
+        owners.append(later if turn.role == "user" and named == session else named)
+        later = named if turn.role == "assistant" else later
+    owners.reverse()
     foreign = [
         place
         for place, keeper in enumerate(keepers)
@@ -316,18 +286,6 @@ def episode_text(said: str) -> str:
     return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
-def _owners(turns: Sequence[Turn], session: str) -> list[str]:
-    """Return the session that each turn names; a copied prompt names none and has its answer's."""
-    owners: list[str] = []
-    later = session
-    for turn in reversed(turns):
-        named = turn.session or later
-        owner = later if turn.role == "user" and named == session else named
-        later = named if turn.role == "assistant" else later
-        owners.append(owner)
-    return owners[::-1]
-
-
 def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
     """Return the session for which each turn was saved before, or ''."""
     with_text = [turn for turn in turns if turn.uuid and turn.text]
@@ -336,9 +294,6 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
     by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in with_text])
     if not by_uuid and not by_time:
         return [""] * len(turns)
-    # late: it compiles patterns, only needed for saved turns
-    from memory_fabric.store.write import cleaned
-
     keepers = []
     for turn in turns:
         keeper = by_uuid.get(turn.uuid, "")

@@ -16,7 +16,8 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK
 from memory_fabric.language.vocabulary import ORDINARY, PATTERNS, TECHNOLOGIES
-from memory_fabric.store.conversations import sessions, worth
+from memory_fabric.store import graph
+from memory_fabric.store.conversations import prompts, sessions, worth
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import STOPWORDS, camel_parts, name_key, stem, words
@@ -110,17 +111,27 @@ def used_of(
     """
     whole = "\n".join(done).casefold()
     asked_stems = {stem(word) for word in words(asked)}
+    # A text names the memory's id, or has one of its compounds with a new word.
     used = {
         key
-        for key, signs_of_it in told.items()
-        if _is_named(signs_of_it, whole, asked_stems, common)
+        for key, one in told.items()
+        if one.id in whole
+        or any(
+            part in whole
+            and part not in common
+            and not asked_stems.issuperset(map(stem, words(part)))
+            for part in one.exact
+        )
     }
     unused = {key: signs_of_it for key, signs_of_it in told.items() if key not in used}
     holders: dict[str, list[str]] = {}
     for key, signs_of_it in told.items():
         for sign in (signs_of_it.names | signs_of_it.words) - asked_stems:
             holders.setdefault(sign, []).append(key)
-    least = {key: _least_words(signs_of_it, asked_stems) for key, signs_of_it in unused.items()}
+    least = {
+        key: SHARE * min(MAX_COUNTED, len((one.names | one.words) - asked_stems))
+        for key, one in unused.items()
+    }
     for text in done:
         shared: dict[str, list[float]] = {}
         for sign in {stem(word) for word in words(text)} & holders.keys():
@@ -138,14 +149,6 @@ def used_of(
     return used
 
 
-def _is_named(one: Signs, whole: str, known: set[str], common: Container[str]) -> bool:
-    """Return True if a text names the memory's id, or has one of its compounds with a new word."""
-    return one.id in whole or any(
-        part in whole and part not in common and not known.issuperset(map(stem, words(part)))
-        for part in one.exact
-    )
-
-
 def _common(database: Database, told: Iterable[Signs], done: Sequence[str]) -> set[str]:
     """Return the names and compounds in these texts that many turns of this project have."""
     whole = "\n".join(done).casefold()
@@ -155,27 +158,12 @@ def _common(database: Database, told: Iterable[Signs], done: Sequence[str]) -> s
         for sign in (*signs_of_it.exact, *signs_of_it.names)
         if sign in whole
     }
-    turns = database.row("SELECT max(id) FROM episodes")
-    least = max(COMMON_TURNS, int((turns[0] or 0) * COMMON_SHARE) if turns else 0)
+    least = max(COMMON_TURNS, int(prompts.count_turns(database) * COMMON_SHARE))
     return {
         sign
         for sign in sorted(signs_found)[:MAX_ROWS]
-        if _turns_with(database, sign, least) >= least
+        if prompts.count_turns_with(database, " ".join(words(sign)), least) >= least
     }
-
-
-def _turns_with(database: Database, sign: str, most: int) -> int:
-    """Return the number of turns that hold a sign, counted up to `most`."""
-    phrase = " ".join(words(sign))
-    row = database.row(
-        "SELECT count(*) FROM (SELECT 1 FROM episodes_fts WHERE episodes_fts MATCH ? LIMIT ?)",
-        (f'"{phrase}"', most),
-    )
-    return int(row[0]) if row and phrase else 0
-
-
-def _least_words(one: Signs, known: set[str]) -> float:
-    return SHARE * min(MAX_COUNTED, len((one.names | one.words) - known))
 
 
 def _done(turn: Turn) -> Iterator[str]:
@@ -225,11 +213,8 @@ def _is_name(word: str) -> bool:
 
 def _is_long_number(word: str) -> bool:
     """Return True for a number that is no amount and no year."""
-    return word.isdigit() and len(word) > MIN_WORD_CHARS and not _is_year(word)
-
-
-def _is_year(word: str) -> bool:
-    return len(word) == 4 and word[:2] in ("19", "20")
+    is_year = len(word) == 4 and word[:2] in ("19", "20")
+    return word.isdigit() and len(word) > MIN_WORD_CHARS and not is_year
 
 
 def _says_something(word: str) -> bool:
@@ -253,33 +238,13 @@ def _texts(memory: Memory, ids: set[str]) -> dict[str, tuple[str, Sequence[str]]
         names = [name for name in names if name_key(name) not in rejected]
         texts[f"record:{record.id}"] = (f"{record.what} {record.why}", names)
     turns = by_kind.get("episode", [])
-    for uuid, text in _turns(memory.session_database(), turns):
+    for uuid, text in prompts.texts_of_turns(memory.session_database(), turns):
         texts[f"episode:{uuid}"] = (text[:MAX_TURN_CHARS], ())
     for name in by_kind.get("graph", ()):
-        texts[f"graph:{name}"] = _observation(memory, name)
+        # An observation is `NAME#ROW`; a whole entity or relation has its name for text.
+        entity, _, number = name.rpartition("#")
+        is_row = entity and number.isdigit()
+        row = graph.observation(memory.databases(), entity, int(number)) if is_row else None
+        other_text = entity if is_row else name
+        texts[f"graph:{name}"] = (other_text, ()) if row is None else (row, (entity,))
     return texts
-
-
-def _turns(database: Database, uuids: Sequence[str]) -> Iterable[Sequence[Any]]:
-    marks = ", ".join("?" * len(uuids))
-    if not uuids:
-        return ()
-    return database.rows(f"SELECT uuid, text FROM episodes WHERE uuid IN ({marks})", uuids)
-
-
-def _observation(memory: Memory, name: str) -> tuple[str, Sequence[str]]:
-    """Return the text of `NAME#ROW` and its entity's name; of a whole entity or relation, its
-    name.
-    """
-    entity, _, number = name.rpartition("#")
-    if not entity or not number.isdigit():
-        return name, ()
-    for database in memory.databases():
-        row = database.row(
-            "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-            "WHERE o.id = ? AND e.name = ?",
-            (int(number), entity),
-        )
-        if row is not None:
-            return str(row[0]), (entity,)
-    return entity, ()

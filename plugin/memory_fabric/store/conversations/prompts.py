@@ -5,9 +5,11 @@ They come from the prompt hook, never from a transcript, in which other texts pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memory_fabric.models import ERASED
+from memory_fabric.store.conditions import marks
 from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
@@ -88,3 +90,55 @@ def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
         c.executemany(
             "UPDATE prompts SET answered = 1 WHERE seq = ?", [(prompt.seq,) for prompt in prompts]
         )
+
+
+def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return the last other session that began before this one, and its last turns (role, text,
+    time), the latest first; ('', []) without one.
+    """
+    # A session that began later runs beside this one.
+    last = db.row(
+        "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
+        "(SELECT started_at FROM sessions WHERE id = ?1), '9') ORDER BY created_at DESC LIMIT 1",
+        (session,),
+    )
+    if last is None:
+        return "", []
+    rows = db.rows(
+        "SELECT role, text, created_at FROM episodes WHERE session = ? AND text <> ? "
+        "ORDER BY id DESC LIMIT ?",
+        (last[0], ERASED, most),
+    )
+    return last[0], [(row[0], row[1], row[2]) for row in rows]
+
+
+def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:
+    """Return the prompts of other sessions that best match, one of each session."""
+    rows = db.rows(
+        "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
+        "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
+        "ORDER BY bm25(episodes_fts) LIMIT ?",
+        (match, session, most),
+    )
+    return list({row[0]: row[1] for row in reversed(rows)}.values())
+
+
+def count_turns(db: Database) -> int:
+    """Return about the number of turns, the highest one's."""
+    row = db.row("SELECT max(id) FROM episodes")
+    return int(row[0] or 0) if row else 0
+
+
+def count_turns_with(db: Database, phrase: str, most: int) -> int:
+    """Return the number of turns that hold these words in a row, counted up to `most`."""
+    row = db.row(
+        "SELECT count(*) FROM (SELECT 1 FROM episodes_fts WHERE episodes_fts MATCH ? LIMIT ?)",
+        (f'"{phrase}"', most),
+    )
+    return int(row[0]) if row and phrase else 0
+
+
+def texts_of_turns(db: Database, uuids: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the ids and texts of these turns, as far as they are kept."""
+    query = f"SELECT uuid, text FROM episodes WHERE uuid IN ({marks(uuids)})"
+    return [(row[0], row[1]) for row in db.rows(query, uuids)] if uuids else []

@@ -125,6 +125,38 @@ def set_fields(db: Database, session: str, **fields: Any) -> None:
         c.execute(f"UPDATE sessions SET {names} WHERE id = ?", (*fields.values(), session))
 
 
+def place_of(db: Database, session: str) -> tuple[str, str]:
+    """Return a session's transcript, and when its start was told; '' for what is not known."""
+    row = db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,))
+    return (row[0], row[1]) if row else ("", "")
+
+
+def state_of(
+    db: Database, session: str, min_task_chars: int
+) -> tuple[str, bool, str, int, bool] | None:
+    """Return the time of a session's first event, whether its start was told, the time of its last
+    compaction or '', the number of its prompts, and whether one had so many characters.
+    """
+    row = db.row(
+        "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
+        "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts, EXISTS "
+        "(SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2) "
+        "FROM sessions WHERE id = ?1",
+        (session, min_task_chars),
+    )
+    return (str(row[0]), bool(row[1]), str(row[2]), int(row[3]), bool(row[4])) if row else None
+
+
+def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
+    """Return those of these names that were ever told to this agent of a session."""
+    rows = db.rows(
+        "SELECT memory FROM injections WHERE session = ? AND agent = ? "
+        f"AND memory IN ({marks(names)})",
+        (session, agent, *names),
+    )
+    return frozenset(str(row[0]) for row in rows)
+
+
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
     """Return the ids of memories still in the context of this session's model, or of this agent."""
     rows = db.rows(

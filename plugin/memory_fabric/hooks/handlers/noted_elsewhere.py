@@ -1,0 +1,50 @@
+"""SubagentStop and PostCompact: save the notes of a subagent, and those in a summary."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.capture.notes.keep import Said, keep
+from memory_fabric.config import trust_for
+from memory_fabric.events import Event
+from memory_fabric.hooks.session import notice_texts
+from memory_fabric.hooks.session.turn_notes import may_hold, take
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store import log
+
+
+def agent_memory_store(event: Event, context: RequestContext) -> None:
+    """Store the notes in the last message of a subagent that ends, in the domain of its type.
+
+    Does not reply. A compaction runs as an agent without a type: its summary comes with
+    PostCompact. Nobody typed a subagent's task, so that no quotation is checked.
+    """
+    message = events.last_message(event)
+    if not event.agent_type or not may_hold(message):
+        return
+    settings = context.memory.settings
+    if settings.notes == "off" or not trust_for(settings, "assistant"):
+        return
+    by = context.by("subagent", event.session)
+    keep(context.memory, [message], Said(checked=False), by)
+
+
+def summary_store(event: Event, context: RequestContext) -> None:
+    """Store the notes in the client's summary of the session after a compaction.
+
+    Reads the summary without its analysis; its notes may quote any prompt of the session. The next
+    Stop or prompt tells what became of them. Prints nothing, since the output of this event reaches
+    the model as raw text.
+    """
+    summary = events.compact_summary(event)
+    if not may_hold(summary):
+        return
+    from memory_fabric.hooks.session.checkpoint import summary_text  # late: for this event only
+
+    memory = context.memory
+    results = take(context, event.session, [summary_text(summary)], source="compaction")
+    text = notice_texts.kept(results, memory.settings).removeprefix("memory-fabric ")
+    try:
+        if text:
+            log.add(memory.settings.home, text)
+    except (OSError, TimeoutError) as error:
+        memory.fail(f"notices: {error}")

@@ -1,0 +1,165 @@
+"""The table of events: the handlers of each, and the time that it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import NamedTuple
+
+from memory_fabric.deadline import NEVER_S, Deadline
+from memory_fabric.events import Event
+from memory_fabric.hooks.reply import Reply
+from memory_fabric.recall.request_context import RequestContext
+
+Handle = Callable[[Event, RequestContext], Reply | None]
+
+# The switches that a handler needs: recall, capture, either, capture with a forward target, or
+# capture in a home that is tied to a shared log.
+READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
+# Handlers of tool events that are called, and loaded, for these tools only; hooks/launch starts
+# nothing for them where memory has nothing to say (store.launch_marks).
+ON_TOOLS: Mapping[str, frozenset[str]] = {
+    "rule_check": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
+    "fix_inject": frozenset(("Bash",)),
+}
+# The modules of handlers that share one; every other is `handle` in the module of its name.
+SHARED_MODULES: Mapping[str, str] = {
+    **dict.fromkeys(("task_note", "caller_note", "answer_note"), "tool_notes"),
+    **dict.fromkeys(("waiting_forward", "team_exchange"), "outgoing"),
+    **dict.fromkeys(("agent_memory_store", "summary_store"), "noted_elsewhere"),
+}
+# Handlers that do nothing but tell the model of memory.
+TELLERS = ("memory_context", "graph_memory_inject")
+
+
+class Entry(NamedTuple):
+    """The handlers of an event, in the order in which their replies are joined, and its limits.
+
+    A handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES. For
+    the tools in ON_TOOLS only the handlers that are meant for them are called.
+
+    Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
+    and of waiting for other processes, once for databases and once for files (`lock_s`). A person
+    waits for a `hurried` event at every turn. An event that `recalls` searches memory, one with
+    `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish what
+    an interrupted process left behind. One that `notes_place` notes the folder's project for
+    hooks/launch.
+    """
+
+    handlers: tuple[tuple[str, str], ...]
+    wall_s: float
+    lock_s: float
+    work_s: float = NEVER_S
+    hurried: bool = False
+    recalls: bool = False
+    shows_notices: bool = False
+    repairs: bool = False
+    notes_place: bool = False
+
+
+def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
+    """Return the entry of the handlers "switch:name …", with wall_s, lock_s, work_s, and traits."""
+    rows = (row.partition(":") for row in handlers.split())
+    flags = dict.fromkeys(traits.split(), True)
+    return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
+
+
+# The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
+# longer otherwise. On the prompt path CPU time is the limit: a loaded machine is slow.
+_PROMPT, _TOOL, _TURN = (1.5, 0.15, 0.5), (2.0, 0.5, NEVER_S), (4.0, 1.0, NEVER_S)
+_START, _COMMAND, _END = (1.6, 0.4, NEVER_S), (55.0, 5.0, NEVER_S), (0.9, 0.25, NEVER_S)
+_EXCHANGE = " exchanges:team_exchange"
+HANDLERS: Mapping[str, Entry] = {
+    "SessionStart": _entry(
+        "reads:context_loader reads:checkpoint_restore forwards:waiting_forward" + _EXCHANGE,
+        _START,
+        "shows_notices repairs notes_place",
+    ),
+    # It notes the place: where reading is on again, or the folder's project is another, no tool
+    # event would tell.
+    "UserPromptSubmit": _entry(
+        "reads:memory_context writes:capture_user_intent",
+        _PROMPT,
+        "hurried recalls shows_notices notes_place",
+    ),
+    # A person has typed a command that merges two projects, and waits for it. Both recall and
+    # capture depend on the project.
+    "UserPromptExpansion": _entry("either:project_link", _COMMAND),
+    # `task_note` only keeps the task for the subagent that graph_memory_inject answers next. For
+    # `caller_note` the server reads and writes for its caller.
+    "PreToolUse": _entry(
+        "reads:task_note either:caller_note reads:rule_check", _PROMPT, "hurried notes_place"
+    ),
+    "PostToolUse": _entry(
+        "writes:memory_bridge writes:answer_note reads:fix_inject", _TOOL, "notes_place"
+    ),
+    "PostToolUseFailure": _entry("reads:fix_inject", _TOOL, "notes_place"),
+    "SubagentStart": _entry("reads:graph_memory_inject", _PROMPT, "hurried recalls"),
+    "SubagentStop": _entry("writes:agent_memory_store", _TURN),
+    "Stop": _entry(
+        "writes:auto_remember forwards:session_forward" + _EXCHANGE, _TURN, "shows_notices repairs"
+    ),
+    "PreCompact": _entry("writes:precompact_save", _TURN),
+    "PostCompact": _entry("writes:summary_store forwards:session_forward", _TURN),
+    "SessionEnd": _entry(
+        "writes:session_flush forwards:waiting_forward" + _EXCHANGE, _END, "repairs"
+    ),
+}
+# A variable of tests, which run hooks beside much else: an event has so many times its time.
+PATIENCE = "MEMORY_FABRIC_PATIENCE"
+# The least time for the work itself, even if a cold disk started Python slowly.
+LEAST_WORK_S = 0.1
+# Further time after the reply, by the clock and of CPU time, to keep the prompt and what was told.
+# By the clock a prompt has more of it, since its client waits longest.
+AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
+
+
+def load(name: str) -> Handle:
+    """Return a handler by its name in HANDLERS."""
+    # `importlib` would do the same, but takes time to import.
+    path = f"memory_fabric.hooks.handlers.{SHARED_MODULES.get(name, name)}"
+    function = name if name in SHARED_MODULES else "handle"
+    handle: Handle = getattr(__import__(path, fromlist=[function]), function)
+    return handle
+
+
+def writers(event: Event, names: Container[str]) -> list[str]:
+    """Return the handlers with these names that store what was said."""
+    return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
+
+
+def deadlines(
+    environ: Mapping[str, str],
+    age_s: float,
+    worked_s: float = 0.0,
+    hurried_least_s: float = LEAST_WORK_S,
+) -> Callable[[str], Deadline]:
+    """Return the function from an event's name to its deadline.
+
+    The event's process was started `age_s` seconds ago, and has used `worked_s` of CPU time. A
+    hurried event has at least `hurried_least_s` by the clock.
+    """
+    patience = _patience(environ)
+
+    def deadline_of(event_name: str) -> Deadline:
+        entry = HANDLERS[event_name]
+        least_s = hurried_least_s if entry.hurried else LEAST_WORK_S
+        return Deadline(
+            max(least_s, patience * entry.wall_s - age_s),
+            work_s=max(LEAST_WORK_S, patience * entry.work_s - worked_s),
+            lock_s=entry.lock_s,
+            hurried=entry.hurried,
+        )
+
+    return deadline_of
+
+
+def _patience(environ: Mapping[str, str]) -> int:
+    stated = environ.get(PATIENCE, "")
+    return int(stated) if stated.isdecimal() else 1
+
+
+def longest_s(event_name: str, environ: Mapping[str, str]) -> float:
+    """Return the most seconds that an event may take with what follows its reply."""
+    entry = HANDLERS[event_name]
+    after_s = AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S
+    return _patience(environ) * entry.wall_s + after_s

@@ -1,0 +1,164 @@
+"""Work that an event has no time for: its line in the log, and how later events finish it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container, Mapping, Sequence
+
+from memory_fabric.config import Settings, home_path
+from memory_fabric.deadline import Deadline, current
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.events import Event, prompt
+from memory_fabric.hooks import table
+from memory_fabric.hooks.reply import Reply, merge
+from memory_fabric.hooks.table import Handle
+from memory_fabric.recall.request_context import RequestContext, visible_to
+from memory_fabric.store import files
+from memory_fabric.store.memory import Memory
+
+Log = Callable[[str], None]
+
+# The notices about an event that could not be stored in its time.
+LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
+LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
+# The share of an event's time for what earlier ones had no time for, as the log names it.
+LATE_SHARE, EARLIER = 0.5, "what earlier events left"
+
+
+def log_for(environ: Mapping[str, str]) -> Log:
+    """Return the function that adds a line to the log of this process's home; it never raises."""
+
+    def log(line: str) -> None:
+        try:
+            from memory_fabric.store.log import note  # late: most runs have nothing to log
+
+            note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
+        except Exception:  # noqa: BLE001 - nothing is left to report it
+            return
+
+    return log
+
+
+def named(error: Exception) -> str:
+    """Return an error as it stands in the log."""
+    return f"{type(error).__name__}: {error}"
+
+
+def count_late(
+    environ: Mapping[str, str], event: str, work: Sequence[str], tellers: Container[str]
+) -> None:
+    """Count an event that left this work to later ones, and mark that the model was not told.
+
+    A line is added to the log, and a mark of `store.alerts` where one of the `tellers`
+    was not done: no database takes part, which another process may have locked. Never raises.
+    """
+    try:
+        from memory_fabric.store import alerts, log  # late: most events have time for everything
+
+        places = (home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""))
+        log.note_late(places, event, work)
+        if any(name in tellers for name in work):
+            alerts.leave(alerts.UNTOLD_PROMPT, places)
+    except Exception:  # noqa: BLE001 - nothing is left to report it
+        return
+
+
+def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
+    """Keep an event for a later one, which runs those of these handlers that store what was said.
+
+    Returns the notice; '' if there are none, or nothing lasting was said.
+    """
+    writers = table.writers(event, names)
+    if not writers:
+        return ""
+    current().need_event()
+    from memory_fabric.store.queues import late_events  # late: most events have the time
+
+    try:
+        late_events.add(settings, event, writers, at)
+    except OSError as error:
+        from memory_fabric.store import alerts
+
+        alerts.leave(alerts.LOST_PROMPT, (settings.home, settings.data_dir))
+        log(f"{event.name}: not kept for later: {named(error)}")
+        return LOST if settings.notices != "off" else ""
+    if event.name == "UserPromptSubmit":
+        from memory_fabric.capture.cues import may_hear
+
+        if not may_hear(prompt(event)):
+            return ""
+    return LATE if settings.notices != "off" else ""
+
+
+def finish_late(
+    environ: Mapping[str, str],
+    limit: Deadline,
+    log: Log,
+    load: Callable[[str], Handle] | None = None,
+) -> str:
+    """Finish events that had no time to store what was said; return what the person is told.
+
+    Each leaves only when all of it is stored. Does nothing while another process does it.
+    """
+    from memory_fabric.store.queues import late_events  # late: most events do not look
+
+    home, notices = home_path(environ), []
+    if not late_events.waiting(home):
+        return ""
+    try:
+        lock = files.Locked(os.path.join(home, late_events.FOLDER, late_events.LOCK), 0)
+        with lock, limit.part(LATE_SHARE):
+            for path in late_events.waiting(home):
+                limit.check(EARLIER)
+                with limit.part(LATE_SHARE):  # one that takes too long does not keep the rest back
+                    notices.append(_finish(path, environ, log, load or table.load))
+    except DeadlinePassed:
+        limit.postpone(EARLIER)
+    except OSError as error:
+        if not isinstance(error, TimeoutError):
+            log(f"{EARLIER}: {named(error)}")
+    return " · ".join(filter(None, notices))
+
+
+def _finish(path: str, environ: Mapping[str, str], log: Log, load: Callable[[str], Handle]) -> str:
+    """Finish one event, and delete its file; return what the person is told."""
+    from memory_fabric.clients.table import client_of
+    from memory_fabric.hooks.session.follow_transcript import settle_late
+    from memory_fabric.store.queues import late_events
+    from memory_fabric.store.switches import settings_of
+    from memory_fabric.store.tiers import sync
+
+    late = late_events.read(home_path(environ), path)
+    if late is None:
+        os.replace(path, path + late_events.REFUSED)
+        return ""
+    event = late.event._replace(client=client_of(late.client))
+    settings = settings_of(environ)._replace(
+        **late.settings, session=event.session, client=event.client
+    )
+    memory = Memory.open(settings)
+    try:
+        if not memory.settings.writes:
+            return ""  # switched off there; it waits
+        # A change that the event did queue was told with its ids, which must be the ones stored.
+        sync.drain(memory)
+        context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
+        replies = []
+        for name in table.writers(event, late.handlers):
+            replies.append(load(name)(event, context) or Reply())
+            for receipt in replies[-1].receipts:
+                receipt()
+        if event.name == "UserPromptSubmit":
+            settle_late(context, event.session, event.transcript_path)
+        reply = merge(replies)
+        if not reply.again:
+            files.remove(path)
+        return " · ".join(filter(None, (reply.notice, reply.stop)))
+    except (DeadlinePassed, StoreUnavailable):
+        return ""  # it waits
+    except Exception as error:  # noqa: BLE001 - as when it was new: it must not stop the rest
+        log(f"late {event.name}: {named(error)}")
+        late_events.put_off(path)
+        return ""
+    finally:
+        memory.close()
