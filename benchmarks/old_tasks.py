@@ -34,7 +34,7 @@ sys.path.insert(0, os.path.join(ROOT, "plugin"))
 from memory_fabric import ids  # noqa: E402
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.models import Provenance, Record  # noqa: E402
-from memory_fabric.recall.injection.old_tasks import TASK  # noqa: E402
+from memory_fabric.recall.old_tasks import TASK  # noqa: E402
 from memory_fabric.recall.pipeline import Fabric  # noqa: E402
 from memory_fabric.store.conversations import sessions  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402

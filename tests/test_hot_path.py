@@ -292,7 +292,7 @@ def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
     name = "PostToolUseFailure" if failed else "PostToolUse"
     modules = modules_after(hooks, name, tmp_path, **call, **result)
 
-    assert ("memory_fabric.recall.injection.known_fixes" in modules) == failed
+    assert ("memory_fabric.recall.known_fixes" in modules) == failed
     assert modules & SLOW == set()
     assert "memory_fabric.recall.pipeline" not in modules
 

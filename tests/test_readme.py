@@ -12,7 +12,7 @@ import pytest
 from memory_fabric.cli.commands import stale_prune
 from memory_fabric.cli.commands.setup import Client
 from memory_fabric.cli.registry import COMMANDS
-from memory_fabric.recall.marks import DEFAULT_DAYS, STALE_AFTER_DAYS
+from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS
 from memory_fabric.setup import packages as installation
 
 ROOT = Path(__file__).parents[1]

@@ -250,6 +250,11 @@ def stem(word: str) -> str:
     return word if word[-1:].isdigit() else loose_stem(word)
 
 
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that say something."""
+    return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
+
+
 def loose_stem(word: str) -> str:
     """Return the stem with any doubled last character halved: the form of keys in the database."""
     if len(word) < 5 or not word.isascii():

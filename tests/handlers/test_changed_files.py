@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory_fabric.hooks.handlers import checkpoint_restore
-from memory_fabric.recall.marks import mark_records
+from memory_fabric.recall.render import mark_records
 from memory_fabric.recall.session_block import SESSION_CHARS
 from simulated_client import SimulatedClient
 

@@ -6,8 +6,8 @@ import pytest
 
 from memory_fabric.capture.clauses import is_denied
 from memory_fabric.language.negations import ALL, NEVER, NOT
-from memory_fabric.recall.dedupe import is_decisive
-from memory_fabric.recall.injection.inject import requests
+from memory_fabric.recall.inject import requests
+from memory_fabric.recall.normalize import is_decisive
 from memory_fabric.recall.session_block import DENIALS
 from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.rules.effects import forbids

@@ -14,7 +14,7 @@ from memory_fabric.cli.main import main
 from memory_fabric.ingest import parts
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Hit, Record
-from memory_fabric.recall.dedupe import dedupe
+from memory_fabric.recall.normalize import dedupe
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import same_form

@@ -27,8 +27,8 @@ from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import review
-from memory_fabric.recall.injection.explain import explain
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.explain import answer_as_json, explain
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
 from memory_fabric.store import domain_counts, entity_search, graph, search
 from memory_fabric.store.forget import plan

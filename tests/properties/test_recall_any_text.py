@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from memory_fabric.config import read_settings
 from memory_fabric.language import concepts
-from memory_fabric.recall import parse
-from memory_fabric.recall.injection import inject
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall import inject, parse
+from memory_fabric.recall.explain import answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.retrieve import GRAPH_MISSING, GRAPH_REQUIRED
 from memory_fabric.store import conditions
 from memory_fabric.store.memory import Memory

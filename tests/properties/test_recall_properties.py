@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from drawn import built
 from memory_fabric.language.times import boundary, days_between, ranges
 from memory_fabric.models import Hit, Relation
-from memory_fabric.recall.dedupe import collapse, dedupe
-from memory_fabric.recall.injection.inject import above_floor, choose
-from memory_fabric.recall.marks import mark_stale
-from memory_fabric.recall.normalize import normalize
+from memory_fabric.recall.inject import above_floor, choose
+from memory_fabric.recall.normalize import collapse, dedupe, normalize
 from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
 from memory_fabric.recall.rank import boost, rank
-from memory_fabric.recall.render import render
-from memory_fabric.recall.traverse import MAX_DEPTH, walk
+from memory_fabric.recall.render import mark_stale, render
+from memory_fabric.recall.retrieve import MAX_DEPTH, walk
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, same_form, words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_fabric.recall.agent_domains import plain_name
-from memory_fabric.recall.injection.for_agents import Kind, kind_of
+from memory_fabric.recall.for_agents import Kind, kind_of
 
 
 @pytest.mark.parametrize("name", ["general-purpose", "claude", "fork", "", "Claude"])

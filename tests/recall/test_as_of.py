@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from memory_fabric.language.times import moment
 from memory_fabric.models import Provenance, Record
+from memory_fabric.recall.explain import answer_as_json
+from memory_fabric.recall.meant import event_in
 from memory_fabric.recall.parse import parse
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
-from memory_fabric.recall.temporal_anchors import event_in
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
 from recall.given import USER, open_memory, remember
 

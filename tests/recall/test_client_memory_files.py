@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Answer
+from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.parse import parse
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.retrieve import GRAPH_REQUIRED, RECALL_LIMIT, retrieve
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md

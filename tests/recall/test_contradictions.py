@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from memory_fabric.recall.marks import newer_first
-from memory_fabric.recall.render import hit_line
+from memory_fabric.recall.render import hit_line, newer_first
 from recall.given import a_hit
 
 

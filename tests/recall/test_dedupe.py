@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric.models import Hit
-from memory_fabric.recall.dedupe import collapse, dedupe
+from memory_fabric.recall.normalize import collapse, dedupe
 from recall.given import a_hit
 
 TEXT = "Use cursor based pagination for all list endpoints of the public API today"

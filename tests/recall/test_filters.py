@@ -11,7 +11,8 @@ import pytest
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Filters
 from memory_fabric.recall import filters
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.explain import answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.scoped_memory import within
 from recall.given import NOW, USER, open_memory, remember
 

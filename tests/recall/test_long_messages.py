@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Filters
-from memory_fabric.recall import retrieve
-from memory_fabric.recall.injection import inject
+from memory_fabric.recall import inject, retrieve
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory

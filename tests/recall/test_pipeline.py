@@ -8,7 +8,8 @@ import pytest
 
 from memory_fabric.capture.remember import state, stated
 from memory_fabric.models import Filters, Relation
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.explain import answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 from recall.given import NOW, USER, open_memory, pagination_graph, remember

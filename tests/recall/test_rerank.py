@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Hit, Query
+from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.normalize import MOST, most_relevant_first
 from memory_fabric.recall.parse import parse
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.rank import MEASURED, measured, rerank
 from memory_fabric.store.database import Database
 from recall.given import NOW, USER, a_hit, open_memory

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.recall.marks import is_stale, mark_stale
+from memory_fabric.recall.render import is_stale, mark_stale
 from recall.given import a_hit
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Record
+from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.parse import parse
-from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.relevance import MAX_STEPS, measure
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, a_candidate, open_memory

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memory_fabric.language.concepts import name_keys
 from memory_fabric.models import Relation
-from memory_fabric.recall.traverse import MAX_PATHS, answering, most_relevant, walk
+from memory_fabric.recall.retrieve import MAX_PATHS, answering, most_relevant, walk
 
 RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
 USES = Relation("cursor-pagination", "uses", "PostgreSQL")

@@ -10,8 +10,7 @@ from playwright.sync_api import expect
 
 from memory_fabric import models, text
 from memory_fabric.health import tiers as status
-from memory_fabric.recall import rank
-from memory_fabric.recall.injection import explain
+from memory_fabric.recall import explain, rank
 from memory_fabric.viewer import page, picture
 from viewer.conftest import Opener
 from viewer.pictures import Pictured

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import domain_name
+from memory_fabric.recall.request_context import GENERAL, AgentDomain
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
-GENERAL = "general"
 # The domain of texts ingested without a domain.
 SESSION = "session"
 # General-purpose agents have no domain of their own.
@@ -27,14 +27,6 @@ GENERIC_AGENTS = frozenset(
     """general-purpose claude fork explore plan statusline-setup output-style-setup
     claude-code-guide""".split()
 )
-
-
-class AgentDomain(NamedTuple):
-    """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
-
-    name: str = GENERAL
-    stated: bool = False
-    isolated: bool = False
 
 
 def stated_name(stated: str) -> str:
@@ -52,10 +44,11 @@ def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> Age
     work in it, whatever domain config.toml gives to their type.
     """
     config = settings.domains
-    mapped = _stated_for(agent_type, config.agents) if agent_type else ""
+    mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
     own = domain_of_agent(agent_type) if agent_type else GENERAL
     domain_name = mapped or own
-    isolates_type = bool(agent_type) and _is_named(agent_type, config.isolated_agents)
+    isolated_types = dict.fromkeys(config.isolated_agents, agent_type)
+    isolates_type = bool(agent_type and stated_for(agent_type, isolated_types))
     if isolates_type or (domain_name != GENERAL and domain_name in config.isolated):
         return AgentDomain(domain_name, stated=True, isolated=True)
     local_domain = settings.domain or _domain_of_place(place or settings.project_dir, settings)
@@ -102,16 +95,12 @@ def plain_name(agent_type: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 
-def _stated_for(agent_type: str, stated: Mapping[str, str]) -> str:
-    """Return the value for this type, by its whole name or its plain one."""
+def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
+    """Return config.toml's value for this type, by its whole name or its plain one."""
     if agent_type in stated:
         return stated[agent_type]
     name = plain_name(agent_type)
-    return next((domain for key, domain in stated.items() if plain_name(key) == name), "")
-
-
-def _is_named(agent_type: str, types: frozenset[str]) -> bool:
-    return bool(_stated_for(agent_type, dict.fromkeys(types, agent_type)))
+    return next((value for key, value in stated.items() if plain_name(key) == name), None)
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
@@ -124,19 +113,17 @@ def _domain_of_place(place: str, settings: Settings) -> str:
     here = os.path.realpath(place)
     # A link may lead out of the worktree that the session was started in.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
-    domains = [
-        (len(folder), domain)
-        for path, domain in settings.domains.paths.items()
-        for folder in _folders(path, tops, settings.user_home)
-        if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
-    ]
-    return max(domains)[1] if domains else ""
-
-
-def _folders(path: str, tops: Iterable[str], user_home: str) -> list[str]:
-    """Return the real folders that a path of config.toml means."""
-    path = user_home + path[1:] if path == "~" or path.startswith("~/") else path
-    return [os.path.realpath(os.path.join(top, path)) for top in tops]
+    domains = [(0, "")]
+    for stated, domain in settings.domains.paths.items():
+        is_home = stated == "~" or stated.startswith("~/")
+        path = settings.user_home + stated[1:] if is_home else stated
+        folders = [os.path.realpath(os.path.join(top, path)) for top in tops]
+        domains += [
+            (len(folder), domain)
+            for folder in folders
+            if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
+        ]
+    return max(domains)[1]
 
 
 def _within(memory: Memory, domain: str) -> Memory:
@@ -202,58 +189,43 @@ def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
             continue
         for count in range(MAX_WORDS, 0, -1):
             first = at - count
-            if first >= 0 and _is_before(words, first, at, owned):
+            if first >= 0 and _is_mention(words, words[first:at], first, at + 1, owned=owned):
                 yield " ".join(words[first:at]), _from(tokens, words, first), tokens[at][2]
-            last = at + count
-            if not owned and last < len(words) and _is_behind(words, at, last):
-                name = " ".join(words[at + 1 : last + 1])
-                yield name, _from(tokens, words, at), tokens[last][2]
+            last = at + count + 1
+            if owned or last > len(words):
+                continue
+            name = words[at + 1 : last]
+            # A placed name behind the word ends there; an identifier may stand anywhere.
+            if _is_mention(words, name, at, last, behind=True):
+                yield " ".join(name), _from(tokens, words, at), tokens[last - 1][2]
 
 
-def _is_before(words: Sequence[str], first: int, at: int, owned: bool) -> bool:
-    """Return True if `NAME domain` refers to a domain."""
-    name = words[first:at]
-    if not _is_name(name) or not (owned or _ends(words, at + 1)):
+def _is_mention(
+    words: Sequence[str],
+    name: Sequence[str],
+    first: int,
+    after: int,
+    *,
+    owned: bool = False,
+    behind: bool = False,
+) -> bool:
+    """Return True if `NAME domain` or (`behind`) `domain NAME` refers to a domain.
+
+    The mention begins with the word at `first` and ends before the one at `after`.
+    """
+    whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
+    if whole in IDIOMS or WORD in name or not all(word[0].isalnum() for word in name):
         return False
     before = first - 1 - (words[first - 1] in ARTICLES if first else 0)
-    if _is_left_out(words, before):
-        return False
-    placed = before >= 0 and words[before] in PLACING
-    return placed or owned or _is_identifier(name)
-
-
-def _is_behind(words: Sequence[str], at: int, last: int) -> bool:
-    """Return True if `domain NAME` refers to a domain."""
-    name = words[at + 1 : last + 1]
-    before = at - 1 - (words[at - 1] in ARTICLES if at else 0)
-    if not _is_name(name) or _is_left_out(words, before):
-        return False
-    if _is_identifier(name):
-        return True
-    return before >= 0 and words[before] in PLACING and _ends(words, last + 1)
-
-
-def _is_name(words: Sequence[str]) -> bool:
-    whole = "_".join(words)
-    return whole not in IDIOMS and all(word[0].isalnum() for word in words) and WORD not in words
-
-
-def _is_identifier(words: Sequence[str]) -> bool:
-    """Return True for words written as an identifier: `code_reviewer`, `code-reviewer`."""
-    return len(words) == 1 and ("_" in words[0] or "-" in words[0])
-
-
-def _ends(words: Sequence[str], place: int) -> bool:
-    if place >= len(words):
-        return True
-    word = words[place]
-    return not word[0].isalnum() or word in FOLLOWING
-
-
-def _is_left_out(words: Sequence[str], before: int) -> bool:
-    """Return True if the domain is excluded: "outside the", "not in the"."""
     near = words[max(0, before - 1) : before + 1] if before >= 0 else ()
-    return any(word in OUTSIDE or word.endswith(("n't", "n’t")) for word in near)
+    if any(word in OUTSIDE or word.endswith(("n't", "n’t")) for word in near):
+        return False
+    is_placed = before >= 0 and words[before] in PLACING
+    next_word = words[after] if after < len(words) else "."
+    ends = owned or not next_word[0].isalnum() or next_word in FOLLOWING
+    if behind:
+        return is_identifier or (is_placed and ends)
+    return ends and (is_placed or owned or is_identifier)
 
 
 def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: int) -> int:

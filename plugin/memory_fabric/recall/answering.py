@@ -11,13 +11,12 @@ from typing import NamedTuple
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.language.concepts import WEAK, Concept, concepts, near_words
 from memory_fabric.language.questions import asks_for_the_assistant
-from memory_fabric.models import SAID_BEFORE, Hit, Query, Relation
-from memory_fabric.recall.dedupe import coverage, is_decisive, is_superseded
+from memory_fabric.models import SAID_BEFORE, Hit, Query
+from memory_fabric.recall.normalize import coverage, is_decisive, is_superseded
 from memory_fabric.recall.rank import TRUST_FACTORS
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.reader import Reader
 from memory_fabric.store.search import Candidate
-from memory_fabric.text import STOPWORDS, stem, words
+from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 # A turn with so much of a record's words states it.
 STATED_SHARE = 0.9
@@ -32,7 +31,7 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
 
     The order is kept; the record takes the place of the first turn if that came before it.
     """
-    records = [(hit, _own_words(hit.text)) for hit in hits if hit.source == "records"]
+    records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     if not records:
         return list(hits)
     under: dict[str, list[str]] = {}
@@ -44,30 +43,24 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
             continue
         under.setdefault(record.id, []).append(hit.id)
         hits_left.append(record._replace(score=max(record.score, hit.score)))
-    first = list({hit.id: hit for hit in hits_left}.values())
-    return [_with_turns(hit, under.get(hit.id, ())) for hit in first]
+    return [
+        hit._replace(metadata={**hit.metadata, "said_in_turns": under[hit.id]})
+        if hit.id in under
+        else hit
+        for hit in {hit.id: hit for hit in hits_left}.values()
+    ]
 
 
 def _stated(turn: Hit, records: Sequence[tuple[Hit, frozenset[str]]]) -> Hit | None:
     """Return the first record that the turn states."""
     if len(turn.text) > MAX_TURN_CHARS:
         return None
-    turn_words = _own_words(turn.text)
+    turn_words = content_stems(turn.text)
     for record, own in records:
         is_stated = len(own) >= LEAST_WORDS and len(own & turn_words) >= STATED_SHARE * len(own)
         if is_stated and not any(map(is_decisive, own ^ (own & turn_words))):
             return record
     return None
-
-
-def _own_words(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
-
-
-def _with_turns(record: Hit, turns: Sequence[str]) -> Hit:
-    if not turns:
-        return record
-    return record._replace(metadata={**record.metadata, "said_in_turns": list(turns)})
 
 
 Counts = dict[str, int]
@@ -96,13 +89,11 @@ class Continued(NamedTuple):
 
 def is_message(query: Query) -> bool:
     """Return True if a query is about a conversation: several sentences, or many words."""
-    if any(map(_ends_a_sentence, query.asked.split()[:-1])):
-        return True
-    return len(concepts(query)) >= LEAST_CONCEPTS
-
-
-def _ends_a_sentence(word: str) -> bool:
-    return word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
+    ends_a_sentence = any(
+        word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
+        for word in query.asked.split()[:-1]
+    )
+    return ends_a_sentence or len(concepts(query)) >= LEAST_CONCEPTS
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
@@ -119,8 +110,9 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
     failures: list[str] = []
     for reader in memory.readers():
         try:
-            turns = _turns(reader, query, wanted)
-            some = scored(reader.session_texts(list(turns)[:MAX_SESSIONS], query.filters), wanted)
+            turns = reader.turns_by_session([c.spellings for c in wanted], query.filters)
+            ordered = sorted(turns, key=lambda one: -sum(s for _, s in turns[one][:TURNS_OF_EACH]))
+            some = scored(reader.session_texts(ordered[:MAX_SESSIONS], query.filters), wanted)
             best = sorted(some, key=lambda one: some[one], reverse=True)[:ADDED_SESSIONS]
             rows = [row for session in best for row in turns[session][:TURNS_OF_EACH]]
             added += reader.turns_at(rows, query.filters)
@@ -132,19 +124,6 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
         scores |= some
     new = tuple(candidate for candidate in added if candidate.id not in candidate_ids)
     return Continued(scores, new, tuple(failures))
-
-
-def _turns(
-    reader: Reader, query: Query, wanted: Sequence[Concept]
-) -> dict[str, list[tuple[int, float]]]:
-    """Return the best matching turns (row, bm25) of sessions, those with the best sum first."""
-    groups = [concept.spellings for concept in wanted]
-    by_session = reader.turns_by_session(groups, query.filters)
-    return dict(
-        sorted(
-            by_session.items(), key=lambda pair: -sum(score for _, score in pair[1][:TURNS_OF_EACH])
-        )
-    )
 
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
@@ -200,9 +179,14 @@ def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dic
     for words_of in counts.values():
         for word in words_of:
             holding[word] = holding.get(word, 0) + 1
-    vectors = {
-        session: _vector(words_of, holding, len(counts)) for session, words_of in counts.items()
-    }
+    vectors = {}
+    for session, words_of in counts.items():
+        weights = {
+            word: (1 + math.log(count)) * math.log(1 + len(counts) / holding[word])
+            for word, count in words_of.items()
+            if holding[word] > 1 and len(word) > 2
+        }
+        vectors[session] = _heaviest(weights, WORDS_OF_EACH)
     subject: Vector = {}
     for session in sorted(matched, key=lambda one: matched[one], reverse=True)[:BEST_FEW]:
         for word, weight in vectors[session].items():
@@ -212,15 +196,6 @@ def _likeness(counts: Mapping[str, Counts], matched: Mapping[str, float]) -> dic
         session: sum(weight * vector.get(word, 0.0) for word, weight in subject.items())
         for session, vector in vectors.items()
     }
-
-
-def _vector(held: Counts, holding: Mapping[str, int], sessions: int) -> Vector:
-    weights = {
-        word: (1 + math.log(count)) * math.log(1 + sessions / holding[word])
-        for word, count in held.items()
-        if holding[word] > 1 and len(word) > 2
-    }
-    return _heaviest(weights, WORDS_OF_EACH)
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
@@ -253,11 +228,8 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
         return list(hits)
     if coverage(first) < WHOLE or len(first.metadata.get("matched") or ()) < CUT_OFF_LEAST_WORDS:
         return list(hits)
-    return [hit for hit in hits if coverage(hit) >= MUCH or _stays(hit)]
-
-
-def _stays(hit: Hit) -> bool:
-    return "similarity" in hit.metadata or SAID_BEFORE in hit.metadata
+    stays = frozenset(("similarity", SAID_BEFORE))
+    return [hit for hit in hits if coverage(hit) >= MUCH or stays & hit.metadata.keys()]
 
 
 # Assents and calls to go on, in which nothing is said about a subject.
@@ -333,15 +305,16 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
         except StoreUnavailable as error:
             memory.fail(f"graph ({reader.kind}): {error}")
     return tuple(
-        hit._replace(metadata={**hit.metadata, "relation_timestamps": _of(hit, times)})
+        hit._replace(
+            metadata={
+                **hit.metadata,
+                "relation_timestamps": [times[relation] for relation in hit.graph_relations],
+            }
+        )
         if hit.graph_relations
         else hit
         for hit in hits
     )
-
-
-def _of(hit: Hit, times: dict[Relation, str]) -> list[str]:
-    return [times[relation] for relation in hit.graph_relations]
 
 
 # A memory with so much of the question's weight answers it.
@@ -428,5 +401,7 @@ def _is_settled(hit: Hit) -> bool:
 def _asks(hit: Hit) -> bool:
     """Return True for an open point, and for a text of one sentence that is a question."""
     text = hit.text.strip()
-    is_question = text.endswith(ASKING) and not any(end in text for end in (". ", "! ", "\n", "。"))
+    is_question = text.endswith(_ASKING) and not any(
+        end in text for end in (". ", "! ", "\n", "。")
+    )
     return is_question or hit.metadata.get("type") == "question"

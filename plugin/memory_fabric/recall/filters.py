@@ -1,4 +1,4 @@
-"""Filters of a question: read from values, combined, and described in words.
+"""Filters of a question: read from its text or from values, combined, and described in words.
 
 A result must match every field, and one of the values of a field. If a field is given both in the
 question and separately, both must match.
@@ -6,16 +6,39 @@ question and separately, both must match.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
 
 from memory_fabric.domain_config import domain_name
 from memory_fabric.errors import BadInput
 from memory_fabric.ingest_protocol import MAX_NAME_CHARS
-from memory_fabric.models import SCOPES, Filters, Query
-from memory_fabric.recall.agent_domains import WORD, named
-from memory_fabric.recall.parse import FILTER_FIELDS, TYPES, closed_values, parse, readable, time_of
+from memory_fabric.language import times
+from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, TYPE_ALIASES, Filters
 from memory_fabric.store.memory import Memory
+
+FILTER_FIELDS = {
+    "domain": "domains",
+    "expert_domain": "domains",
+    "type": "types",
+    "agent": "agents",
+    "scope": "scopes",
+    "session": "sessions",
+    "project": "projects",
+    "category": "categories",
+}
+FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
+TYPES = RECORD_TYPES | ENTITY_TYPES
+# The values that filters accept, for notes on those that were read as words.
+_MEANINGS = {
+    "type": "takes decision, preference, pattern, problem and other types",
+    "scope": f"takes {', '.join(SCOPES)}",
+    "depth": "takes 1, 2 or 3",
+    **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
+}
+# A longer name in a question is pasted data.
+MAX_TYPED_CHARS = 80
+_TOO_LONG = f"takes names of at most {MAX_TYPED_CHARS} characters"
 
 TIMES = ("since", "before")
 # The fields that a caller may give (BR-19).
@@ -32,39 +55,98 @@ NAMES = {
     "sessions": "session",
     "categories": "category",
 }
-GUESSED = "read as a question about the domain"
-TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
 _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
-class Asked(NamedTuple):
-    """A question with all its filters, those that exclude each other, and notes on its reading."""
+def in_text(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
+    """Return the text without its filters, and their values.
 
-    query: Query
-    against: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def asked(
-    text: str, memory: Memory, now: str, *, beside: Filters | None = None, as_of: str = ""
-) -> Asked:
-    """Return the question with the filters in it and those given separately (`beside`).
-
-    Without a filter of domains it is limited to a domain that it names explicitly, and to those
-    that can be read here, if these are not all.
+    An unusable filter stays in the text as words, and a note says so.
     """
-    query = parse(text, now=now)
-    whole, against = merged(query.filters, beside or Filters())
-    whole = whole._replace(as_of=as_of or whole.as_of)
-    notes = query.unread
-    if not whole.domains:
-        domain = named(text, memory) if WORD in query.asked.lower() else None
-        if domain is not None:
-            query = parse(domain.rest, now=now)
-            notes = (*notes, f"{GUESSED} {domain.domain} alone; {TO_SEARCH_ALL}")
-        whole = whole._replace(domains=(domain.domain,) if domain else memory.domains or ())
-    query = query._replace(text=readable(text), filters=whole)
-    return Asked(query, "; ".join(against), notes)
+    tokens_left: list[str] = []
+    unread: list[str] = []
+    by_name: dict[str, list[str]] = {}
+    # A quoted value may hold spaces only right after a filter's colon or comma.
+    names, value = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
+    pattern = rf"(?<!\S)(?:{names}):{value}(?:,{value})*,?(?!\S)|\S+"
+    for token in re.findall(pattern, text, re.IGNORECASE):
+        name, colon, value = token.partition(":")
+        name = name.lower()
+        values = _filter_values(name, value, now) if colon else []
+        if values:
+            by_name.setdefault(name, []).extend(values)
+        elif token.lower() == "@global":
+            by_name["global"] = ["global"]
+        else:
+            tokens_left.append(token)
+            bare = name.removeprefix("-")
+            if colon and value.strip('",') and bare in FILTER_NAMES:
+                clipped = token
+                if len(token) > MAX_TYPED_CHARS:
+                    clipped = f"{token[:MAX_TYPED_CHARS]}…"
+                why = f"{bare} {_MEANINGS.get(bare, _TOO_LONG)}"
+                if token.startswith("-"):
+                    why = "nothing can be left out by a filter"
+                unread.append(f"“{clipped}” is no filter and was read as words: {why}")
+    if not by_name:
+        return text, Filters(), 0, False, tuple(unread)
+    depth = int(by_name.get("depth", ["0"])[-1])
+    fields: dict[str, list[str]] = {}
+    for name, field in FILTER_FIELDS.items():
+        fields.setdefault(field, []).extend(by_name.get(name, ()))
+    if "global" in by_name:
+        fields["scopes"] = ["global"]
+    unique = {field: tuple(dict.fromkeys(values)) for field, values in fields.items()}
+    filters = Filters(
+        **unique,
+        since=max(by_name.get("since", [""])),
+        before=min(by_name.get("before", [""])),
+        as_of=min(by_name.get("as_of", [""])),
+    )
+    return " ".join(tokens_left), filters, depth, "global" in by_name, tuple(unread)
+
+
+def _filter_values(name: str, value: str, now: str) -> list[str]:
+    if name not in FILTER_NAMES or not value:
+        return []
+    if name in ("since", "before", "as_of"):
+        stamp = time_of(name, value.strip('"'), now)
+        return [stamp] if stamp else []
+    if name == "depth":
+        return [value] if value in ("1", "2", "3") else []
+    # Those at odd positions are quoted, and may hold commas.
+    parts = value.split('"')
+    values = [
+        part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
+    ]
+    values = [part.strip() for part in values if part.strip()]
+    if any(len(part) > MAX_TYPED_CHARS for part in values):
+        return []
+    return closed_values(name, values) if name in ("type", "scope") else values
+
+
+def time_of(name: str, value: str, now: str) -> str:
+    """Return the time that the value of `since`, `before` or `as_of` means; '' for none."""
+    if not value or len(value) > MAX_TYPED_CHARS:
+        return ""
+    return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
+
+
+def closed_values(name: str, values: Iterable[str]) -> list[str]:
+    """Return types or scopes in our spelling; [] if any of them is unknown."""
+    lowered = [value.lower() for value in values]
+    allowed: Container[str] = SCOPES
+    if name == "type":
+        allowed, lowered = TYPES, [_type(v) for v in lowered]
+    return lowered if all(value in allowed for value in lowered) else []
+
+
+def _type(value: str) -> str:
+    """Return the type that a value means: itself, its singular, or the type of its alias."""
+    if value in TYPES:
+        return value
+    value = value if value in TYPE_ALIASES else value.removesuffix("s")
+    return TYPE_ALIASES.get(value, value)
 
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
@@ -80,7 +162,14 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
         if key not in KEYS:
             raise BadInput(name, f"{name} is no filter.", remedy=f"Known are {', '.join(KEYS)}.")
         if key in TIMES:
-            by_field[key] = _moment(value, now, key, name)
+            moment = time_of(key, value, now) if isinstance(value, str) else ""
+            if not moment:
+                raise BadInput(
+                    name,
+                    f"{name} must name a time, not {value!r}.",
+                    remedy="For example 2026-01-31, 2026-01, 7d, yesterday.",
+                )
+            by_field[key] = moment
         else:
             fields.setdefault(FILTER_FIELDS[key], []).extend(_values(value, key, name))
     by_field |= {name: tuple(dict.fromkeys(values)) for name, values in fields.items()}
@@ -164,17 +253,6 @@ def _values(value: Any, key: str, name: str) -> list[str]:
             remedy=f"Known are {', '.join(sorted(_CLOSED[key]))}.",
         )
     return closed
-
-
-def _moment(value: Any, now: str, key: str, name: str) -> str:
-    moment = time_of(key, value, now) if isinstance(value, str) else ""
-    if not moment:
-        raise BadInput(
-            name,
-            f"{name} must name a time, not {value!r}.",
-            remedy="For example 2026-01-31, 2026-01, 7d, yesterday.",
-        )
-    return moment
 
 
 def _key(field: str, value: str) -> str:

@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from memory_fabric.language import concepts
+from memory_fabric.language import concepts, negations
 from memory_fabric.language.concepts import Concept
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.relevance import Measured, entities_of, measure
 from memory_fabric.store.search import Candidate
-from memory_fabric.text import name_key, stem, words
+from memory_fabric.text import name_key, same_form, stem, words
 
 MOST = 0.99  # less than an exact name
 MAX_NAME_CHARS = 200
@@ -45,9 +44,20 @@ def normalize(
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
     )
-    _mark_exact(measured, _exact_names(query))
+    exact = _exact_names(query)
+    for item in measured if exact else ():
+        is_entity = item.candidate.source == "graph" and bool(item.candidate.entity)
+        item.is_exact = is_entity and name_key(item.candidate.entity) in exact
     if most:
-        measured = _best_measured(measured, most)
+        # Several candidates may be of one memory: a record and its observations.
+        same: dict[str, list[Measured]] = {}
+        measured.sort(key=lambda one: one.candidate.id)
+        measured.sort(key=lambda one: one.candidate.timestamp, reverse=True)
+        measured.sort(key=_relevance, reverse=True)
+        for item in measured:
+            same.setdefault(item.candidate.id, []).append(item)
+        memories = best_of_each_source(same.values(), most, _origin)
+        measured = [item for memory in memories for item in memory]
     wanted = concepts.concepts(query)
     return most_relevant_first([_hit(item, wanted, explain) for item in measured])
 
@@ -68,28 +78,6 @@ def best_of_each_source(
         if counts[source] <= (max(1, most // 2) if is_shared else most):
             best.append(memory)
     return best
-
-
-def _mark_exact(measured: Sequence[Measured], exact: tuple[str, ...]) -> None:
-    is_exact = cache(lambda name: name_key(name) in exact)
-    for item in measured if exact else ():
-        entity = item.candidate.entity
-        item.is_exact = bool(entity) and item.candidate.source == "graph" and is_exact(entity)
-
-
-def _best_measured(measured: Sequence[Measured], most: int) -> list[Measured]:
-    """Return the measured candidates of the best memories of each source.
-
-    Several candidates may be of one memory: a record and its observations.
-    """
-    ordered = sorted(measured, key=lambda one: one.candidate.id)
-    ordered.sort(key=lambda one: one.candidate.timestamp, reverse=True)
-    ordered.sort(key=_relevance, reverse=True)
-    same: dict[str, list[Measured]] = {}
-    for one in ordered:
-        same.setdefault(one.candidate.id, []).append(one)
-    best = best_of_each_source(same.values(), most, _origin)
-    return [one for memory in best for one in memory]
 
 
 def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
@@ -125,17 +113,12 @@ def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Cand
         if not c.metadata.get("whole_entity") or (c.store, c.entity) not in spoken
     ]
     for phrase in query.phrases:
-        phrase_words = words(phrase)
-        worthwhile = [c for c in worthwhile if _holds(words(_whole_text(c)), phrase_words)]
+        spaced = f" {' '.join(words(phrase))} "
+        worthwhile = [c for c in worthwhile if spaced in f" {' '.join(words(_whole_text(c)))} "]
     if query.excluded:
         out = frozenset(map(stem, query.excluded))
         worthwhile = [c for c in worthwhile if out.isdisjoint(concepts.stems_of(_whole_text(c)))]
     return worthwhile
-
-
-def _holds(text: list[str], phrase: list[str]) -> bool:
-    first, size = phrase[0], len(phrase)
-    return any(w == first and text[i : i + size] == phrase for i, w in enumerate(text))
 
 
 def _whole_text(candidate: Candidate) -> str:
@@ -175,3 +158,194 @@ def _hit(one: Measured, wanted: Sequence[Concept], explain: bool) -> Hit:
 
 def _relevance(one: Measured) -> float:
     return 1.0 if one.is_exact else min(MOST, one.relevance)
+
+
+DEFAULT_THRESHOLD = 0.85
+# Words that do not change a statement.
+FILLERS = frozenset(
+    """a actually all also am an are be been being certainly definitely did do does here i is it its
+    just my now our please really simply so surely that the then this was we were will would you
+    your""".split()
+)
+# One word for a duty stands for another.
+_DUTY = "must"
+_DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
+_SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
+# Words that change a statement: texts that differ in one contradict each other.
+NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
+
+
+def collapse(hits: Sequence[Hit]) -> list[Hit]:
+    """Keep one hit for each id, in the same order: a copy of a record confirms nothing.
+
+    The record itself is kept rather than its copies on entities, with all their entities and the
+    best relevance.
+    """
+    by_id: dict[str, Hit] = {}
+    for hit in hits:
+        copy = by_id.get(hit.id)
+        by_id[hit.id] = hit if copy is None else _copies_joined(copy, hit)
+    return list(by_id.values())
+
+
+def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
+    """Keep the first of an entity's observations, with the others under `also_observed` (BR-2)."""
+    by_entity: dict[str, Hit] = {}
+    other_texts: dict[str, list[str]] = {}
+    for hit in hits:
+        id_ = public_id(hit)
+        if by_entity.setdefault(id_, hit) is not hit and hit.text != by_entity[id_].text:
+            other_texts.setdefault(id_, []).append(hit.text)
+    return [
+        hit._replace(metadata={**hit.metadata, "also_observed": other_texts[id_]})
+        if id_ in other_texts
+        else hit
+        for id_, hit in by_entity.items()
+    ]
+
+
+def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
+    """Merge near copies; return the remaining hits, most relevant first.
+
+    Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
+    merged hit has the text of the more relevant one, the entities of both, the metadata of the
+    other under `source_`, and `cross_validated`; a shared journal confirms nothing, nor does the
+    turn in which a record was stated. Below the default threshold texts may add words and names.
+    """
+    distinct: list[Hit] = []
+    word_sets: list[frozenset[str]] = []
+    by_word: dict[str, list[int]] = {}
+    loosely = threshold < DEFAULT_THRESHOLD
+    for hit in most_relevant_first(collapse(hits)):
+        own = frozenset(words(hit.text))
+        # A near copy lacks so few of the words that it has one of these; rare ones name few hits.
+        rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
+        selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
+        for place in sorted({place for word in selective for place in by_word.get(word, ())}):
+            shared = len(own & word_sets[place])
+            union = len(own) + len(word_sets[place]) - shared
+            if shared > threshold * union and _may_merge(hit, distinct[place], loosely=loosely):
+                distinct[place] = _merged(distinct[place], hit)
+                break
+        else:
+            for word in own:
+                by_word.setdefault(word, []).append(len(distinct))
+            distinct.append(hit)
+            word_sets.append(own)
+    return distinct
+
+
+def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
+    """Return True if two hits of nearly the same words are one statement; one may add a little.
+
+    A different word, a denial, a number, a single letter or a name makes them two; `loosely` only
+    a denial, a number or a single letter.
+    """
+    if is_superseded(a) != is_superseded(b):
+        return False
+    tokens = _tokens(a.text), _tokens(b.text)
+    differing = {word for token in tokens[0] ^ tokens[1] for word in words(token)}
+    names = {word for hit in (a, b) for name in hit.entities for word in words(name)}
+    if any(is_decisive(word, set() if loosely else names) for word in differing):
+        return False
+    first, second = ({stem(token) for token in some if token not in FILLERS} for some in tokens)
+    return loosely or first <= second or second <= first
+
+
+def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
+    """Return True for a word that makes two statements of two texts if only one has it."""
+    is_one_letter = len(word) == 1 and word not in FILLERS
+    return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
+
+
+def _tokens(text: str) -> frozenset[str]:
+    bare = (token.strip(_SIGNS) for token in same_form(text).split())
+    return frozenset(_DUTY if token in _DUTIES else token for token in bare) - {""}
+
+
+def is_superseded(hit: Hit) -> bool:
+    """Return True if a newer memory replaced this one."""
+    return bool(hit.metadata.get("superseded_by"))
+
+
+def public_id(hit: Hit) -> str:
+    """Return `graph:<entity>` for an observation, an id that open_nodes accepts."""
+    name, hash_sign, number = hit.id.rpartition("#")
+    return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
+
+
+def _copies_joined(first: Hit, other: Hit) -> Hit:
+    spoken = other if other.source == "records" and first.source != "records" else first
+    return spoken._replace(
+        relevance=max(first.relevance, other.relevance),
+        entities=tuple(dict.fromkeys(spoken.entities + first.entities + other.entities)),
+        metadata={
+            **spoken.metadata,
+            "coverage": max(coverage(first), coverage(other)),
+            "matched": list(dict.fromkeys((*matched(first), *matched(other)))),
+        },
+    )
+
+
+def coverage(hit: Hit) -> float:
+    """Return the share of the question's weight that a hit holds."""
+    return float(hit.metadata.get("coverage", 0.0))
+
+
+def matched(hit: Hit) -> Sequence[str]:
+    """Return the words of the question that a hit holds."""
+    return tuple(hit.metadata.get("matched") or ())
+
+
+def is_of_others(hit: Hit) -> bool:
+    """Return True for a memory from a shared journal: it confirms nothing, its author may lie."""
+    return hit.metadata.get("trust") == FOREIGN
+
+
+def _merged(kept: Hit, other: Hit) -> Hit:
+    # an own statement is kept rather than its copy, a record rather than the turn that says it
+    is_copy = is_of_others(kept) and not is_of_others(other)
+    if is_copy or (kept.source == "episodes" and other.source == "records"):
+        kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
+    metadata: dict[str, Any] = dict(kept.metadata)
+    # The first free prefix of `source_`, `source_2_`, `source_3_` …
+    prefix, number = "source_", 1
+    while prefix + "id" in metadata:
+        number += 1
+        prefix = f"source_{number}_"
+    metadata |= {prefix + name: value for name, value in other.metadata.items()}
+    metadata |= {prefix + "id": other.id, prefix + "timestamp": other.timestamp}
+    is_own_turn = (kept.source == "episodes") != (other.source == "episodes")
+    is_same_source = is_own_turn and kept.metadata.get("session") == other.metadata.get("session")
+    unsure = (
+        is_of_others(kept) or is_of_others(other) or is_superseded(kept) or is_superseded(other)
+    )
+    if not (unsure or is_same_source):
+        metadata["cross_validated"] = True
+    return kept._replace(
+        entities=tuple(dict.fromkeys(kept.entities + other.entities)), metadata=metadata
+    )
+
+
+Claim = TypeVar("Claim")
+
+# The shares of the places, of all others together and of one author, beside one's own memories.
+TOGETHER, EACH = 1 / 3, 1 / 5
+# The share of one author where nothing of one's own is told.
+EACH_ALONE = 1 / 2
+
+
+def within_share(
+    claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
+) -> list[Claim]:
+    """Return the first claims of others that fit in their share of the places, in order."""
+    together = int(places * TOGETHER) if beside_own else places
+    max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
+    counts: dict[str, int] = {}
+    within = []
+    for claim in claims:
+        name = author(claim)
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] <= max_each:
+            within.append(claim)
+    return within[:together]

@@ -5,7 +5,9 @@ Works on any text: a part without special meaning is read as words.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from memory_fabric.language.vocabulary import (
     KNOWN_AGENTS,
@@ -17,16 +19,13 @@ from memory_fabric.language.vocabulary import (
 )
 from memory_fabric.models import (
     DEFAULT_DEPTH,
-    ENTITY_TYPES,
-    RECORD_TYPES,
-    SCOPES,
-    TYPE_ALIASES,
     Filters,
     Query,
 )
 from memory_fabric.text import (
     STOPWORDS,
     camel_parts,
+    cjk_pairs,
     encodable,
     name_key,
     terms,
@@ -41,27 +40,6 @@ MAX_TOKENS = 2000
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 # A longer name is pasted data.
 MAX_NAME_CHARS = 80
-
-FILTER_FIELDS = {
-    "domain": "domains",
-    "expert_domain": "domains",
-    "type": "types",
-    "agent": "agents",
-    "scope": "scopes",
-    "session": "sessions",
-    "project": "projects",
-    "category": "categories",
-}
-FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
-TYPES = RECORD_TYPES | ENTITY_TYPES
-# The values that filters accept, for notes on those that were read as words.
-_MEANINGS = {
-    "type": "takes decision, preference, pattern, problem and other types",
-    "scope": f"takes {', '.join(SCOPES)}",
-    "depth": "takes 1, 2 or 3",
-    **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
-}
-_TOO_LONG = f"takes names of at most {MAX_NAME_CHARS} characters"
 
 # The first row that shares a word with the question counts.
 INTENTS = (
@@ -107,18 +85,22 @@ _BREAKS = str.maketrans(
 _BULLETS = frozenset("-*•–—+#")
 # The words after "how" in a question for a way, and in one for a number.
 _WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
-_AMOUNTS = tuple(f" how {word} " for word in "many much often long".split())
-_MOMENTS = (
-    " when ",
-    *(f" {w} {unit} " for w in ("what", "which") for unit in "date day month year time".split()),
+_ANSWERS = (
+    ("how many", tuple(f" how {word} " for word in "many much often long".split())),
+    (
+        "when",
+        (
+            " when ",
+            *(f" {w} {u} " for w in ("what", "which") for u in "date day month year time".split()),
+        ),
+    ),
+    ("who", (" who ", " whom ", " whose ")),
 )
-_PERSONS = (" who ", " whom ", " whose ")
 
 
 def parse(
     text: str,
     *,
-    known_agents: frozenset[str] = KNOWN_AGENTS,
     now: str = "",
     plain: bool = False,
 ) -> Query:
@@ -128,31 +110,47 @@ def parse(
     filter or phrase: the text was not written as a search.
     """
     text = readable(text)
-    question, filters, depth, global_only, unread = (
-        (text, Filters(), 0, False, ()) if plain else _filters(text, now)
-    )
-    question, phrases = (question, ()) if plain else _phrases(question)
-    question, excluded, unasked = (question, (), ()) if plain else _left_out(question)
+    question, filters, depth, global_only = text, Filters(), 0, False
+    phrases = excluded = unasked = unread = tuple[str, ...]()
+    if not plain:
+        if ":" in text or "@global" in text:
+            from memory_fabric.recall.filters import in_text  # late: few texts hold any
+
+            question, filters, depth, global_only, unread = in_text(text, now)
+        question, phrases = _phrases(question)
+        question, excluded, unasked = left_out(question)
     tokens = question.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
-    agents = _agents(tokens, known_agents)
-    content = _content(question, agents)
+    # `@database-engineer` counts.
+    names = [token.strip("@.:*").lower() for token in tokens]
+    agents = tuple(
+        dict.fromkeys(
+            name
+            for name in names
+            if 2 < len(name) <= MAX_NAME_CHARS and (name in KNOWN_AGENTS or is_agent(name))
+        )
+    )
     lowered = {token.strip(".:").lower() for token in tokens}
     hints = _hints(tokens, agents)
+    intent = next((intent for intent, cues in INTENTS if lowered & cues), "")
+    if _has_any(_WAYS, question[:2000]):
+        intent = "howto" if not lowered & RELATION_WORDS else "relationship"
+    is_question = not plain or "?" in text
     return Query(
         text=text,
-        terms=content,
+        terms=_content(question, agents),
         phrases=phrases,
         entity_hints=hints,
-        intent=_intent(lowered, question),
-        answer_type=_answer_type(question),
+        intent=intent,
+        answer_type=next((kind for kind, runs in _ANSWERS if _has_any(runs, question[:400])), ""),
         filters=filters,
-        traverse=bool(depth)
-        or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
+        # "Use Redis here" is an order, not a question.
+        traverse=bool(depth or lowered & RELATION_WORDS)
+        or bool(is_question and hints and lowered & EDGE_WORDS),
         depth=depth or DEFAULT_DEPTH,
         global_only=global_only,
-        past=(not plain or "?" in text) and _asks_for_the_past(tokens, lowered, plain=plain),
+        past=is_question and _asks_for_the_past(tokens, lowered, plain=plain),
         excluded=excluded,
         unasked=unasked,
         asked=question,
@@ -165,177 +163,29 @@ def readable(text: str) -> str:
     return without_injected(encodable(text[:MAX_CHARS]).replace("\0", " "))
 
 
-def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
-    """Return the text without its filters, and their values.
-
-    An unusable filter stays in the text as words, and a note says so.
-    """
-    if ":" not in text and "@global" not in text:
-        return text, Filters(), 0, False, ()
-    tokens_left: list[str] = []
-    unread: list[str] = []
-    by_name: dict[str, list[str]] = {}
-    for token in _split_filters(text):
-        name, colon, value = token.partition(":")
-        name = name.lower()
-        values = _filter_values(name, value, now) if colon else []
-        if values:
-            by_name.setdefault(name, []).extend(values)
-        elif token.lower() == "@global":
-            by_name["global"] = ["global"]
-        else:
-            tokens_left.append(token)
-            bare = name.removeprefix("-")
-            if colon and value.strip('",') and bare in FILTER_NAMES:
-                unread.append(_unread(bare, token))
-    if not by_name:
-        return text, Filters(), 0, False, tuple(unread)
-    depth = int(by_name.get("depth", ["0"])[-1])
-    return " ".join(tokens_left), _as_filters(by_name), depth, "global" in by_name, tuple(unread)
-
-
-def _unread(name: str, token: str) -> str:
-    """Return the note on a filter that was read as words."""
-    clipped = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
-    why = f"{name} {_MEANINGS.get(name, _TOO_LONG)}"
-    if token.startswith("-"):
-        why = "nothing can be left out by a filter"
-    return f"“{clipped}” is no filter and was read as words: {why}"
-
-
-def _split_filters(text: str) -> list[str]:
-    import re  # late: only for a question that may hold filters
-
-    # A quoted value may hold spaces only right after a filter's colon or comma.
-    names, value = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
-    pattern = rf"(?<!\S)(?:{names}):{value}(?:,{value})*,?(?!\S)|\S+"
-    return re.findall(pattern, text, re.IGNORECASE)
-
-
-def _filter_values(name: str, value: str, now: str) -> list[str]:
-    if name not in FILTER_NAMES or not value:
-        return []
-    if name in ("since", "before", "as_of"):
-        stamp = time_of(name, value.strip('"'), now)
-        return [stamp] if stamp else []
-    if name == "depth":
-        return [value] if value in ("1", "2", "3") else []
-    # Those at odd positions are quoted, and may hold commas.
-    parts = value.split('"')
-    values = [
-        part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
-    ]
-    values = [part.strip() for part in values if part.strip()]
-    if any(len(part) > MAX_NAME_CHARS for part in values):
-        return []
-    return closed_values(name, values) if name in ("type", "scope") else values
-
-
-def time_of(name: str, value: str, now: str) -> str:
-    """Return the time that the value of `since`, `before` or `as_of` means; '' for none."""
-    if not value or len(value) > MAX_NAME_CHARS:
-        return ""
-    from memory_fabric.language import times  # late: only for a filter of time
-
-    return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
-
-
-def closed_values(name: str, values: Iterable[str]) -> list[str]:
-    """Return types or scopes in our spelling; [] if any of them is unknown."""
-    lowered = [value.lower() for value in values]
-    allowed: Container[str] = SCOPES
-    if name == "type":
-        allowed, lowered = TYPES, [_type(v) for v in lowered]
-    return lowered if all(value in allowed for value in lowered) else []
-
-
-def _type(value: str) -> str:
-    """Return the type that a value means: itself, its singular, or the type of its alias."""
-    if value in TYPES:
-        return value
-    value = value if value in TYPE_ALIASES else value.removesuffix("s")
-    return TYPE_ALIASES.get(value, value)
-
-
-def _as_filters(found: dict[str, list[str]]) -> Filters:
-    fields: dict[str, list[str]] = {}
-    for name, field in FILTER_FIELDS.items():
-        fields.setdefault(field, []).extend(found.get(name, ()))
-    if "global" in found:
-        fields["scopes"] = ["global"]
-    unique = {field: tuple(dict.fromkeys(values)) for field, values in fields.items()}
-    return Filters(
-        **unique,
-        since=max(found.get("since", [""])),
-        before=min(found.get("before", [""])),
-        as_of=min(found.get("as_of", [""])),
-    )
-
-
 def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
     if '"' not in text and "“" not in text:
         return text, ()
-    import re  # late: only for a question with quotes
-
     quoted = re.findall(r'"([^"\n]{2,200})"|“([^”\n]{2,200})”', text)
     phrases = [" ".join((a or b).split()) for a, b in quoted]
     phrases = [phrase for phrase in phrases if any(c.isalnum() for c in phrase)]
     return text.replace('"', " "), tuple(dict.fromkeys(phrases))[:MAX_PHRASES]
 
 
-def _left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-
-    return left_out(text)
-
-
-def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
-    """Return the agent names among the tokens, once each; `@database-engineer` counts."""
-    agents: list[str] = []
-    for token in tokens:
-        name = token.strip("@.:*").lower()
-        if 2 < len(name) <= MAX_NAME_CHARS and (name in known or is_agent(name)):
-            agents.append(name)
-    return tuple(dict.fromkeys(agents))
-
-
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the content words in order, without those of agents' names."""
-    if agents:
-        for agent in agents:
-            text = _without(text, agent)
-    split = _parts_of_known(text)
-    content = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in split]
+    """Return the content words in order, without those of agents' names and those that are parts
+    of names that are known as a whole: JavaScript is not Java.
+    """
+    for agent in agents:
+        text = re.sub(re.escape(agent), " ", text, flags=re.IGNORECASE)
+    parts: set[str] = set()
+    if camel_parts(text):
+        known = filter(_known, dict.fromkeys(text.translate(_BREAKS).split()))
+        parts = {part for word in known for part in camel_parts(word)}.difference(words(text))
+    content = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in parts]
     if agents and all(term in STOPWORDS for term in content):
         return ()
     return tuple(content[:MAX_TERMS])
-
-
-def _parts_of_known(text: str) -> frozenset[str]:
-    """Return parts of names that are known as a whole: JavaScript is not Java."""
-    parts = camel_parts(text)
-    if not parts:
-        return frozenset()
-    whole = words(text)
-    known = [
-        part
-        for word in dict.fromkeys(text.translate(_BREAKS).split())
-        if _known(word)
-        for part in camel_parts(word)
-    ]
-    return frozenset(known).difference(whole)
-
-
-def _without(text: str, name: str) -> str:
-    lowered, at = text.lower(), 0
-    if len(lowered) != len(
-        text
-    ):  # Lower case changed the length of a letter: give up positions, keep words.
-        return lowered.replace(name, " ")
-    parts = []
-    while (start := lowered.find(name, at)) >= 0:
-        parts.append(text[at:start])
-        at = start + len(name)
-    return " ".join([*parts, text[at:]])
 
 
 def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
@@ -345,17 +195,13 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     keys = [*map(name_key, plain)]
     at = 0
     while at < len(plain) and len(hints) < 2 * MAX_HINTS:
-        first = at == 0 or _ends_a_sentence(tokens[at - 1])
+        # A sentence, an item or a quote begins here.
+        first = at == 0 or tokens[at - 1].endswith((".", ":")) or tokens[at - 1] in _BULLETS
         name, length = _name_at(plain, keys, at, first=first)
         if name and name.lower() not in agents:
             hints.append(name)
         at += length
     return tuple(dict.fromkeys(hints))[:MAX_HINTS]
-
-
-def _ends_a_sentence(token: str) -> bool:
-    """Return True if the next token begins a sentence, an item or a quote."""
-    return token.endswith((".", ":")) or token in _BULLETS
 
 
 def _name_at(
@@ -390,8 +236,7 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
         return True
     if not any(c.isalpha() for c in name) or lowered in STOPWORDS:
         return False
-    inner = name[1:-1]
-    if "-" in inner or "_" in inner or "." in inner or "/" in inner:
+    if any(sign in name[1:-1] for sign in "-_./"):
         return True
     if name.islower() or not name.isascii():
         return False
@@ -399,54 +244,23 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
     return not name[1:].islower() or (not first and len(name) > 2)
 
 
-def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: bool) -> bool:
-    """Return True if the graph is to be walked; "use Redis here" is an order, not a question."""
-    return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
-
-
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
     """Return True if a search asks for an earlier state; for a prompt only if that is certain."""
-    if _used_to(tokens, lowered):
-        return True
+    spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
+    for i in range(1, len(spelled)):  # "used to do something"
+        if spelled[i : i + 2] == ["used", "to"] and (
+            spelled[i - 1] in SUBJECTS or not OF_TODAY.intersection(spelled[max(0, i - 4) : i])
+        ):
+            return True
     if not plain:
         return bool(lowered & PAST_WORDS)
     in_past = lowered & PAST_AUXILIARIES or not lowered & PRESENT_WORDS
     return bool(lowered & LONG_PAST_WORDS or (in_past and lowered & EARLIER_WORDS))
 
 
-def _used_to(tokens: list[str], lowered: set[str]) -> bool:
-    """Return True for the form "used to do something"."""
-    if "used" not in lowered or "to" not in lowered:
-        return False
-    said = [token.lower() for token in tokens]
-    return any(
-        said[i : i + 2] == ["used", "to"]
-        and (said[i - 1] in SUBJECTS or not OF_TODAY.intersection(said[max(0, i - 4) : i]))
-        for i in range(1, len(said))
-    )
-
-
-def _intent(lowered: set[str], text: str) -> str:
-    if _has_any(_WAYS, _spaced(without_files(text[:2000]))):
-        return "howto" if not lowered & RELATION_WORDS else "relationship"
-    return next((intent for intent, cues in INTENTS if lowered & cues), "")
-
-
-def _answer_type(text: str) -> str:
-    start = _spaced(without_files(text[:400]))
-    if _has_any(_AMOUNTS, start):
-        return "how many"
-    if _has_any(_MOMENTS, start):
-        return "when"
-    return "who" if _has_any(_PERSONS, start) else ""
-
-
-def _spaced(text: str) -> str:
-    """Return the words of the text, each between spaces."""
-    return f" {' '.join(words(text))} "
-
-
-def _has_any(runs: Iterable[str], spaced: str) -> bool:
+def _has_any(runs: Iterable[str], text: str) -> bool:
+    """Return True if a text has one of these runs of words, each between spaces."""
+    spaced = f" {' '.join(words(without_files(text)))} "
     return any(run in spaced for run in runs)
 
 
@@ -475,7 +289,9 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        banned = _banned(token) if token[0] == "-" and len(out) < MAX_LEFT_OUT else []
+        # An option such as `-r` or `--verbose` leaves out nothing.
+        is_minus = token[0] == "-" and token[1:2].isalpha() and len(out) < MAX_LEFT_OUT
+        banned = [w for w in words(token) if len(w) >= MIN_WORD_CHARS] if is_minus else []
         may_begin = token.lower().strip(",") in _FIRST_WORDS
         length = 1 if banned else _unasked(tokens, at) if may_begin else 0
         out += banned
@@ -487,15 +303,6 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     text_left = " ".join(tokens_left) if len(tokens_left) < len(tokens) else text
     excluded, worse = dict.fromkeys(out), dict.fromkeys(unasked)
     return text_left, tuple(excluded)[:MAX_LEFT_OUT], tuple(worse)[:MAX_LEFT_OUT]
-
-
-def _banned(token: str) -> list[str]:
-    """Return the words of `-word`, given with its sign; an option such as `-r` or `--verbose` has
-    none.
-    """
-    if not token[1:2].isalpha():
-        return []
-    return [word for word in words(token) if len(word) >= MIN_WORD_CHARS]
 
 
 def _unasked(tokens: list[str], at: int) -> int:
@@ -510,3 +317,81 @@ def _unasked(tokens: list[str], at: int) -> int:
             )
             return end + 1 - at if names_something else 0
     return 0
+
+
+# A paste is recognised by its shape: this many lines, most of them not sentences.
+PASTE_LINES, PASTE_SHARE = 8, 0.6
+PASTED_LINES = 7
+# A sentence of fewer content words is read with the one before it.
+SENTENCE_TERMS = 3
+# More content words are hardly about one thing.
+WINDOW_TERMS = 32
+_ENDS = ".;!?\n。！？；"
+
+
+def may_hold_a_log(text: str) -> bool:
+    """Return True if a prompt has so many lines that it may show what has failed."""
+    return text.count("\n") >= PASTED_LINES
+
+
+def is_paste(text: str) -> bool:
+    """Return True if the text is mostly a log, a trace or code rather than written by a person."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < PASTE_LINES:
+        return False
+    return sum(map(_is_machine_line, lines)) > PASTE_SHARE * len(lines)
+
+
+def written(text: str) -> str:
+    """Return the lines of a prompt that a person wrote; of a paste, the paragraphs beside it."""
+    if not may_hold_a_log(text):
+        return text
+    if not is_paste(text):
+        lines = (line for line in text.splitlines() if line.strip())
+        return "\n".join(line for line in lines if not _is_machine_line(line.strip()))
+    stripped = "\n".join(line.strip() for line in text.splitlines())
+    return "\n".join(
+        paragraph
+        for paragraph in stripped.split("\n\n")
+        if not any(map(_is_machine_line, filter(None, paragraph.splitlines())))
+    ).strip()
+
+
+def sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a text, each with the sign that ends it; a dot inside a word is no
+    end.
+    """
+    start = 0
+    for at, sign in enumerate(text):
+        if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):
+            if at > start:
+                yield text[start:at], sign
+            start = at + 1
+    yield text[start:], "."
+
+
+@lru_cache(4)  # relevance and the floor ask for those of the same message
+def split(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return the sentences of a text, and True if it has more content words than WINDOW_TERMS."""
+    found: list[str] = []
+    sizes: list[int] = []
+    for sentence, end in dict.fromkeys(sentences(text)):
+        size = sum(word not in STOPWORDS for word in words(sentence)) + len(cjk_pairs(sentence))
+        if found and min(size, sizes[-1]) < SENTENCE_TERMS:
+            found[-1] += f"{sentence}{end}"
+            sizes[-1] += size
+        elif size:
+            found.append(f"{sentence}{end}")
+            sizes.append(size)
+    return tuple(found), len(found) > 1 and sum(sizes) > WINDOW_TERMS
+
+
+def _is_machine_line(line: str) -> bool:
+    """Return True for a line that ends, begins or is built like code, a log or a trace."""
+    line = line.removeprefix("- ")  # an item of a list
+    if line[-1] in "{};\\" or line.startswith(
+        ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
+    ):
+        return True
+    letters = sum(c.isalpha() or c == " " for c in line)
+    return line[0].isdigit() or line[0] == "[" or letters < 0.75 * len(line)

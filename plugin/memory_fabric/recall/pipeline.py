@@ -6,8 +6,8 @@ settled first → cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple, Unpack
 
 from memory_fabric.models import (
     SAID_BEFORE,
@@ -20,25 +20,33 @@ from memory_fabric.models import (
     Relation,
     contradicted,
 )
-from memory_fabric.recall import render
-from memory_fabric.recall.dedupe import (
+from memory_fabric.recall import inject, render
+from memory_fabric.recall.floor import RARE, rare_terms
+from memory_fabric.recall.meant import anchored, with_names_meant
+from memory_fabric.recall.normalize import (
+    best_of_each_source,
     collapse,
     dedupe,
     is_of_others,
+    normalize,
     one_of_each_entity,
-    public_id,
 )
-from memory_fabric.recall.injection import inject
-from memory_fabric.recall.injection.floor import RARE, rare_terms
-from memory_fabric.recall.marks import mark_stale, newer_first
-from memory_fabric.recall.normalize import best_of_each_source, normalize
-from memory_fabric.recall.rank import Similarity, boost, measured, rank, rerank, with_score_parts
+from memory_fabric.recall.parse import parse, readable
+from memory_fabric.recall.rank import (
+    Similarity,
+    boost,
+    measured,
+    near,
+    rank,
+    rerank,
+    with_score_parts,
+)
+from memory_fabric.recall.render import mark_hits, mark_stale, newer_first
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.retrieve import (
     EVERY_SOURCE,
     PROMPT_TERMS,
     RECALL_LIMIT,
-    anchored,
     newest,
     relations_around,
     retrieve,
@@ -46,7 +54,6 @@ from memory_fabric.recall.retrieve import (
     valid_at,
     with_rarest_terms,
 )
-from memory_fabric.recall.spelling import with_names_meant
 from memory_fabric.store.memory import Memory
 
 Path = tuple[Relation, ...]
@@ -58,11 +65,12 @@ INJECT_LIMIT = 40
 REFERENCED_EXTRA = 10
 # A question without this word names no domain.
 WORD = "domain"
+GUESSED = "read as a question about the domain"
+TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
 NOTHING_UNDER = "nothing was found under the filter"
 EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
 # The key of a hit's metadata: ids of older ones that it is told instead of.
 STANDS_FOR = "stands_for"
-NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body", "stated_at"))
 
 
 class Injection(NamedTuple):
@@ -110,12 +118,11 @@ class Fabric(RequestContext):
         """
         from memory_fabric.recall import filters as filtering  # late: no prompt has any
 
-        request = filtering.asked(text, self.memory, self.now, beside=filters, as_of=as_of)
-        query = request.query
+        query, against, notes = self._asked(text, filters or Filters(), as_of)
         if depth:
             query = query._replace(traverse=True, depth=depth)
-        if request.against:
-            return Answer(query, notes=(*request.notes, f"{EXCLUDE_EACH_OTHER}: {request.against}"))
+        if against:
+            return Answer(query, notes=(*notes, f"{EXCLUDE_EACH_OTHER}: {'; '.join(against)}"))
         inner = self
         if query.filters.domains:
             # late: most memories are never scoped
@@ -130,46 +137,90 @@ class Fabric(RequestContext):
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
             answer = inner._newest(sought, limit, session)
-        notes = (*request.notes, *answer.notes)
+        notes = (*notes, *answer.notes)
         under = filtering.described(query.filters)
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        from memory_fabric.recall.answering import (
-            with_times,  # late: no prompt shows any
-        )
+        from memory_fabric.recall.answering import with_times  # late: no prompt shows any
 
-        hits = tuple(_marked(with_times(answer.hits, inner.memory), self.memory))
+        hits = tuple(mark_hits(with_times(answer.hits, inner.memory), self.memory))
         return without_secrets(answer._replace(query=shown_query, notes=notes, hits=hits))
+
+    def _asked(
+        self, text: str, beside: Filters, as_of: str
+    ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
+        """Return the question with the filters in it and those given separately (`beside`), those
+        that exclude each other, and notes on its reading.
+
+        Without a filter of domains it is limited to a domain that it names explicitly, and to those
+        that can be read here, if these are not all.
+        """
+        # late: no prompt has any
+        from memory_fabric.recall.agent_domains import named
+        from memory_fabric.recall.filters import merged
+
+        query = parse(text, now=self.now)
+        whole, against = merged(query.filters, beside)
+        whole = whole._replace(as_of=as_of or whole.as_of)
+        notes = query.unread
+        if not whole.domains:
+            domain = named(text, self.memory) if WORD in query.asked.lower() else None
+            if domain is not None:
+                query = parse(domain.rest, now=self.now)
+                notes = (*notes, f"{GUESSED} {domain.domain} alone; {TO_SEARCH_ALL}")
+            domains = (domain.domain,) if domain else self.memory.domains or ()
+            whole = whole._replace(domains=domains)
+        return query._replace(text=readable(text), filters=whole), against, notes
 
     def hits_to_inject(
         self,
         text: str,
         *,
         session: str = "",
-        seen: Container[str] = frozenset(),
-        shown: Container[str] = frozenset(),
-        here: str = "",
-        since: str = "",
         max_hits: int = inject.MAX_HITS,
+        **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Return the hits to inject for a prompt, best first (inject.choose). Raises
-        DeadlinePassed.
-
-        `seen`, `shown`, `here` and `since` are those of inject.above_floor.
+        """Return the hits to inject for a prompt, best first (inject.choose), but for those that
+        are `known`. Raises DeadlinePassed.
         """
         query = self.query_of_prompt(text)
         if inject.is_silent(query):
             return []
         candidates = self.injection_candidates(query, session=session)
+        return self.chosen(candidates, query, max_hits=max_hits, **known)
+
+    def chosen(
+        self,
+        candidates: Sequence[Hit],
+        query: Query,
+        *,
+        max_hits: int = inject.MAX_HITS,
+        **known: Unpack[inject.Known],
+    ) -> list[Hit]:
+        """Return the hits to inject: of these candidates, and fixes of a failure that is shown."""
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
-                is_own = bool(here) and fix.session == here and fix.created_at > since
-                return not is_own and f"record:{fix.id}" not in seen and fix.id not in shown
+                is_own = known.get("here", "") == fix.session != ""
+                is_said = is_own and fix.created_at > known.get("since", "")
+                return not is_said and not _is_known(fix.id, known)
 
-            candidates = self._with_known_fixes(candidates, query.text, is_new)
-        hits = inject.above_floor(candidates, query, seen=seen, shown=shown, here=here, since=since)
+            # late: few prompts hold a log
+            from memory_fabric.recall import known_fixes
+            from memory_fabric.recall.for_agents import hit_of
+
+            records = known_fixes.matching(query.text, self.memory, wanted=is_new)
+            fixes = [hit_of(record) for record in records]
+            fix_ids = {hit.id for hit in fixes}
+            candidates = [
+                *(
+                    hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True})
+                    for hit in fixes
+                ),
+                *(hit for hit in candidates if hit.id not in fix_ids),
+            ]
+        hits = inject.above_floor(candidates, query, **known)
         # Copies are merged last: comparing all candidates would take longer than finding them.
         hits = dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank(hits, self.now, past=query.past, intent=query.intent)
@@ -205,7 +256,7 @@ class Fabric(RequestContext):
         contradicting: list[Record] = self.memory.find_records(*contradicting_any(list(by_record)))
         if not contradicting:
             return newer_first(hits)
-        from memory_fabric.recall.injection.for_agents import hit_of
+        from memory_fabric.recall.for_agents import hit_of
 
         newer = []
         for record in contradicting:
@@ -222,73 +273,25 @@ class Fabric(RequestContext):
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
     def _old_task(
-        self, text: str, session: str, told: Sequence[Hit], is_known: Callable[[str], bool]
+        self, text: str, session: str, told: Sequence[Hit], known: inject.Known
     ) -> list[Hit]:
-        """Return the old task that a prompt is nearly, in one line: what it was, how it ended, its
-        files; empty if there is none for certain, if the session knows the record of its end, or
-        past turns are told anyway.
+        """Return the old task that a prompt is nearly (old_tasks.told); empty if there is none for
+        certain, if it is known, or past turns are told anyway.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
             return []
-        # late: only for the first prompt of a session
-        from memory_fabric.recall.injection import old_tasks
-        from memory_fabric.store.conversations import sessions
+        from memory_fabric.recall import old_tasks  # late: only for a session's first prompt
 
-        turns, readers = frozenset(("episodes",)), self.memory.readers()
-        query = with_rarest_terms(query, readers, turns)
-        counts = [reader.rows_with(query.terms, turns) for reader in readers]
-        numbers = [sum(count.get(term, 0) for count in counts) for term in query.terms]
-        if sum(0 < number <= old_tasks.FEW_TURNS for number in numbers) < old_tasks.RARE:
-            return []
-        candidates, _, _ = self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)
-        turns_of_others = (hit for hit in candidates if hit.metadata.get("session") != session)
-        database = self.memory.session_database()
-        known_sessions = sessions.count_sessions(database, old_tasks.MAX_SESSIONS)
-        task = old_tasks.nearest(turns_of_others, query, known_sessions)
-        if task is None:
-            return []
-        answer = sessions.answer_to(database, task.request.id.partition(":")[2])
-        ended = old_tasks.closing(answer, task.rare)
-        noted = self.memory.find_records(
-            "scope <> 'local' AND session = ? AND type <> 'session'", (task.session,)
-        )
-        over = [note for note in noted if note.superseded_by or note.valid_to]
-        for note in noted:
-            is_end = note.type in old_tasks.ENDS and note.status == "active" and note not in over
-            if is_end and any(word in note.what.lower() for word in task.rare):
-                if is_known(note.id):
-                    return []
-                is_told = any(hit.id == f"record:{note.id}" for hit in told)
-                ended = "" if is_told else f"{note.what} {note.why}"
-                break
-        files = sessions.load_notes(database, task.session).get("files")
-        line = old_tasks.line(task.request.text, ended, files if isinstance(files, list) else ())
-        # It would bring back what was replaced, or it was no task, but what a record says.
-        if any(inject.states(line, note.what) for note in over) or any(
-            inject.states(note.what, task.request.text) for note in noted
-        ):
-            return []
-        about = {"type": "earlier task", "trust": task.request.metadata.get("trust")}
-        name = f"{old_tasks.TASK}{task.session}"
-        stated = Hit(name, line, "records", task.request.timestamp, metadata=about)
-        return [_without_secrets(stated)]
+        def turns_of(query: Query) -> list[Hit]:
+            turns = old_tasks.TURNS
+            return self._found(query, session, old_tasks.LIMIT, sources=turns, merged=False)[0]
 
-    def _with_known_fixes(
-        self, found: Sequence[Hit], text: str, wanted: Callable[[Record], bool]
-    ) -> list[Hit]:
-        """Put the wanted fixes whose symptom is in a text before the other hits."""
-        # late: few prompts hold a log
-        from memory_fabric.recall.injection import known_fixes
-        from memory_fabric.recall.injection.for_agents import hit_of
+        def is_known(id_: str) -> bool:
+            return _is_known(id_, known)
 
-        records = known_fixes.matching(text, self.memory, wanted=wanted)
-        fixes = [hit_of(record) for record in records]
-        fix_ids = {hit.id for hit in fixes}
-        marked = [
-            hit._replace(relevance=1.0, metadata={**hit.metadata, "symptom": True}) for hit in fixes
-        ]
-        return [*marked, *(hit for hit in found if hit.id not in fix_ids)]
+        task = old_tasks.told(query, self.memory, session, turns_of, told, is_known)
+        return [_without_secrets(task)] if task and task.id not in known.get("seen", ()) else []
 
     def in_named_domain(self, text: str) -> Fabric:
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
@@ -337,11 +340,8 @@ class Fabric(RequestContext):
         text: str,
         *,
         session: str = "",
-        seen: Container[str] = frozenset(),
-        shown: Container[str] = frozenset(),
-        here: str = "",
-        since: str = "",
         begins: bool = False,
+        **known: Unpack[inject.Known],
     ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
@@ -349,17 +349,10 @@ class Fabric(RequestContext):
         `begins` the work of its session is also told the old task that it is nearly.
         """
         scoped = self.in_named_domain(text)
-        hits = scoped.hits_to_inject(
-            text, session=session, seen=seen, shown=shown, here=here, since=since
-        )
+        hits = scoped.hits_to_inject(text, session=session, **known)
         if begins:
-
-            def is_known(id_: str) -> bool:
-                return f"record:{id_}" in seen or id_ in shown
-
-            task = scoped._old_task(text, session, hits, is_known)
-            hits = [*hits, *(hit for hit in task if hit.id not in seen)]
-        hits = _marked(hits, self.memory)
+            hits = [*hits, *scoped._old_task(text, session, hits, known)]
+        hits = mark_hits(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
     def inject_for_agent(
@@ -372,17 +365,17 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
     ) -> Injection:
         """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
-        from memory_fabric.recall.injection import for_agents  # late: only at a subagent's start
+        from memory_fabric.recall import for_agents  # late: only at a subagent's start
+
+        known = inject.Known(seen=seen, shown=shown)
 
         def ask(text: str) -> list[Hit]:
-            return self.hits_to_inject(
-                text, session=session, seen=seen, shown=shown, max_hits=for_agents.MAX_HITS
-            )
+            return self.hits_to_inject(text, session=session, max_hits=for_agents.MAX_HITS, **known)
 
         hits, max_chars = for_agents.for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
-        hits = _marked(self._with_newer(hits), self.memory)
+        hits = mark_hits(self._with_newer(hits), self.memory)
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
@@ -395,23 +388,21 @@ class Fabric(RequestContext):
         found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         notes: tuple[str, ...] = ()
         if query.phrases and not found:
-            notes = (f"nothing holds {_quoted(query.phrases)}: searched for the words instead",)
+            quoted = ", ".join(f"“{phrase}”" for phrase in query.phrases)
+            notes = (f"nothing holds {quoted}: searched for the words instead",)
             query = query._replace(phrases=())
             found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
-        # late: prompts are given no turns and no rest
-        from memory_fabric.recall.answering import (
-            cut_off,
-            folded,
-            settled_first,
-            worth_ranking,
-        )
+        from memory_fabric.recall import answering  # late: prompts are given no turns and no rest
 
         found = one_of_each_entity(found)
-        ranked = folded(self._ranked(worth_ranking(found, limit + REFERENCED_EXTRA), query))
-        ordered = settled_first(ranked, query, found)
+        worth = answering.worth_ranking(found, limit + REFERENCED_EXTRA)
+        around = relations_around(worth, self.memory, at=valid_at(query), filters=query.filters)
+        boosted = boost(worth, around, self.memory.settings.boost_factor)
+        ranked = rank(boosted, self._then(query), past=query.past, intent=query.intent)
+        ordered = answering.settled_first(answering.folded(ranked), query, found)
         is_of_now = not (query.past or any(query.filters))
         ordered = self._with_newer(ordered) if is_of_now else newer_first(ordered)
-        hits = cut_off(ordered, query)[: max(0, limit)]
+        hits = answering.cut_off(ordered, query)[: max(0, limit)]
         if explain:
             hits = with_score_parts(hits, self._then(query), past=query.past, intent=query.intent)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
@@ -442,20 +433,15 @@ class Fabric(RequestContext):
         )
         sessions: Mapping[str, float] = {}
         if wide:
-            from memory_fabric.recall.answering import (
-                continued,  # late: prompts do not wait for it
-                without_empty_turns,
-            )
+            from memory_fabric.recall import answering  # late: prompts do not wait for it
 
-            carried = continued(query, self.memory, candidates)
+            carried = answering.continued(query, self.memory, candidates)
             sessions, failures = carried.scores, (*failures, *carried.failures)
             candidates += carried.candidates
         if self.similarity is not None:
-            from memory_fabric.recall.rank import near  # late: no hook has the extra
-
             candidates += near(query, self.memory, candidates, session, self.similarity)
         if wide:
-            candidates = without_empty_turns(candidates, query, session)
+            candidates = answering.without_empty_turns(candidates, query, session)
         hits = collapse(
             normalize(
                 candidates,
@@ -470,16 +456,12 @@ class Fabric(RequestContext):
         )
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.memory.databases(), self.similarity))
-            hits = best_of_each_source(hits, settings.max_results, _origin)
+            hits = best_of_each_source(
+                hits, settings.max_results, lambda hit: (hit.source, is_of_others(hit))
+            )
         if merged:
             hits = dedupe(hits, settings.dedup_threshold)
         return hits, paths, failures
-
-    def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
-        """Return the hits with their relations and scores, best first."""
-        around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
-        boosted = boost(hits, around, self.memory.settings.boost_factor)
-        return rank(boosted, self._then(query), past=query.past, intent=query.intent)
 
     def _then(self, query: Query) -> str:
         """Return the time that the question is about."""
@@ -495,13 +477,8 @@ class Fabric(RequestContext):
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
 
-def _marked(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
-    """Return the hits with the files that have changed since they were stored."""
-    if not hits:
-        return []
-    from memory_fabric.recall.marks import mark_hits  # late: most prompts have no hits
-
-    return mark_hits(hits, memory)
+def _is_known(record: str, known: inject.Known) -> bool:
+    return f"record:{record}" in known.get("seen", ()) or record in known.get("shown", ())
 
 
 def _trust(hit: Hit) -> int:
@@ -527,65 +504,6 @@ def _without_secrets(hit: Hit) -> Hit:
         k: redact.all_without_secrets(v, {}) if k in SAID else v for k, v in hit.metadata.items()
     }
     return hit._replace(text=redact.without_secrets(hit.text), metadata=metadata)
-
-
-def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON (BR-6), with failures, paths and each result's metadata.
-
-    All texts are redacted by the current rules.
-    """
-    from memory_fabric.redaction import redact  # late: no hook asks for JSON
-
-    redacted: dict[str, str] = {}
-    sources: dict[str, int] = {}
-    for hit in answer.hits:
-        sources[hit.source] = sources.get(hit.source, 0) + 1
-    fields: dict[str, Any] = {
-        "query": answer.query.text,
-        "intent": answer.query.intent,
-        "total_results": len(answer.hits),
-        "sources": sources,
-        "results": [redact.all_without_secrets(_result(hit), redacted) for hit in answer.hits],
-        "paths": redact.all_without_secrets(
-            [[_relation(r) for r in path] for path in answer.paths], redacted
-        ),
-        "failures": list(answer.failures),
-        "notes": list(answer.notes),
-    }
-    from memory_fabric.recall.filters import as_object  # late: no hook asks for JSON
-
-    filters = answer.query.filters
-    label, stated, as_of = render.filter_label(filters), as_object(filters), filters.as_of
-    fields |= {"label": label} if label else {}
-    fields |= {"filters": redact.all_without_secrets(stated, redacted)} if stated else {}
-    return fields | ({"as_of": as_of} if as_of else {})
-
-
-def _result(hit: Hit) -> dict[str, Any]:
-    return {
-        "id": public_id(hit),
-        "text": hit.text,
-        "score": round(hit.score, 4),
-        "relevance": round(hit.relevance, 4),
-        "source": hit.source,
-        "timestamp": hit.timestamp,
-        "entities": list(hit.entities),
-        "graph_relations": [_relation(r) for r in hit.graph_relations],
-        "metadata": {k: v for k, v in hit.metadata.items() if k not in NOT_SHOWN},
-    }
-
-
-def _relation(relation: Sequence[str]) -> dict[str, str]:
-    source, kind, target = relation
-    return {"from": source, "relation": kind, "to": target}
-
-
-def _origin(hit: Hit) -> tuple[str, bool]:
-    return hit.source, is_of_others(hit)
-
-
-def _quoted(phrases: Sequence[str]) -> str:
-    return ", ".join(f"“{phrase}”" for phrase in phrases)
 
 
 def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:

@@ -13,8 +13,8 @@ from typing import Protocol
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language.times import days_between
 from memory_fabric.models import Hit, Query, Relation
-from memory_fabric.recall.marks import is_over
 from memory_fabric.recall.normalize import MOST, most_relevant_first
+from memory_fabric.recall.render import is_over
 from memory_fabric.store import search
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
@@ -152,7 +152,8 @@ def _boosted(
     own = dict.fromkeys(map(name_key, hit.entities))
     mine = [names[key] for key in own if key in names]
     other_names = sorted(names[key] for key in keys_in(hit.text) if key in names and key not in own)
-    relations = _relations([*mine, *other_names], relations_by_entity)
+    stated_relations = [r for name in (*mine, *other_names) for r in relations_by_entity[name]]
+    relations = tuple(dict.fromkeys(stated_relations))[:MAX_RELATIONS]
     if hit.source == "records":
         stated = {tuple(relation) for relation in hit.metadata.get("relations") or ()}
         other_names = [
@@ -161,26 +162,14 @@ def _boosted(
     if not relations and not other_names:
         return hit
     ends = [end for r in relations for end in (r.source, r.target)] if mine else []
+    added = [name for name in dict.fromkeys((*other_names, *ends)) if name_key(name) not in own]
     metadata = {**hit.metadata, "cross_referenced": True} if other_names else hit.metadata
     return hit._replace(
         relevance=min(1.0, hit.relevance * factor) if other_names else hit.relevance,
-        entities=_joined(hit.entities, [*other_names, *ends]),
+        entities=hit.entities + tuple(added[: max(0, MAX_ENTITIES - len(hit.entities))]),
         metadata=metadata,
         graph_relations=relations,
     )
-
-
-def _relations(
-    names: Sequence[str], relations_by_entity: Mapping[str, Sequence[Relation]]
-) -> tuple[Relation, ...]:
-    relations = [relation for name in names for relation in relations_by_entity[name]]
-    return tuple(dict.fromkeys(relations))[:MAX_RELATIONS]
-
-
-def _joined(own: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
-    keys = {name_key(name) for name in own}
-    added = [name for name in dict.fromkeys(more) if name_key(name) not in keys]
-    return own + tuple(added[: max(0, MAX_ENTITIES - len(own))])
 
 
 class Similarity(Protocol):

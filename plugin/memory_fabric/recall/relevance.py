@@ -14,12 +14,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Protocol, TypeVar
 
 from memory_fabric.language import concepts, times
 from memory_fabric.language.concepts import Concept, near_words
 from memory_fabric.models import Query
-from memory_fabric.recall.parts import split
+from memory_fabric.recall.parse import split
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
@@ -60,38 +59,17 @@ class Measured:
     relevance.
     """
 
-    __slots__ = (
-        "after",
-        "answer",
-        "around",
-        "before",
-        "bm25",
-        "candidate",
-        "covered",
-        "entities",
-        "focus",
-        "group",
-        "is_exact",
-        "mask",
-        "name",
-        "passages",
-        "question",
-        "replaces",
-        "session",
-        "share",
-        "time",
-        "unasked",
-    )
+    # Concepts of the turns beside it, and those of its passages; the predecessor whose words count
+    # as its own; True for a row of the entity that the question just names.
+    before = after = 0
+    passages: tuple[int, ...] = ()
+    replaces, is_exact = "", False
+    share = focus = 1.0
+    bm25 = covered = around = group = session = 0.0
+    name = time = answer = question = unasked = 0.0
 
     def __init__(self, candidate: Candidate, entities: tuple[str, ...], mask: int) -> None:
         self.candidate, self.entities, self.mask = candidate, entities, mask
-        self.before = self.after = 0
-        self.is_exact = False  # True for a row of the entity that the question just names
-        self.replaces = ""  # the predecessor whose words count as its own
-        self.bm25 = self.covered = self.around = self.group = 0.0
-        self.session, self.share, self.focus = 0.0, 1.0, 1.0
-        self.passages: tuple[int, ...] = ()
-        self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
     def words(self) -> float:
@@ -138,29 +116,25 @@ def measure(
     weighs little beside its session.
     """
     wanted = concepts.concepts(query)
-    measured = _with_concepts(candidates, wanted, _near(wanted) if wide else (), wide)
+    measured = _with_concepts(candidates, wanted, wide)
     weights = weights_of(wanted, [item.mask for item in measured])
     succeeded = () if query.past else inherit(measured, now)
-    _add_words(measured, weights, succeeded, _sentences(query, wanted))
+    sentences, is_long = split(query.asked)
+    masks = [*map(_mask_reader(wanted), sentences)] if is_long else []
+    places = [
+        [place for place, mask in enumerate(masks) if mask >> i & 1] for i in range(len(wanted))
+    ]
+    _add_words(measured, weights, succeeded, places if is_long else [])
     _add_groups(measured)
     for old, successor in succeeded:
-        successor.around, successor.group = (
-            max(successor.around, old.around),
-            max(successor.group, old.group),
-        )
+        successor.around = max(successor.around, old.around)
+        successor.group = max(successor.group, old.group)
     _add_what_was_asked(measured, query, now)
-    if sessions:
-        _add_sessions(measured, sessions)
+    for item in measured if sessions else ():
+        if item.candidate.source == "episodes":
+            session = str(item.candidate.metadata.get("session") or "")
+            item.share, item.session = TURN_SHARE, sessions.get(session, 0.0)
     return measured
-
-
-def _add_sessions(measured: Sequence[Measured], sessions: Mapping[str, float]) -> None:
-    """Rank turns by the session that the question carries on, then by their own relevance."""
-    for item in measured:
-        if item.candidate.source != "episodes":
-            continue
-        session = str(item.candidate.metadata.get("session") or "")
-        item.share, item.session = TURN_SHARE, sessions.get(session, 0.0)
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
@@ -170,29 +144,10 @@ def entities_of(candidate: Candidate) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *names))) if names else own
 
 
-def _sentences(query: Query, wanted: Sequence[Concept]) -> list[list[int]]:
-    """Return for each concept the sentences of a long message that hold it; none of a short one."""
-    sentences, is_long = split(query.asked)
-    if not is_long:
-        return []
-    masks = [*map(_mask_reader(wanted), sentences)]
-    return [
-        [place for place, mask in enumerate(masks) if mask >> i & 1] for i in range(len(wanted))
-    ]
-
-
-def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
-    """Return the synonyms of each concept."""
-    return [near_words(concept) for concept in wanted]
-
-
 def _with_concepts(
-    candidates: Sequence[Candidate],
-    wanted: Sequence[Concept],
-    near: Sequence[Sequence[str]],
-    wide: bool,
+    candidates: Sequence[Candidate], wanted: Sequence[Concept], wide: bool
 ) -> list[Measured]:
-    mask_of = _mask_reader(wanted, near)
+    mask_of = _mask_reader(wanted, [near_words(concept) for concept in wanted] if wide else ())
     measured = []
     for candidate in candidates:
         mask, entities = mask_of(candidate.text), entities_of(candidate)
@@ -243,10 +198,10 @@ def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
     concepts these bits are; sum 1.
     """
     count = len(masks) + PRIOR_CANDIDATES
-    raw = []
-    for i, concept in enumerate(wanted):
-        holding = sum(1 for mask in masks if mask >> i & 1)
-        raw.append(concept.strength * math.log(1 + count / (holding + 0.5)))
+    holding = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
+    raw = [
+        c.strength * math.log(1 + count / (n + 0.5)) for c, n in zip(wanted, holding, strict=True)
+    ]
     total = sum(raw) or 1.0
     return [weight / total for weight in raw]
 
@@ -285,10 +240,8 @@ def _add_words(
             item.focus = item.covered / whole
     scales = _bm25_scales(measured)
     for item in measured:
-        candidate = item.candidate
-        item.bm25 = (
-            item.focus * max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
-        )
+        bm25, place = max(0.0, item.candidate.bm25), (item.candidate.source, item.candidate.store)
+        item.bm25 = item.focus * bm25 * scales[place]
     for old, successor in succeeded:
         successor.bm25 = max(successor.bm25, old.bm25)
         successor.replaces = record_of(old.candidate)
@@ -326,31 +279,30 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 def _add_groups(measured: Sequence[Measured]) -> None:
     """Raise candidates in the same session or entity as a good hit."""
     best: dict[tuple[str, str], float] = {}
-    keys = [_group(item.candidate) for item in measured]
-    for item, key in zip(measured, keys, strict=True):
-        concept_mask = item.words + item.around
-        if concept_mask > best.get(key, 0.0):
-            best[key] = concept_mask
+    keys = []
+    for item in measured:
+        session = item.candidate.metadata.get("session")
+        key = ("session", str(session)) if session else ("entity", item.candidate.entity)
+        best[key] = max(best.get(key, 0.0), item.words + item.around)
+        keys.append(key)
     most = max((value for key, value in best.items() if key[1]), default=0.0)
-    if most <= 0:
-        return
-    for item, key in zip(measured, keys, strict=True):
-        if key[1] and key in best:
+    for item, key in zip(measured, keys, strict=True) if most > 0 else ():
+        if key[1] and best[key] > 0:
             item.group = PARENT_WEIGHT * best[key] / most
-
-
-def _group(candidate: Candidate) -> tuple[str, str]:
-    session = candidate.metadata.get("session")
-    return ("session", str(session)) if session else ("entity", candidate.entity)
 
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
-    spans = (*_spans(query.asked, now), *query.spans)
+    asked_spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
+    spans = (*asked_spans, *query.spans)
     unasked = frozenset(map(stem, query.unasked))
     # In a long text such a word asks for nothing.
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
-    is_named = cache(lambda name: _is_named(name, names))
+
+    @cache
+    def is_named(name: str) -> bool:
+        return bool(name) and name_key(name) in names and name.lower() not in concepts.WEAK
+
     for item in measured:
         candidate = item.candidate
         if any(map(is_named, item.entities)) or is_named(_speaker(candidate)):
@@ -366,17 +318,6 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
             item.unasked = -UNASKED_PENALTY
 
 
-def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
-    """Return the time spans that the question names, in days."""
-    if not times.may_name_time(text):
-        return ()
-    return times.ranges(text, now)
-
-
-def _is_named(name: str, names: frozenset[str] | set[str]) -> bool:
-    return bool(name) and name_key(name) in names and name.lower() not in concepts.WEAK
-
-
 def _speaker(candidate: Candidate) -> str:
     """Return the speaker of an imported turn of the form `Name: text`."""
     if candidate.source != "episodes":
@@ -386,35 +327,21 @@ def _speaker(candidate: Candidate) -> str:
 
 
 def _answers(kind: str, candidate: Candidate) -> bool:
-    if kind == "who":
-        return _names_somebody(candidate.text)
+    if kind == "who":  # a capitalised word inside a sentence
+        return any(
+            word[:1].isupper()
+            and word[1:2].islower()
+            and (before[-1:].islower() or before[-1:] == ",")
+            for before, word in pairwise(candidate.text.split(" "))
+        )
     text_words = words(candidate.text)
     if kind == "when":
-        return any(word in _DATE_WORDS or _is_year(word) for word in text_words)
+        return any(
+            word in _DATE_WORDS or (len(word) == 4 and word.isdigit() and word[:2] in ("19", "20"))
+            for word in text_words
+        )
     return any(word in _NUMBER_WORDS or word.isdigit() for word in text_words)
 
-
-def _names_somebody(text: str) -> bool:
-    """Return True if a capitalised word occurs inside a sentence."""
-    parts = text.split(" ")
-    return any(
-        word[:1].isupper() and word[1:2].islower() and (before[-1:].islower() or before[-1:] == ",")
-        for before, word in pairwise(parts)
-    )
-
-
-def _is_year(word: str) -> bool:
-    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
-
-
-class WithConcepts(Protocol):
-    """A candidate with its concepts, as bits (recall.relevance)."""
-
-    candidate: Candidate
-    mask: int
-
-
-AnyMeasured = TypeVar("AnyMeasured", bound=WithConcepts)
 
 # The longest chain of replacements that is followed.
 MAX_STEPS = 3
@@ -427,16 +354,16 @@ def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in present))
 
 
-def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured, AnyMeasured]]:
+def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
     """Give each successor the concepts of its predecessor; return the pairs, the older one first.
 
     A pair of a chain follows the pairs that it depends on.
     """
-    by_record: dict[str, list[AnyMeasured]] = {}
+    by_record: dict[str, list[Measured]] = {}
     for item in measured:
         by_record.setdefault(record_of(item.candidate), []).append(item)
     by_record.pop("", None)
-    pairs: list[tuple[AnyMeasured, AnyMeasured]] = []
+    pairs: list[tuple[Measured, Measured]] = []
     step = [item for item in measured if successor_of(item.candidate, now)]
     for _ in range(MAX_STEPS):
         links = [

@@ -1,4 +1,4 @@
-"""Memories as text for the model: fenced facts, one per line, each with its origin.
+"""Marks on memories, and memories as text for the model: fenced facts, each with its origin.
 
 The same hits give the same bytes, and no text is longer than its budget.
 """
@@ -6,24 +6,31 @@ The same hits give the same bytes, and no text is longer than its budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
+from memory_fabric.language.times import days_between
 from memory_fabric.models import (
     CHANGED_FILES,
+    CONFIRMED,
+    CONTRADICTS,
     IMPORTED,
     QUOTATION,
+    SAID_BEFORE,
     SHARED_LOG,
     Filters,
     Hit,
     Record,
     Relation,
     as_reason,
+    newer_than,
     shown_type,
     words_first,
 )
-from memory_fabric.recall.marks import said_before
+from memory_fabric.store import file_states
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import (
     CLOSE_FENCE,
     OPEN_FENCE,
@@ -50,12 +57,14 @@ LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, u
 
 def render(hits: Iterable[Hit], *, heading: str, max_chars: int) -> str:
     """Return the hits as fenced text of at most `max_chars`; '' if not one line fits."""
-    return _fenced([heading], map(hit_line, hits), max_chars)
+    lines = map(hit_line, fitting(hits, heading=heading, max_chars=max_chars))
+    shown = "\n".join(lines)
+    return "\n".join((OPEN_FENCE, heading, shown, CLOSE_FENCE)) if shown else ""
 
 
-def fitting(hits: Sequence[Hit], *, heading: str, max_chars: int) -> list[Hit]:
+def fitting(hits: Iterable[Hit], *, heading: str, max_chars: int) -> list[Hit]:
     """Return the hits whose line `render` shows within this budget."""
-    chars_left = max_chars - _frame_chars([heading])
+    chars_left = max_chars - len("\n".join((OPEN_FENCE, heading, CLOSE_FENCE)))
     lines = []
     for hit in hits:
         chars_left -= len(hit_line(hit)) + 1
@@ -79,14 +88,17 @@ def hit_line(hit: Hit) -> str:
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
         _reference(hit),
     ]
+    # Names that recall added are left out, and the project's, which every second memory has.
+    stated = about.get("entities") or hit.entities[:1]
+    own_names = [name for name in stated if name != about.get("project")]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
     why, words = str(about.get("why") or ""), words_of(hit)
     if words:
         # They are whole or not told: a cut could turn them.
         limit = max(limit, len(words) + 2)
         text = words_first(words, one_line(hit.text), why, limit)
-        return memory_line(marks, text, "", _own_names(hit), (limit, 0), about=about)
-    return memory_line(marks, hit.text, why, _own_names(hit), (limit, MAX_WHY_CHARS), about=about)
+        return memory_line(marks, text, "", own_names, (limit, 0), about=about)
+    return memory_line(marks, hit.text, why, own_names, (limit, MAX_WHY_CHARS), about=about)
 
 
 def words_of(hit: Hit) -> str:
@@ -165,21 +177,6 @@ def filter_label(filters: Filters) -> str:
     return neutralised(one_line(label)) if domains else ""
 
 
-def _fenced(head: Sequence[str], lines: Iterable[str], max_chars: int) -> str:
-    chars_left = max_chars - _frame_chars(head)
-    lines_kept: list[str] = []
-    for line in lines:
-        chars_left -= len(line) + 1
-        if chars_left < 0:
-            break
-        lines_kept.append(line)
-    return "\n".join([OPEN_FENCE, *head, *lines_kept, CLOSE_FENCE]) if lines_kept else ""
-
-
-def _frame_chars(head: Sequence[str]) -> int:
-    return len("\n".join([OPEN_FENCE, *head, CLOSE_FENCE]))
-
-
 def memory_line(
     marks: Iterable[str],
     text: str,
@@ -199,11 +196,14 @@ def memory_line(
     reason = one_line(why)
     if reason and not covers(text, reason):
         body += f" — {as_reason(cut(reason.removeprefix('because '), limits[1]))}"
-    keys, files = _keys(body), about.get(CHANGED_FILES) or ()
+    # Names in the text are not repeated.
+    key_words, files = words(body), about.get(CHANGED_FILES) or ()
+    keys = {*map(stem, key_words), *key_words, *map("".join, pairwise(key_words))}
     names = [
         name
         for name in names
-        if "/" not in name and "\\" not in name and name not in files and _adds(name, keys)
+        if not ("/" in name or "\\" in name or name in files or name_key(name) in keys)
+        and not keys.issuperset(map(stem, words(name)))
     ]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
@@ -211,27 +211,6 @@ def memory_line(
     return neutralised(
         " ".join(part for part in (first, body, tagged, changed_files(about)) if part)
     )
-
-
-def _own_names(hit: Hit) -> Sequence[str]:
-    """Return the names that a memory states itself.
-
-    Names that recall added are left out, and the project's, which every second memory has.
-    """
-    stated = hit.metadata.get("entities") or hit.entities[:1]
-    return [name for name in stated if name != hit.metadata.get("project")]
-
-
-def _keys(text: str) -> frozenset[str]:
-    """Return the keys of the names in a text, so that a line does not repeat them."""
-    key_words = words(text)
-    pairs = (key_words[i] + key_words[i + 1] for i in range(len(key_words) - 1))
-    return frozenset((*map(stem, key_words), *key_words, *pairs))
-
-
-def _adds(name: str, said: frozenset[str]) -> bool:
-    """Return True if a name has a word that is not among the keys of a text."""
-    return name_key(name) not in said and any(stem(word) not in said for word in words(name))
 
 
 def _kind(hit: Hit) -> str:
@@ -246,3 +225,124 @@ def _reference(hit: Hit) -> str:
     if source == "graph":
         return cut(one_line(hit.entities[0] if hit.entities else identifier), MAX_NAME_CHARS)
     return short_id(identifier)
+
+
+# Days after which a memory of a type should be reviewed; None if it does not age.
+STALE_AFTER_DAYS = {
+    "decision": 90,
+    "pattern": 180,
+    "technology": 120,
+    "preference": 365,
+    "agent": None,
+    "episode": None,  # a past turn stays true
+}
+DEFAULT_DAYS = 90
+# Metadata of a memory that was replaced after the requested time.
+NOT_YET = {"superseded_by": "", "valid_to": ""}
+
+
+def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
+    """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`.
+
+    An unknown time gives None days, and is not stale; neither are pinned records, nor those that
+    the user confirmed since. `over` means
+    replaced, or past its validity. A later replacement is not linked.
+    """
+    marked = []
+    for hit in hits:
+        about, over = hit.metadata, is_over(hit, now)
+        days = days_between(hit.timestamp, now)
+        unconfirmed = days_between(str(about.get(CONFIRMED) or hit.timestamp), now)
+        marks = {
+            "stale": not about.get("pinned") and is_stale(kind_of(hit), unconfirmed),
+            "days_since": None if days is None else int(days),
+            "over": over,
+        }
+        later = {} if over or not about.get("superseded_by") else NOT_YET
+        marked.append(hit._replace(metadata={**about, **marks, **later}))
+    return marked
+
+
+def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
+    """Return True if this type is stale after this number of days, or after its own limit."""
+    limit = limit_days(kind, own_limit)
+    return limit is not None and days is not None and days > limit
+
+
+def limit_days(kind: str, own_limit: int | None = None) -> int | None:
+    """Return the days after which this type is stale; None if it never is, whatever the limit."""
+    limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
+    return limit if limit is None or own_limit is None else own_limit
+
+
+def is_over(hit: Hit, now: str) -> bool:
+    """Return True if the memory was replaced by then, or its validity had ended."""
+    until = str(hit.metadata.get("valid_to") or "")
+    return until <= now if until and now else bool(hit.metadata.get("superseded_by"))
+
+
+def kind_of(hit: Hit) -> str:
+    """Return the type of a hit's record, else of its entity, else ''."""
+    return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
+
+
+def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
+    """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
+    ids = [str(hit.metadata.get("record") or "") for hit in hits]
+    changes = file_states.changed(memory, ids) if ids else {}
+    if not changes:
+        return list(hits)
+    return [
+        hit._replace(metadata={**hit.metadata, CHANGED_FILES: changes[id_]})
+        if id_ in changes
+        else hit
+        for hit, id_ in zip(hits, ids, strict=True)
+    ]
+
+
+def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
+    """Return the records, to be told and not stored, with their changed files in the evidence."""
+    changes = file_states.changed(memory, [record.id for record in records])
+    if not changes:
+        return list(records)
+    return [
+        record._replace(evidence={**record.evidence, CHANGED_FILES: changes[record.id]})
+        if record.id in changes
+        else record
+        for record in records
+    ]
+
+
+def newer_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with each one behind the newer ones that contradict it, and marked so."""
+    by_record = {str(hit.metadata.get("record")): hit for hit in hits if hit.source == "records"}
+    newer = newer_than(
+        {
+            id_: (
+                str(hit.metadata.get("stated_at") or hit.timestamp),
+                hit.metadata.get(CONTRADICTS) or (),
+            )
+            for id_, hit in by_record.items()
+        }
+    )
+    if not newer:
+        return list(hits)
+    placed: dict[str, Hit] = {}
+    for hit in hits:
+        before = newer.get(str(hit.metadata.get("record")), ()) if hit.source == "records" else ()
+        # The newest first: one of them may be older than another.
+        for id_ in sorted(before, key=lambda id_: len(newer.get(id_, ()))):
+            placed.setdefault(by_record[id_].id, by_record[id_])
+        placed.setdefault(hit.id, hit)
+    return [
+        hit._replace(metadata={**hit.metadata, SAID_BEFORE: newer[id_]})
+        if hit.source == "records" and (id_ := str(hit.metadata.get("record"))) in newer
+        else hit
+        for hit in placed.values()
+    ]
+
+
+def said_before(about: Mapping[str, object]) -> str:
+    """Return `said before 1a2b3c4d` for a memory that a newer one contradicts; else ''."""
+    newer = about.get(SAID_BEFORE)
+    return f"said before {short_id(str(newer[-1]))}" if isinstance(newer, list) and newer else ""

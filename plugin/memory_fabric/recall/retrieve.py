@@ -5,14 +5,15 @@ A failing source is reported and skipped; only DeadlinePassed ends the question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts
-from memory_fabric.models import Filters, Hit, Query, Relation
-from memory_fabric.recall import rank, relevance, traverse
-from memory_fabric.recall.injection.floor import FEW_ROWS
+from memory_fabric.models import DEFAULT_DEPTH, Filters, Hit, Query, Relation
+from memory_fabric.recall import rank, relevance
+from memory_fabric.recall.floor import FEW_ROWS
 from memory_fabric.store import search
 from memory_fabric.store.graph import NOW
 from memory_fabric.store.memory import Memory
@@ -21,11 +22,9 @@ from memory_fabric.store.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 Path = tuple[Relation, ...]
+Row = TypeVar("Row")
 
 EVERYTHING = search.EVERYTHING
-# A question without these words names no event; in a long text they mean nothing.
-ANCHORING = frozenset(("before", "after", "since", "until"))
-MAX_ANCHORED_CHARS = 500
 # Measured: more than the top 200 of a source changes nothing.
 RECALL_LIMIT = 200
 # Of more words in a message those are searched for that the fewest rows hold; for a prompt, which
@@ -78,7 +77,7 @@ def retrieve(
     failures: list[str] = []
     readers = memory.readers()
     for reader in readers:
-        for source, ask in _sources(reader, query, groups, session, limit, wide):
+        for source, ask in _sources(reader, query, groups, session, limit, wide).items():
             if source in sources:
                 candidates += _asked(failures, source, reader, ask)
     if not query.past:
@@ -91,7 +90,7 @@ def retrieve(
         whole: Sequence[Path] = ()
         if not wide:  # an answer shows its paths itself
             names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
-            whole = traverse.answering(paths, query.asked, names)[:MAX_PATHS_TOLD]
+            whole = answering(paths, query.asked, names)[:MAX_PATHS_TOLD]
         edges = dict.fromkeys(edge for path in paths[:MAX_PATHS_AS_HITS] for edge in path)
         edges_in_paths = {edge for path in whole for edge in path}
         alone = [(edge,) for edge in edges if edge not in edges_in_paths]
@@ -141,13 +140,13 @@ def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     """Return the newest memories, for a question without words, and the failures by name."""
-    candidates: list[Candidate] = []
     failures: list[str] = []
-    readers = memory.readers()
-    for reader in readers:
-        candidates += _asked(
-            failures, "graph", reader, reader.recent, limit, query.filters, session
-        )
+    readers, arguments = memory.readers(), (limit, query.filters, session)
+    candidates = [
+        candidate
+        for reader in readers
+        for candidate in _asked(failures, "graph", reader, reader.recent, *arguments)
+    ]
     failures = [*memory.failures, *failures]
     if failures and not _any_graph(readers, failures):
         failures.append(GRAPH_REQUIRED)
@@ -159,9 +158,9 @@ def _asked(
     failures: list[str],
     source: str,
     reader: Reader,
-    ask: Callable[..., list[Candidate]],
+    ask: Callable[..., Sequence[Row]],
     *asked: Any,
-) -> list[Candidate]:
+) -> Sequence[Row]:
     """Query one source; add its name to the failures and return nothing if it fails."""
     try:
         return ask(*asked)
@@ -181,18 +180,19 @@ def _successors(
     failures: list[str],
 ) -> list[Candidate]:
     """Return the successors of candidates by `now`, and theirs."""
-    found: list[Candidate] = []
+    successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
-        wanted = relevance.missing([*candidates, *found], now)
-        if not wanted:
+        wanted = relevance.missing([*candidates, *successors], now)
+        arguments = (wanted, query.filters, session)
+        step = [
+            successor
+            for reader in (readers if wanted else ())
+            for successor in _asked(failures, "records", reader, reader.records_by_id, *arguments)
+        ]
+        if not step:
             break
-        before = len(found)
-        for reader in readers:
-            arguments = (wanted, query.filters, session)
-            found += _asked(failures, "records", reader, reader.records_by_id, *arguments)
-        if len(found) == before:
-            break
-    return found
+        successors += step
+    return successors
 
 
 def _near(
@@ -207,13 +207,15 @@ def _near(
     if not groups:
         return []
     known_ids = {candidate.id for candidate in known}
-    candidates: list[Candidate] = []
-    for reader in readers:
-        sources = _sources(reader, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
-        for source, ask in sources:
-            if source in BY_WORDS:  # entities are found by name, which has no synonyms
-                candidates += _asked(failures, source, reader, ask)
-    return [one._replace(bm25=0.0) for one in candidates if one.id not in known_ids]
+    query = query._replace(phrases=())
+    return [
+        candidate._replace(bm25=0.0)
+        for reader in readers
+        for source, ask in _sources(reader, query, groups, session, NEAR_LIMIT, True).items()
+        if source in BY_WORDS  # entities are found by name, which has no synonyms
+        for candidate in _asked(failures, source, reader, ask)
+        if candidate.id not in known_ids
+    ]
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
@@ -240,34 +242,6 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
         notes.append((sum(not concept.isdisjoint(note_stems) for concept in wanted), note))
     notes.sort(key=lambda pair: pair[0], reverse=True)
     return [note for count, note in notes[:limit] if count]
-
-
-def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
-    """Return the query with the time span that "before the migration" means, if memory knows it.
-
-    This takes one more search, but only for a question that names such an event.
-    """
-    words_asked = query.text.lower().split() if len(query.text) <= MAX_ANCHORED_CHARS else []
-    if ANCHORING.isdisjoint(words_asked):
-        return query
-    # late: only for a question that may name an event
-    from memory_fabric.recall import temporal_anchors
-
-    event = temporal_anchors.event_in(query.text)
-    if event is None:
-        return query
-    spellings = temporal_anchors.spellings(event)
-    for reader in memory.readers():
-        try:
-            records = reader.records_with(spellings, temporal_anchors.MAX_RECORDS, session)
-        except DeadlinePassed:
-            raise
-        except FabricError:
-            continue  # the search itself reports the failure
-        span = temporal_anchors.span(event, records)
-        if span:
-            return query._replace(spans=(*query.spans, span))
-    return query
 
 
 def relations_around(
@@ -306,48 +280,32 @@ def _sources(
     session: str,
     limit: int,
     wide: bool,
-) -> list[tuple[str, Callable[[], list[Candidate]]]]:
-    filters, phrases = query.filters, query.phrases
-
-    def observations() -> list[Candidate]:
-        return reader.observations(groups, limit, filters, phrases)
-
-    def records() -> list[Candidate]:
-        return reader.records(groups, limit, filters, session, phrases)
-
-    def episodes() -> list[Candidate]:
-        return reader.episodes(groups, limit, filters, phrases, neighbours=wide)
-
-    def entities() -> list[Candidate]:
-        return reader.entities_named(_names(query), ENTITY_LIMIT, filters)
+) -> dict[str, Callable[[], list[Candidate]]]:
+    """Return a search for each source, by its name."""
+    filters, phrases, hints = query.filters, query.phrases, query.entity_hints
+    # The words of entity names: hints, else all words if they are few.
+    names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
 
     def named() -> list[Candidate]:
         keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
-        keys = [*map(name_key, query.entity_hints), *keys][:MAX_NAME_KEYS]
-        exact = [hint for hint in query.entity_hints if _is_identifier(hint)]
-        found = reader.observations_of(keys, limit, filters)
-        return found + reader.observations_with(exact, limit, filters)
+        keys = [*map(name_key, hints), *keys][:MAX_NAME_KEYS]
+        # Names that no prose has: a path, `spec.shards`, `findById`, `LOADER`.
+        exact = [
+            hint
+            for hint in hints
+            if any(sign in hint for sign in "._/")
+            or (len(hint) > MAX_ABBREVIATION and not hint[1:].islower() and hint.isascii())
+        ]
+        observations = reader.observations_of(keys, limit, filters)
+        return observations + reader.observations_with(exact, limit, filters)
 
-    return [
-        ("graph", observations),
-        ("records", records),
-        ("episodes", episodes),
-        ("entities", entities),
-        ("named", named),
-    ]
-
-
-def _is_identifier(name: str) -> bool:
-    """Return True for a name that no prose has: a path, `spec.shards`, `findById`, `LOADER`."""
-    if any(sign in name for sign in "._/"):
-        return True
-    return len(name) > MAX_ABBREVIATION and not name[1:].islower() and name.isascii()
-
-
-def _names(query: Query) -> Sequence[str]:
-    """Return the words to search for in entity names: hints, else all words if they are few."""
-    hints = [word for hint in query.entity_hints for word in words(hint)]
-    return [*query.entity_hints, *hints] or query.terms
+    return {
+        "graph": lambda: reader.observations(groups, limit, filters, phrases),
+        "records": lambda: reader.records(groups, limit, filters, session, phrases),
+        "episodes": lambda: reader.episodes(groups, limit, filters, phrases, neighbours=wide),
+        "entities": lambda: reader.entities_named(names, ENTITY_LIMIT, filters),
+        "named": named,
+    }
 
 
 def _any_graph(readers: Sequence[Reader], failures: Sequence[str]) -> bool:
@@ -367,15 +325,11 @@ def _walked(
         def edges_of(names: Sequence[str], reader: Reader = reader) -> list[Relation]:
             return reader.relations_of(names, valid_at(query), query.filters)
 
-        try:
-            starts = _starts(query, reader, candidates)
-            paths += traverse.walk(starts, edges_of, depth=query.depth)
-        except DeadlinePassed:
-            raise
-        except FabricError as error:
-            failures.append(f"graph ({reader.kind}): {error}")
-    texts = [*query.entity_hints, *query.terms]
-    return traverse.most_relevant(dict.fromkeys(paths), texts)
+        def walks(reader: Reader = reader, edges_of: Edges = edges_of) -> tuple[Path, ...]:
+            return walk(_starts(query, reader, candidates), edges_of, depth=query.depth)
+
+        paths += _asked(failures, "graph", reader, walks)
+    return most_relevant(dict.fromkeys(paths), [*query.entity_hints, *query.terms])
 
 
 def valid_at(query: Query) -> str:
@@ -412,3 +366,100 @@ def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
             "relations": [list(edge) for edge in path],
         },
     )
+
+
+Edges = Callable[[Sequence[str]], Iterable[Relation]]
+
+MAX_DEPTH = 3
+# The most nodes of a walk: a hub of a grown graph has thousands, of little use in an answer.
+MAX_NODES = 200
+MAX_PATHS = 20
+# With these words a question asks what depends on a thing.
+_AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted".split()))
+
+
+def walk(
+    starts: Sequence[str],
+    edges_of: Edges,
+    *,
+    depth: int = DEFAULT_DEPTH,
+    max_nodes: int = MAX_NODES,
+) -> tuple[Path, ...]:
+    """Return paths from each start to the nodes within `depth` steps, in either direction.
+
+    A node is reached by a shortest path; an edge back to a reached node ends its path. No path is
+    the beginning of another. `edges_of` returns the relations at either end of the names; it is
+    called once per level.
+    """
+    depth = max(0, min(depth, MAX_DEPTH))
+    paths: list[Path] = []
+    known: dict[str, list[Relation]] = {}
+    for start in dict.fromkeys(starts):
+        paths += _from(start, edges_of, depth, max_nodes, known)
+    return tuple(dict.fromkeys(paths))
+
+
+def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
+    """Return at most twenty paths: those that name most of the question first, then longer ones."""
+    wanted = {word for text in asked for word in words(text)}
+
+    def by_relevance(path: Path) -> tuple[int, int]:
+        named = {w for r in path for text in (r.source, r.type, r.target) for w in words(text)}
+        return -len(named & wanted), -len(path)
+
+    return tuple(sorted(paths, key=by_relevance)[:MAX_PATHS])
+
+
+def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
+    """Return the paths of several relations that a question asks for: it names each relation, or
+    two things on the way, or asks what a change of the first one affects. Those that name the most
+    things leave the others out.
+
+    `names` are the keys of all possible names in the question.
+    """
+    asked = frozenset(map(stem, words(text)))
+    found: list[tuple[int, Path]] = []
+    for path in paths:
+        named = len({name_key(node) for r in path for node in (r.source, r.target)} & names)
+        if len(path) < 2 or not named:
+            continue
+        says_each = all(asked.intersection(map(stem, words(r.type))) for r in path)
+        leads_here = all(a.source == b.target for a, b in pairwise(path))
+        if says_each or named > 1 or (leads_here and asked & _AFFECTED):
+            found.append((named, path))
+    most = max((named for named, _ in found), default=0)
+    return [path for named, path in found if named == most]
+
+
+def _from(
+    start: str, edges_of: Edges, depth: int, max_nodes: int, known: dict[str, list[Relation]]
+) -> list[Path]:
+    reached: dict[str, Path] = {start: ()}
+    closing: list[Path] = []
+    used: set[Relation] = set()
+    frontier = [start]
+    for _ in range(depth):
+        unknown = {name: list[Relation]() for name in frontier if name not in known}
+        for relation in edges_of(list(unknown)) if unknown else ():
+            for end in {relation.source, relation.target} & unknown.keys():
+                unknown[end].append(relation)
+        known.update(unknown)
+        following: list[str] = []
+        for node in frontier:
+            for relation in known.get(node, ()):
+                other = relation.target if relation.source == node else relation.source
+                path = (*reached[node], relation)
+                if other == node or relation in used:
+                    continue
+                if other in reached:
+                    closing.append(path)
+                elif len(reached) < max_nodes:
+                    reached[other] = path
+                    following.append(other)
+                else:
+                    continue
+                used.add(relation)
+        frontier = following
+    paths = [*(path for path in reached.values() if path), *closing[:max_nodes]]
+    begun = {path[:-1] for path in paths}
+    return [path for path in paths if path not in begun]

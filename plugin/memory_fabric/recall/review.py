@@ -7,6 +7,7 @@ from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import (
+    CHANGED_FILES,
     CONFIRMED,
     OTHERS,
     Hit,
@@ -14,11 +15,13 @@ from memory_fabric.models import (
     Provenance,
     Record,
     contradicted,
+    record_type,
     text_with_reason,
     verdict,
 )
-from memory_fabric.recall import marks
-from memory_fabric.recall.dedupe import dedupe
+from memory_fabric.recall.normalize import dedupe
+from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS, is_stale, limit_days
+from memory_fabric.store import file_states
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, last_mentions, resolve
 from memory_fabric.store.history.last_mentions import RECORD, AgedMemory, Mention
@@ -27,6 +30,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
 KINDS = (CANDIDATE, CONTRADICTION, STALE, DUPLICATE)
+# Ids of one search.
+MAX_IDS = 500
 # The most records of one kind that are looked at.
 MAX_READ = 5000
 _CURRENT = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source <> '{OTHERS}'"
@@ -49,10 +54,17 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
-    due_items += _contradictions(by_id)
-    for old in stale(memory, now, limit=MAX_READ).shown:
-        if old.item.kind == RECORD and old.item.id in by_id:
-            due_items.append(Due(STALE, by_id[old.item.id], days=old.days))
+    for record in current:
+        # Unless the user has confirmed either since.
+        others = [by_id[id_] for id_ in contradicted(record) if id_ in by_id]
+        others = [old for old in others if _confirmed_at(old) < record.created_at]
+        if others and not _confirmed_at(record):
+            due_items.append(Due(CONTRADICTION, record, tuple(others)))
+    due_items += [
+        Due(STALE, by_id[old.item.id], days=old.days)
+        for old in stale(memory, now, limit=MAX_READ).shown
+        if old.item.kind == RECORD and old.item.id in by_id
+    ]
     due_items += _duplicates(current[:compared])
     seen: set[str] = set()
     first = []
@@ -63,22 +75,16 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
     return first
 
 
-def _contradictions(by_id: dict[str, Record]) -> Iterable[Due]:
-    """Yield records that contradict current ones, unless the user has confirmed either since."""
-    for record in by_id.values():
-        others = [by_id[id_] for id_ in contradicted(record) if id_ in by_id]
-        others = [old for old in others if _confirmed_at(old) < record.created_at]
-        if others and not _confirmed_at(record):
-            yield Due(CONTRADICTION, record, tuple(others))
-
-
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
     """Yield the newest of records that say nearly the same, with the others."""
     by_id = {record.id: record for record in current if not _confirmed_at(record)}
     groups: dict[tuple[str, ...], list[Hit]] = {}
     for record in by_id.values():
         alike = (record.scope, record.domain, verdict(record), str(record.type == "question"))
-        groups.setdefault(alike, []).append(_as_hit(record))
+        names = tuple(entity.name for entity in record.entities)
+        text = text_with_reason(record)
+        hit = Hit(record.id, text, "records", record.created_at, 1.0, names)
+        groups.setdefault(alike, []).append(hit)
     for hits in groups.values():
         for hit in dedupe(hits):
             ids = [id_ for key, id_ in hit.metadata.items() if key.endswith("id")]
@@ -87,20 +93,31 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
                 yield Due(DUPLICATE, by_id[hit.id], others)
 
 
-def _as_hit(record: Record) -> Hit:
-    return Hit(
-        record.id,
-        text_with_reason(record),
-        "records",
-        record.created_at,
-        1.0,
-        tuple(entity.name for entity in record.entities),
-    )
-
-
 def _confirmed_at(record: Record) -> str:
     """Return the time at which the user confirmed or reworded the record; '' if never."""
     return str(record.evidence.get(CONFIRMED) or "")
+
+
+def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:
+    """Return the current records whose files have changed, newest first, marked as `mark_records`.
+
+    All files of all records are compared by their content, so nobody should wait.
+    """
+    changes = file_states.all_changed(memory)
+    wanted = frozenset(record_type(kind.lower()) for kind in types)
+    holding = f"{ACTIVE_CURRENT} AND id"
+    records: list[Record] = []
+    ids = list(changes)
+    for at in range(0, len(ids), MAX_IDS):
+        some = ids[at : at + MAX_IDS]
+        marks = ", ".join("?" * len(some))
+        records += memory.find_records(f"{holding} IN ({marks})", tuple(some), MAX_IDS)
+    records.sort(key=lambda record: (record.created_at, record.id), reverse=True)
+    return [
+        record._replace(evidence={**record.evidence, CHANGED_FILES: changes[record.id]})
+        for record in records
+        if not wanted or record.type in wanted
+    ]
 
 
 DAY_S = 24 * 3600
@@ -146,15 +163,20 @@ def stale(
     `older_than` (days) replaces the types' own limits. `named` are ids of records and names of
     entities to limit it to. Raises NotFound for a name that is unknown or not stale.
     """
-    found: list[Stale] = []
+    old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
     for database in memory.databases():
-        found += _in(database, now, older_than)
-    found = [s for s in found if not wanted or s.item.type.lower() in wanted]
+        old += _in(database, now, older_than)
+    old = [s for s in old if not wanted or s.item.type.lower() in wanted]
     if named:
-        found = _only(memory, found, named)
-    found.sort(key=lambda s: (s.item.last_at, s.item.kind, s.item.store, s.item.row))
-    return Report(tuple(_with_text(memory, s) for s in found[:limit]), len(found))
+        old = _only(memory, old, named)
+    old.sort(key=lambda s: (s.item.last_at, s.item.kind, s.item.store, s.item.row))
+    shown = []
+    for one in old[:limit]:
+        own = memory.database(one.item.store, create=False)
+        item = last_mentions.with_text(own, one.item, MAX_TEXT_CHARS) if own else one.item
+        shown.append(one._replace(item=item))
+    return Report(tuple(shown), len(old))
 
 
 def prune(
@@ -191,7 +213,9 @@ def prune(
 
 
 def _in(database: Database, now: str, own_limit: int | None) -> list[Stale]:
-    before = _days_before(now, _youngest(own_limit))
+    limits = [days for days in (*STALE_AFTER_DAYS.values(), DEFAULT_DAYS) if days is not None]
+    moment, youngest = parsed(now), min(limits) if own_limit is None else own_limit
+    before = timestamp(moment.timestamp() - youngest * DAY_S) if moment else ""
     mentions_by_row = last_mentions.mentions(database, now)
     aged = [
         *last_mentions.entities(database, before),
@@ -210,14 +234,13 @@ def _judged(
     stale.
     """
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
-    if any(mention.pinned for mention in mentions):
-        return None
     for mention in mentions:
-        if not marks.is_stale(mention.type, days_between(mention.at, now), own_limit):
+        age = days_between(mention.at, now)
+        if mention.pinned or not is_stale(mention.type, age, own_limit):
             return None
     last = max([item.last_at, *(mention.at for mention in mentions)])
-    days, limit = days_between(last, now), marks.limit_days(item.type, own_limit)
-    if days is None or limit is None or not marks.is_stale(item.type, days, own_limit):
+    days, limit = days_between(last, now), limit_days(item.type, own_limit)
+    if days is None or limit is None or not is_stale(item.type, days, own_limit):
         return None
     return Stale(item._replace(last_at=last), int(days), limit)
 
@@ -230,7 +253,13 @@ def _unchanged(
     return [
         s
         for s, seen in zip(shown, fresh, strict=True)
-        if seen is not None and _is_same(s.item, seen) and not _is_kept(s.item, mentions_by_row)
+        if seen is not None
+        and _is_same(s.item, seen)
+        and not any(
+            mention.pinned or mention.at > s.item.last_at
+            for mention in mentions_by_row.get(s.item.row, ())
+            if s.item.kind == last_mentions.ENTITY
+        )
     ]
 
 
@@ -242,11 +271,6 @@ def _is_same(shown: AgedMemory, seen: AgedMemory) -> bool:
         return False
     # Relations may have been removed with other entities; new ones must not exist.
     return seen.linked <= shown.linked and seen.last_at <= shown.last_at
-
-
-def _is_kept(item: AgedMemory, mentions_by_row: dict[int, list[Mention]]) -> bool:
-    mentions = mentions_by_row.get(item.row, []) if item.kind == last_mentions.ENTITY else []
-    return any(mention.pinned or mention.at > item.last_at for mention in mentions)
 
 
 def _forget(
@@ -318,21 +342,3 @@ def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
 
 def _key(item: AgedMemory) -> tuple[str, ...]:
     return item.kind, item.store, item.id or item.name
-
-
-def _with_text(memory: Memory, one: Stale) -> Stale:
-    database = memory.database(one.item.store, create=False)
-    item = last_mentions.with_text(database, one.item, MAX_TEXT_CHARS) if database else one.item
-    return one._replace(item=item)
-
-
-def _youngest(own_limit: int | None) -> int:
-    """Return the least number of days after which anything can be stale."""
-    known = marks.STALE_AFTER_DAYS.values()
-    limits = [d for d in (*known, marks.DEFAULT_DAYS) if d is not None]
-    return min(limits) if own_limit is None else own_limit
-
-
-def _days_before(now: str, days: int) -> str:
-    moment = parsed(now)
-    return timestamp(moment.timestamp() - days * DAY_S) if moment else ""

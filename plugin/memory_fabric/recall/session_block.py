@@ -28,10 +28,16 @@ from memory_fabric.models import (
     users_words,
     worded,
 )
-from memory_fabric.recall.marks import is_stale, mark_records, said_before
-from memory_fabric.recall.render import WHOLE, low_trust_of, memory_line
+from memory_fabric.recall.render import (
+    WHOLE,
+    is_stale,
+    low_trust_of,
+    mark_records,
+    memory_line,
+    said_before,
+)
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, name_key, stem, words
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, content_stems, name_key, words
 
 SESSION_CHARS = 3000
 # Facts, not orders: the note says so for all lines, and leaves the decision to the model.
@@ -244,7 +250,7 @@ def ranked(
     def rank(record: Record) -> tuple[bool, bool, int, int, str, str]:
         return (
             record.pinned,
-            record.id not in unused or _is_users_rule(record),
+            record.id not in unused or (record.type in RULE_TYPES and trust_of(record) in TRUSTED),
             trusts.get(trust_of(record), 0),
             sightings.get(record.id, 1),
             stated_at(record),
@@ -252,7 +258,16 @@ def ranked(
         )
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
-    return _newer_first(sorted(current.values(), key=rank, reverse=True))
+    ordered = sorted(current.values(), key=rank, reverse=True)
+    # Each one behind the newer ones that contradict it, and marked so.
+    newer = newer_records(ordered)
+    by_id = {record.id: record for record in ordered}
+    placed: dict[str, Record] = {}
+    for record in ordered:
+        for id_ in sorted(newer.get(record.id, ()), key=lambda id_: len(newer.get(id_, ()))):
+            placed.setdefault(id_, by_id[id_])
+        placed.setdefault(record.id or record.what, record)
+    return [marked_older(record, newer.get(record.id, ())) for record in placed.values()]
 
 
 def distinct(records: Sequence[Record], most: int) -> list[Record]:
@@ -261,7 +276,7 @@ def distinct(records: Sequence[Record], most: int) -> list[Record]:
     A record says less if all its content words, with the same denials, are in one that has at
     least its trust and says as much of the reason.
     """
-    stems = {record.id: _stems(record.what) for record in records[: 2 * most]}
+    stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     kept = [
         record
         for place, record in enumerate(records[: 2 * most])
@@ -278,7 +293,7 @@ def distinct(records: Sequence[Record], most: int) -> list[Record]:
 
 def latest_of_session(records: Sequence[Record]) -> list[Record]:
     """Return the records without those on whose subject the same session stated another later."""
-    stems = {record.id: _stems(record.what) for record in records}
+    stems = {record.id: content_stems(record.what) for record in records}
 
     def is_later(other: Record, record: Record) -> bool:
         shared = len(stems[record.id] & stems[other.id])
@@ -297,22 +312,6 @@ def _says_all(record: Record, other: Record) -> bool:
     denials = (DENIALS.intersection(words(one.what)) for one in (record, other))
     is_trusted = trust_of(record) in TRUSTED or trust_of(other) not in TRUSTED
     return is_trusted and len(set(denials)) == 1
-
-
-def _is_users_rule(record: Record) -> bool:
-    return record.type in RULE_TYPES and trust_of(record) in TRUSTED
-
-
-def _newer_first(records: Sequence[Record]) -> list[Record]:
-    """Return the records with each one behind the newer ones that contradict it, and marked so."""
-    newer = newer_records(records)
-    known = {record.id: record for record in records}
-    placed: dict[str, Record] = {}
-    for record in records:
-        for id_ in sorted(newer.get(record.id, ()), key=lambda id_: len(newer.get(id_, ()))):
-            placed.setdefault(id_, known[id_])
-        placed.setdefault(record.id or record.what, record)
-    return [marked_older(record, newer.get(record.id, ())) for record in placed.values()]
 
 
 def still_new(records: Iterable[Record], known: Collection[str]) -> list[Record]:
@@ -356,18 +355,15 @@ def _places(records: Sequence[Record], now: str = "") -> list[_Place]:
         dated = len({stated_at(record)[:10] for record in group}) > 1
         for record in group:
             marks = list(filter(None, [said_before(record.evidence)]))
-            marks += ["stale"] if _is_stale(record, now) else []
+            # Old for its type (BR-10), and not confirmed since.
+            since = max(stated_at(record), str(record.evidence.get(CONFIRMED) or ""))
+            is_old = bool(now) and is_stale(record.type, days_between(since, now))
+            marks += ["stale"] if is_old and not record.pinned else []
             is_dated = dated or bool(marks) or record.type == "solution"
             if is_trusted and trust_of(record) == "assistant":
                 marks.insert(0, BY_NOTE)
             places.append(_Place(record, is_trusted, is_dated, tuple(marks)))
     return places
-
-
-def _is_stale(record: Record, now: str) -> bool:
-    """Return True for a record that is old for its type (BR-10), and not confirmed since."""
-    since = max(stated_at(record), str(record.evidence.get(CONFIRMED) or ""))
-    return not record.pinned and bool(now) and is_stale(record.type, days_between(since, now))
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
@@ -377,7 +373,11 @@ def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Pl
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []
     others = [place for place in places if not place.is_trusted]
-    imported = [place for place in others if _is_imported(place.record)]
+    imported = [
+        place
+        for place in others
+        if place.record.evidence.get(IMPORTED) and trust_of(place.record) not in TRUSTED
+    ]
     groups = (
         ("", [place for place in places if place.is_trusted]),
         (BY_ASSISTANT, [place for place in others if place not in imported]),
@@ -386,13 +386,9 @@ def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Pl
     return [(name, group) for name, group in groups if group]
 
 
-def _is_imported(record: Record) -> bool:
-    return bool(record.evidence.get(IMPORTED)) and trust_of(record) not in TRUSTED
-
-
 def _groups(records: Sequence[Record]) -> list[list[Record]]:
     """Return records in groups about the same subject, newest first, in the order of the best."""
-    stems = {record.id: _stems(record.what) for record in records}
+    stems = {record.id: content_stems(record.what) for record in records}
     groups: list[list[Record]] = []
     for record in records:
         for group in groups:
@@ -412,10 +408,6 @@ def _is_same(a: Record, b: Record, stems: Mapping[str, frozenset[str]]) -> bool:
     shared = len(stems[a.id] & stems[b.id])
     least = min(len(stems[a.id]), len(stems[b.id]))
     return shared >= SAME_WORDS and shared >= SAME_SHARE * least
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
 
 
 def mark_contents(contents: Contents, memory: Memory) -> Contents:

@@ -17,7 +17,7 @@ from memory_fabric.health import tiers as status
 from memory_fabric.ids import short_id
 from memory_fabric.language.times import days_between, parsed
 from memory_fabric.models import BEFORE, PROMPT, TRUST_ORDER, WHEN, Record, worded
-from memory_fabric.recall.marks import is_stale
+from memory_fabric.recall.render import is_stale
 from memory_fabric.recall.review import CANDIDATE, KINDS, due
 from memory_fabric.redaction import redact
 from memory_fabric.store import file_states

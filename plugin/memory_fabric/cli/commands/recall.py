@@ -91,9 +91,9 @@ def recall(
     """
     # late: --help needs no fabric
     from memory_fabric.language import times
+    from memory_fabric.recall import explain as explaining
     from memory_fabric.recall import filters
-    from memory_fabric.recall.injection import explain as explaining
-    from memory_fabric.recall.pipeline import Fabric, answer_as_json
+    from memory_fabric.recall.pipeline import Fabric
     from memory_fabric.semantic.measure import measure_for
 
     now, text = ids.timestamp(), " ".join(words or ())
@@ -119,8 +119,7 @@ def recall(
         if explain and text:
             explained = explaining.explain_here(fabric, text, **query)
             if as_json:
-                fields = answer_as_json(explained.answer)
-                show.json_out(explaining.as_json(explained, fields))
+                show.json_out(explaining.as_json(explained))
             else:
                 _show_explained(explained)
             return 0 if explained.answer.hits else 3
@@ -130,7 +129,7 @@ def recall(
     if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:
-        show.json_out(answer_as_json(answer))
+        show.json_out(explaining.answer_as_json(answer))
     else:
         _show(answer)
     return 0 if answer.hits else 3
@@ -215,7 +214,7 @@ def _show_explained(explained: Any) -> None:
 
 
 def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
-    from memory_fabric.recall.injection.explain import GIVEN
+    from memory_fabric.recall.explain import GIVEN
     from memory_fabric.recall.render import low_trust, replaced_by
 
     facts = hit.metadata

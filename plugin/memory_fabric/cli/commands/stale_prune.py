@@ -17,7 +17,7 @@ from memory_fabric.models import (
     shown_type,
     worded,
 )
-from memory_fabric.recall import marks, review
+from memory_fabric.recall import review
 from memory_fabric.recall.render import changed_files
 from memory_fabric.recall.review import Pruned, Report, Stale
 from memory_fabric.text import cut, one_line
@@ -74,7 +74,7 @@ def stale(
             report = review.stale(
                 memory, timestamp(), types=types or (), limit=limit, older_than=older_than
             )
-        altered = marks.records_with_changes(memory, types or ())
+        altered = review.records_with_changes(memory, types or ())
         failures = list(memory.failures)
     if as_json:
         rows = [_altered_as_json(record) for record in altered[:limit]]

@@ -9,7 +9,7 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.hooks.session.standing import Standing
 from memory_fabric.models import Record
-from memory_fabric.recall.marks import mark_records
+from memory_fabric.recall.render import mark_records
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.store.schema import ACTIVE_CURRENT

@@ -26,7 +26,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     output = failed_output(event)
     if not output:
         return None
-    from memory_fabric.recall.injection import known_fixes  # late: most commands pass
+    from memory_fabric.recall import known_fixes  # late: most commands pass
 
     ledger = Ledger(event, context)
     told_names = ledger.seen(event.agent_id)
@@ -41,7 +41,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if not fixes:
         return None
     # late: few failures are known
-    from memory_fabric.recall.marks import mark_records
+    from memory_fabric.recall.render import mark_records
     from memory_fabric.recall.session_block import record_line
 
     lines = [record_line(record, dated=True) for record in mark_records(fixes, context.memory)]

@@ -26,7 +26,7 @@ from memory_fabric.models import (
     Hit,
     Record,
 )
-from memory_fabric.recall.injection.floor import RARE, Part
+from memory_fabric.recall.floor import RARE, Part
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.rank import rank

@@ -112,7 +112,8 @@ def recalled(
     memory: Memory, text: str, limit: int, depth: int, as_of: str, filters: Filters, now: str
 ) -> dict[str, Any]:
     """Return the JSON of `memory-fabric recall --json`, of what programs may see."""
-    from memory_fabric.recall.pipeline import Fabric, answer_as_json  # with the first question
+    from memory_fabric.recall.explain import answer_as_json  # with the first question
+    from memory_fabric.recall.pipeline import Fabric
 
     visible = visible_to_process(memory)
     fabric = Fabric(visible, now, measure_for(visible.settings))
@@ -130,16 +131,15 @@ def picture(memory: Memory) -> dict[str, Any]:
 
 def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
     """Return the JSON of `memory-fabric recall --explain --json`."""
-    from memory_fabric.recall.injection import explain  # with the first question
-    from memory_fabric.recall.pipeline import Fabric, answer_as_json
+    from memory_fabric.recall import explain  # with the first question
+    from memory_fabric.recall.pipeline import Fabric
 
     now = ids.timestamp()
     then = times.stated(as_of, now, "as_of") if as_of else ""
     fabric = Fabric(memory, now, measure_for(memory.settings))
     if not q:
-        return answer_as_json(fabric.recall(q, limit=limit, as_of=then))
-    explanation = explain.explain_here(fabric, q, limit=limit, as_of=then)
-    return explain.as_json(explanation, answer_as_json(explanation.answer))
+        return explain.answer_as_json(fabric.recall(q, limit=limit, as_of=then))
+    return explain.as_json(explain.explain_here(fabric, q, limit=limit, as_of=then))
 
 
 def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from memory_fabric import __version__, ids
 from memory_fabric.language import times
 from memory_fabric.language.concepts import concepts
 from memory_fabric.language.times import days_between
-from memory_fabric.recall.marks import is_stale
+from memory_fabric.recall.render import is_stale
 from memory_fabric.redaction import redact
 from memory_fabric.servers.http import team_rows
 from memory_fabric.servers.http.team_memory import TeamMemory
@@ -63,7 +63,8 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
 
 def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
     """Return the best memories for a text, with the words that were searched."""
-    from memory_fabric.recall.pipeline import Fabric, answer_as_json  # with the first question
+    from memory_fabric.recall.explain import answer_as_json  # with the first question
+    from memory_fabric.recall.pipeline import Fabric
 
     now = ids.timestamp()
     then = times.stated(as_of, now, "as_of") if as_of else ""

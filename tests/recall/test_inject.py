@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.injection import floor
-from memory_fabric.recall.injection.inject import (
+from memory_fabric.recall import floor
+from memory_fabric.recall.inject import (
     A_PASTE,
     MAX_EPISODES,
     MAX_HITS,

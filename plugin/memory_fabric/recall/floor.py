@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 
 from memory_fabric.language import concepts, questions, times
 from memory_fabric.language.concepts import FUNCTION_WORDS
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.parse import parse
-from memory_fabric.recall.parts import split
+from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
@@ -56,6 +56,9 @@ NO_NEWS = "the prompt says it itself"
 ANOTHER_NUMBER = "is about another number or letter of the same"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
 NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
+
+
+_reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 
 class Floor:
@@ -112,7 +115,12 @@ class Floor:
     def _part(self, text: str) -> tuple[Part, Mapping[str, Hit]]:
         """Return the requirements of a part, and the memories as this part alone finds them."""
         if text not in self._parts:
-            about = _part_of(self._query, text, self._said)
+            sentence = parse(text, plain=True)
+            # Without the words by which it asks for the past.
+            terms = tuple(term for term in sentence.terms if term not in self._said)
+            names = [name for term, name in self._query.meant if term in terms]
+            hints = (*sentence.entity_hints, *names)
+            about = self._query._replace(asked=text, terms=terms, entity_hints=hints)
             hits = _seen_by(about, self._hits, self._stems)
             part = Part(about, list(hits.values()), talk=self.talk)
             self._parts[text] = part, hits
@@ -124,7 +132,6 @@ class Part:
 
     def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
-        self._trouble: bool | None = None
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}
         self.stems = frozenset(s for c in wanted for s in c.stems)
@@ -135,7 +142,16 @@ class Part:
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
-        self.numbered = _answered(_numbered(words(query.asked), _marks(query)), hits)
+        # Nouns whose very number a hit has: hits with another number are then not meant.
+        marks = {t for t in query.terms if t.isdigit() or (len(t) == 1 and t.isascii())}
+        numbered = _numbered(words(query.asked), marks)
+        current = [hit for hit in hits if numbered and not hit.metadata.get("over")]
+        numbers_of_hits = [_all_numbered(hit.text) for hit in current]
+        self.numbered = {
+            noun: numbers
+            for noun, numbers in numbered.items()
+            if any(numbers & in_hit.get(noun, set()) for in_hit in numbers_of_hits)
+        }
         self.kind = "" if talk else questions.asked_kind(query.asked)
         self.topics = sum(c.strength >= SPECIFIC for c in wanted)
 
@@ -149,10 +165,16 @@ class Part:
         rare = shared.intersection(rare_words)
         if not rare:
             return NOTHING_RARE
-        if self._is_of_another_number(hit.text):
-            return ANOTHER_NUMBER
+        numbers = _all_numbered(hit.text) if self.numbered else {}
+        for noun, asked_for in self.numbered.items():
+            if noun in numbers and numbers[noun].isdisjoint(asked_for):
+                return ANOTHER_NUMBER
+        if is_turn and hit.text.rstrip().endswith("?"):
+            return "a past turn that only asks"
         if is_turn:
-            return self._lacks_as_episode(hit, len(shared))
+            is_about = len(shared) >= min(self.topics, EPISODE_SPECIFIC)
+            is_strong = _coverage(hit) >= EPISODE_COVERAGE and is_about
+            return "" if is_strong else "a past turn that shares too little"
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not questions.holds(self.kind, full_text, hit.entities):
             return NO_SUCH_ANSWER
@@ -161,7 +183,7 @@ class Part:
         if share >= SAID_ITSELF and len(own) >= LONG_MEMORY and "?" not in self._asked:
             return NO_NEWS
         is_fix = hit.metadata.get("type") in FIXES
-        ease = WITHOUT_TROUBLE if is_fix and not self._reports_trouble() else 1.0
+        ease = WITHOUT_TROUBLE if is_fix and not _reports_trouble(self._asked) else 1.0
         needed = SHARED_OF_MANY if self.topics > MANY_TOPICS else RARE_SHARED
         is_about = len(shared) >= needed and (
             len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
@@ -178,27 +200,6 @@ class Part:
         if _coverage(hit) >= self.coverage[number] * ease or share >= self.held[number] * ease:
             return ""
         return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
-
-    def _lacks_as_episode(self, hit: Hit, specific: int) -> str:
-        if hit.text.rstrip().endswith("?"):
-            return "a past turn that only asks"
-        asked_for = sum(strength >= SPECIFIC for strength in self.strengths.values())
-        strong = _coverage(hit) >= EPISODE_COVERAGE
-        is_about = specific >= min(asked_for, EPISODE_SPECIFIC)
-        return "" if strong and is_about else "a past turn that shares too little"
-
-    def _is_of_another_number(self, text: str) -> bool:
-        """Return True if a text has another number for a noun than the prompt."""
-        numbers = _all_numbered(text) if self.numbered else {}
-        return any(
-            noun in numbers and numbers[noun].isdisjoint(asked_for)
-            for noun, asked_for in self.numbered.items()
-        )
-
-    def _reports_trouble(self) -> bool:
-        if self._trouble is None:
-            self._trouble = questions.reports_trouble(self._asked)
-        return self._trouble
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
         """Return the topics of the prompt that a memory holds, without its project's name, which
@@ -224,14 +225,6 @@ class Part:
         out = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
         separate = [part for word in words(text) for part in cjk_pairs(word) or (word,)]
         return frozenset(stem(word) for word in separate if word not in out)
-
-
-def _part_of(query: Query, text: str, said: Container[str]) -> Query:
-    """Return the query of a part of a prompt, without the words by which that asks for the past."""
-    part = parse(text, plain=True)
-    terms = tuple(term for term in part.terms if term not in said)
-    names = [name for term, name in query.meant if term in terms]
-    return query._replace(asked=text, terms=terms, entity_hints=(*part.entity_hints, *names))
 
 
 def _seen_by(part: Query, hits: Sequence[Hit], stems: Mapping[str, Set[str]]) -> Mapping[str, Hit]:
@@ -268,25 +261,6 @@ def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
         for term in hit.metadata.get("matched", ()):
             counts[term] = counts.get(term, 0) + 1
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
-
-
-def _marks(query: Query) -> set[str]:
-    """Return the numbers and single letters of the prompt."""
-    return {term for term in query.terms if term.isdigit() or (len(term) == 1 and term.isascii())}
-
-
-def _answered(
-    asked_for: dict[tuple[str, bool], set[str]], hits: Sequence[Hit]
-) -> dict[tuple[str, bool], set[str]]:
-    """Return the nouns whose very number a hit has: hits with another number are then not meant."""
-    if not asked_for:
-        return {}
-    numbers_of_hits = [_all_numbered(hit.text) for hit in hits if not hit.metadata.get("over")]
-    return {
-        noun: numbers
-        for noun, numbers in asked_for.items()
-        if any(numbers & numbers_in_hit.get(noun, set()) for numbers_in_hit in numbers_of_hits)
-    }
 
 
 def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:

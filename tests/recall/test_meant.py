@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.recall.meant import edits, with_names_meant
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.recall.spelling import edits, with_names_meant
 from memory_fabric.store import entity_search
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory

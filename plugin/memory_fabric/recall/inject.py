@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import product
+from typing import NamedTuple, TypedDict, Unpack
 
 from memory_fabric.language import concepts, negations, questions
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.dedupe import is_of_others, within_share
-from memory_fabric.recall.injection.floor import FIXES, SPECIFIC, Floor
-from memory_fabric.recall.parse import parse
-from memory_fabric.recall.parts import is_paste, may_hold_a_log, sentences, written
+from memory_fabric.recall.floor import FIXES, SPECIFIC, Floor
+from memory_fabric.recall.normalize import is_of_others, within_share
+from memory_fabric.recall.parse import is_paste, may_hold_a_log, parse, sentences, written
 from memory_fabric.recall.retrieve import FOR_PROMPTS
-from memory_fabric.text import STOPWORDS, stem, words
+from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
 # The most facts for a prompt; one more, if it is about so many subjects; and the most past turns.
@@ -87,92 +87,71 @@ def sources_for(query: Query) -> frozenset[str]:
     return FOR_PROMPTS | {"episodes"} if _words_of_past_talk(query.text) else FOR_PROMPTS
 
 
-def above_floor(
-    hits: Sequence[Hit],
-    query: Query,
-    *,
-    seen: Container[str] = frozenset(),
-    shown: Container[str] = frozenset(),
-    here: str = "",
-    since: str = "",
-) -> list[Hit]:
+class Known(TypedDict, total=False):
+    """What the model of a session knows already.
+
+    `seen` are ids of hits that it was given, `shown` ids of records that MEMORY.md shows. It knows
+    the statements of the session `here`, unless they are older than `since`, its last compaction
+    (ISO 8601 or '').
+    """
+
+    seen: Container[str]
+    shown: Container[str]
+    here: str
+    since: str
+
+
+def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
     """Return the hits that this prompt is certainly about, in the same order; often none.
 
-    `seen` are ids of hits that the session's model already has, `shown` ids of records that
-    MEMORY.md shows. Statements of the session `here` are known to its model, unless they are older
-    than `since`, its last compaction (ISO 8601 or ''). Outdated memories count only if the question
-    asks for the past; of past turns, not the one in which a record was stated that is among the
-    hits or known already.
+    Outdated memories count only if the question asks for the past; of past turns, not the one in
+    which a record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
-    against = verdicts(hits, query, seen=seen, shown=shown, here=here, since=since)
+    against = verdicts(hits, query, **known)
     return [hit for hit, verdict in zip(hits, against, strict=True) if not verdict]
 
 
-def verdicts(
-    hits: Sequence[Hit],
-    query: Query,
-    *,
-    seen: Container[str] = frozenset(),
-    shown: Container[str] = frozenset(),
-    here: str = "",
-    since: str = "",
-) -> list[str]:
+def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[str]:
     """Return for each hit the reason why it is not injected for this prompt; '' for the others."""
     talk = bool(_words_of_past_talk(query.text))
     floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text) and not query.asked)
-
-    stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
-    return [
-        SAID_HERE
-        if here and _is_from(here, hit) and hit.timestamp > since
-        else _verdict(hit, floor, stated, seen, shown)
-        for hit in hits
-    ]
+    stated = [content_stems(hit.text) for hit in hits if hit.source != "episodes"]
+    return [_verdict(hit, floor, stated, known) for hit in hits]
 
 
-def _is_from(session: str, hit: Hit) -> bool:
-    """Return True if a hit was said in this session, so its model knows it.
-
-    Local records are excluded, since they are saved to be returned; those of tools, too, since they
-    may never have been shown.
-    """
-    metadata = hit.metadata
-    is_kept = metadata.get("scope") == "local" or metadata.get("trust") == "tool"
-    return metadata.get("session") == session and not is_kept
-
-
-def _verdict(
-    hit: Hit,
-    floor: Floor,
-    stated: Sequence[frozenset[str]],
-    seen: Container[str],
-    shown: Container[str],
-) -> str:
-    if hit.metadata.get("conflict"):
+def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
+    seen, about = known.get("seen", ()), hit.metadata
+    # Local records are saved to be returned, and those of tools may never have been shown.
+    is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
+    is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
+    if is_from_here and hit.timestamp > known.get("since", ""):
+        return SAID_HERE
+    if about.get("conflict"):
         return GIVEN if f"{CONFLICT}{hit.id}" in seen else ""
     if hit.id in seen:
         return GIVEN
-    if (hit.metadata.get("record") or hit.id) in shown:
+    if (about.get("record") or hit.id) in known.get("shown", ()):
         return SHOWN
-    if hit.metadata.get("type") == "session":
+    if about.get("type") == "session":
         return "what a session was about, which is there for those who ask"
     if hit.source == "episodes" and not floor.talk:
         return UNASKED_TURN
-    if hit.metadata.get("entityType") == "relation":
-        if len(hit.metadata.get("relations", ())) > 1:
+    if about.get("entityType") == "relation":
+        if len(about.get("relations", ())) > 1:
             return ""  # only paths that the prompt asks for are candidates
         if not floor.asks_for_relations:
             return UNASKED_RELATION
-    if hit.metadata.get("over") and not floor.past:
+    if about.get("over") and not floor.past:
         return "replaced, or no longer valid"
-    if hit.metadata.get("symptom"):
+    if about.get("symptom"):
         return ""
-    if hit.metadata.get("type") in FIXES and may_hold_a_log(floor.text):
+    if about.get("type") in FIXES and may_hold_a_log(floor.text):
         return ANOTHER_FAILURE
     lacking = A_PASTE if floor.is_paste else floor.lacks(hit)
-    if not lacking and hit.source == "episodes" and _repeats(hit, stated):
+    turn_stems = content_stems(hit.text if hit.source == "episodes" and not lacking else "")
+    if turn_stems and any(own and _holds(turn_stems, own) for own in stated):
         return "the turn in which a listed memory was stated"
     return lacking
 
@@ -184,9 +163,22 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     others, those far less relevant than the best own hit are left out. Shared ones follow the
     facts, as many as their share (`share_of_others`).
     """
-    facts, theirs, turns = _sorted_out(hits)
+    turns = [hit for hit in hits if hit.source == "episodes"]
+    facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
+    theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    subjects = _best_of_each_subject(facts, query)
+    # The first hit, and each that shares with the prompt what no hit before it shares: a name, or
+    # two words that say what the prompt is about.
+    strengths = {c.text: c.strength for c in concepts.concepts(query)}
+    shared_terms: set[str] = set()
+    subjects: list[Hit] = []
+    for hit in facts:
+        fresh = {term for term in hit.metadata.get("matched", ()) if term not in shared_terms}
+        specific = [strengths[t] for t in fresh if strengths.get(t, 0.0) >= SPECIFIC]
+        is_new = len(specific) > 1 or max(specific, default=0.0) > SPECIFIC
+        if not subjects or is_new or hit.metadata.get("conflict"):
+            subjects.append(hit)
+            shared_terms |= fresh
     max_hits = max(max_hits, min(len(subjects), MAX_SUBJECTS))
     facts = [*subjects, *(hit for hit in _near_the_best(facts) if hit not in subjects)][:max_hits]
     near = _near_the_best(theirs, facts)
@@ -195,37 +187,9 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
     return facts + _near_the_best(turns)[:MAX_EPISODES]
 
 
-def _best_of_each_subject(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return the first hit, and each that shares with the prompt what no hit before it shares.
-
-    That is a name, or two words that say what the prompt is about.
-    """
-    strengths = {c.text: c.strength for c in concepts.concepts(query)}
-    shared: set[str] = set()
-    best: list[Hit] = []
-    for hit in hits:
-        fresh = {term for term in hit.metadata.get("matched", ()) if term not in shared}
-        specific = [strengths[t] for t in fresh if strengths.get(t, 0.0) >= SPECIFIC]
-        is_new = len(specific) > 1 or max(specific, default=0.0) > SPECIFIC
-        if not best or is_new or hit.metadata.get("conflict"):
-            best.append(hit)
-            shared |= fresh
-    return best
-
-
 def author_of(hit: Hit) -> str:
     """Return the author of a shared memory."""
     return str(hit.metadata.get("author") or "")
-
-
-def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
-    """Split hits into own facts, shared facts, and past turns."""
-    facts = [hit for hit in hits if hit.source != "episodes"]
-    return (
-        [hit for hit in facts if not is_of_others(hit)],
-        [hit for hit in facts if is_of_others(hit)],
-        [hit for hit in hits if hit.source == "episodes"],
-    )
 
 
 def is_silent(query: Query) -> bool:
@@ -238,18 +202,12 @@ def is_silent(query: Query) -> bool:
 
 def states(text: str, statement: str) -> bool:
     """Return True if a text holds (nearly) all words of a statement."""
-    own = _own_words(statement)
-    return bool(own) and len(own & _own_words(text)) >= STATED_IN * len(own)
+    own = content_stems(statement)
+    return bool(own) and _holds(content_stems(text), own)
 
 
-def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
-    """Return True if a turn holds (nearly) all words of a fact, so the fact was stated in it."""
-    turn_words = _own_words(episode.text)
-    return any(own and len(own & turn_words) >= STATED_IN * len(own) for own in stated)
-
-
-def _own_words(text: str) -> frozenset[str]:
-    return frozenset(stem(w) for w in words(text) if w not in STOPWORDS)
+def _holds(stems: frozenset[str], own: frozenset[str]) -> bool:
+    return len(own & stems) >= STATED_IN * len(own)
 
 
 def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]:
@@ -319,7 +277,10 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
         return False
     hit_words = words(hit.text)
     rejected = [tuple(words(name)) for name in about.get("alternatives") or ()]
-    rejected += _behind_instead(hit_words)
+    for at, phrase in product(range(len(hit_words)), _INSTEAD):
+        behind = hit_words[at + len(phrase) :]
+        if tuple(hit_words[at : at + len(phrase)]) == phrase:
+            rejected.append(tuple([word for word in behind if word not in _MODALS][:1]))
     denied = []
     if not NEGATORS.isdisjoint(hit_words):
         things = {part for name in hit.entities for part in words(name)}
@@ -355,16 +316,6 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
             content = tuple(dict.fromkeys([*before, *behind] if before else behind))
             if content and behind:
                 yield content
-
-
-def _behind_instead(said: Sequence[str]) -> list[tuple[str, ...]]:
-    behind: list[tuple[str, ...]] = []
-    for at in range(len(said)):
-        for phrase in _INSTEAD:
-            if tuple(said[at : at + len(phrase)]) == phrase:
-                name = next((w for w in said[at + len(phrase) :] if w not in _MODALS), "")
-                behind.append((name,) if name else ())
-    return behind
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:

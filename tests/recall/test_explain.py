@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.recall.injection import inject
-from memory_fabric.recall.injection.explain import NO_SUBJECT, NOTHING_FOUND, explain
-from memory_fabric.recall.injection.inject import A_PASTE
+from memory_fabric.recall import inject
+from memory_fabric.recall.explain import NO_SUBJECT, NOTHING_FOUND, explain
+from memory_fabric.recall.inject import A_PASTE
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.relevance import STEEPNESS
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
@@ -66,8 +66,8 @@ def test_what_a_session_has_and_what_memory_md_shows_is_the_reason_of_its_silenc
     given = frozenset(hit.id for hit in fabric.hits_to_inject(question))
     records = frozenset(id_.removeprefix("record:") for id_ in given)
 
-    seen = explain(fabric, question, limit=10, seen=given)
-    shown = explain(fabric, question, limit=10, shown=records)
+    seen = explain(fabric, question, limit=10, known={"seen": given})
+    shown = explain(fabric, question, limit=10, known={"shown": records})
 
     assert inject.GIVEN in seen.silence and inject.SHOWN in shown.silence
     assert {seen.verdicts[id_] for id_ in given} == {inject.GIVEN}

@@ -15,6 +15,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memory_fabric import deadline
+from memory_fabric.language.proper_names import is_ordinary
+from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Entity, Record
 from memory_fabric.patterns import pattern
 from memory_fabric.store.conditions import OF_SESSION
@@ -46,33 +48,6 @@ NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
 # The surer way comes first, whatever the weights.
 BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
 
-# Words of failures in general: those that tools print whatever has happened.
-GENERIC = frozenset(
-    """abort aborted access address already app application arg argument arguments array assert
-    assertion assertionerror assignable assigned attempt attribute attributeerror available
-    bad bash blocked broken build built bundle call cannot case cause caused check class
-    client code column command commands compilation compile compiled complete config
-    configuration connect connection container corresponding could crash crashed crashes
-    dead declaration declarations defined denied dependencies dependency deploy dev did dies
-    directory does download during eacces eaddrinuse ebadengine econnrefused econnreset
-    eexist elifecycle emfile enoent enotempty enotfound eperm epipe eresolve err error
-    errors etarget etimedout exception exec exist exists exit exited exiting expected fail
-    failed failing fails failure failures fatal fetch field file filenotfounderror files fix
-    fixed folder found function given hang hangs help hook host http image import
-    importerror improve index info input install installation installed instance invalid
-    invocation issue job key keyerror kill killed last later legacy library line list load
-    loaded log logs main make message method missing module modulenotfounderror modules most
-    name node none nonetype npm npx null number object occured occurred of open operation
-    option options oserror output package packages parse path permission pip plugin pnpm
-    process program project properties property python raise raised raises reached read
-    reading recent reference referenceerror refused request require required resolve
-    resource response result results root rule run running runs runtime runtimeerror script
-    scripts see server service set sh spec start started starts stat status step stop
-    stopped stops string suite suites syntax syntaxerror system target task test tested
-    tests text timed timeout trace traceback true try type typeerror types unable undefined
-    unexpected unhandled unknown update usage use used using valid value valueerror values
-    version warn warning works wrong yarn zsh""".split()
-)
 # JSON of a record without evidence or entities.
 EMPTY = (None, "", "{}", "[]")
 # A colon before a letter joins a symbol: `notifications:listByUser`, `Ledger::post`.
@@ -115,8 +90,11 @@ def matching(
     beside what was compared. Raises StoreUnavailable, DeadlinePassed.
     """
     fixes = [record for record in _on_record(memory) if record.trust in TRUSTED]
-    fixes_shown = known_in(text, fixes, command=command)
-    return _whole([k.record.id for k in fixes_shown if wanted(k.record)][:MAX_TOLD], memory)
+    shown = known_in(text, fixes, command=command)
+    ids = [fix.record.id for fix in shown if wanted(fix.record)][:MAX_TOLD]
+    marks = ", ".join("?" * len(ids))
+    records = memory.find_records(f"id IN ({marks})", tuple(ids)) if ids else []
+    return sorted(records, key=lambda record: ids.index(record.id))
 
 
 def _on_record(memory: Memory) -> list[Record]:
@@ -151,15 +129,6 @@ def _on_record(memory: Memory) -> list[Record]:
     return records
 
 
-def _whole(ids: Sequence[str], memory: Memory) -> list[Record]:
-    """Return the whole records with these ids, in this order."""
-    if not ids:
-        return []
-    marks = ", ".join("?" * len(ids))
-    records = memory.find_records(f"id IN ({marks})", tuple(ids))
-    return sorted(records, key=lambda record: ids.index(record.id))
-
-
 def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Known]:
     """Return those of the fixes whose symptom is in the text, surest first.
 
@@ -184,7 +153,7 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
     error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
     more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
     texts = [symptom[:MAX_SAID_CHARS] for symptom in (record.what, *more) if symptom]
-    if not any(_shares(symptom, text) for symptom in (*texts, error)):
+    if all(text.telling.isdisjoint(_words(symptom)) for symptom in (*texts, error)):
         return 0.0
     if error:
         weight = _by_line(error, text)
@@ -236,9 +205,9 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
             weight += FURTHER_WORD * (len(phrase) - 2)
             is_long = len(phrase) >= LONG_PHRASE_WORDS
             least = LONG_PHRASE_WEIGHT if is_long else PHRASE_WEIGHT
-            if weight >= least and any(
-                _holds(text.lines[place], phrase) for place in text.places[phrase[0]]
-            ):
+            run = f" {' '.join(phrase)} "
+            lines = (f" {' '.join(text.lines[place])} " for place in text.places[phrase[0]])
+            if weight >= least and any(run in line for line in lines):
                 return weight
         for word in pattern(_TOKEN).findall(symptom) if "_" in symptom else ():
             is_code = "_" in word and word.isupper() and word.lower() in text.places
@@ -277,11 +246,6 @@ def _near(
     return weight if weight >= NEAR_WEIGHT and is_sure else 0.0
 
 
-def _shares(said: str, text: _Text) -> bool:
-    """Return True if a text of a record has a telling word of the output."""
-    return not text.telling.isdisjoint(_words(said))
-
-
 def _read(text: str, typed: frozenset[str]) -> _Text:
     if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
         text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
@@ -302,7 +266,7 @@ def _read(text: str, typed: frozenset[str]) -> _Text:
     rare = frozenset(
         word for word, at in places.items() if len(at) <= MAX_PLACES and word not in typed
     )
-    telling = frozenset(w for w in places if len(w) > 1 and w not in GENERIC and w not in STOPWORDS)
+    telling = frozenset(word for word in places if not _says_nothing(word))
     return _Text(lines, places, telling, rare)
 
 
@@ -357,7 +321,7 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
 def _weight_of(word: str) -> float:
     """Return how much a word says about which failure it is: 0 to 3."""
     low = word.lower()
-    if low in GENERIC or low in STOPWORDS or len(word) < 2:
+    if _says_nothing(low):
         return 0.0
     if low.isdigit():
         return DISTINCTIVE if len(low) > 3 else 0.0
@@ -379,14 +343,10 @@ def _weight_of(word: str) -> float:
 
 
 def _plain_weight(word: str) -> float:
-    if word in GENERIC or word in STOPWORDS or len(word) < 2:
+    if _says_nothing(word):
         return 0.0
-    # late: only where fixes are compared
-    from memory_fabric.language.proper_names import is_ordinary
-
     return ORDINARY if is_ordinary(word) else DISTINCTIVE
 
 
-def _holds(words: Sequence[str], phrase: Sequence[str]) -> bool:
-    size, wanted = len(phrase), tuple(phrase)
-    return any(tuple(words[at : at + size]) == wanted for at in range(len(words) - size + 1))
+def _says_nothing(word: str) -> bool:
+    return len(word) < 2 or word in STOPWORDS or word in listed("failures")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from memory_fabric.models import Record
-from memory_fabric.recall.injection.known_fixes import known_in
+from memory_fabric.recall.known_fixes import known_in
 
 # The first list helped to settle the rules, the second was written afterwards.
 LISTS = ("failing_commands.toml", "failing_commands_unseen.toml")

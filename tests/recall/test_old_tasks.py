@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.injection.inject import query_of
-from memory_fabric.recall.injection.old_tasks import closing, line, nearest
+from memory_fabric.recall.inject import query_of
+from memory_fabric.recall.old_tasks import closing, line, nearest
 from recall.given import a_hit
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import Hit
-from memory_fabric.recall import render
-from memory_fabric.recall.injection import for_agents, inject
+from memory_fabric.recall import for_agents, inject, render
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, a_hit, open_memory, remember

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Hit
-from memory_fabric.recall.injection.inject import contradicts, requests
+from memory_fabric.recall.inject import contradicts, requests
 from memory_fabric.recall.pipeline import Fabric
 from recall.given import a_hit, open_memory, remember
 

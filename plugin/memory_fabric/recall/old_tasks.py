@@ -7,14 +7,18 @@ names files and causes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import log
 from typing import NamedTuple
 
 from memory_fabric.language import concepts
 from memory_fabric.language.proper_names import is_ordinary
 from memory_fabric.models import Hit, Query
-from memory_fabric.recall.injection.floor import SPECIFIC
+from memory_fabric.recall.floor import SPECIFIC
+from memory_fabric.recall.inject import states
+from memory_fabric.recall.retrieve import with_rarest_terms
+from memory_fabric.store.conversations import sessions as conversations
+from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
 # The name of a told task in the ledger, and the share of the sessions that hold a rare word.
@@ -29,6 +33,7 @@ NEXT = 0.6
 # In a search of so many turns the sessions are compared; it is made for a prompt with two words
 # that at most so many turns hold.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
+TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
 # The types of records that tell how a task ended.
 ENDS = ("solution", "decision")
@@ -41,6 +46,56 @@ class Task(NamedTuple):
     session: str
     request: Hit
     rare: tuple[str, ...]
+
+
+def told(
+    query: Query,
+    memory: Memory,
+    session: str,
+    turns_of: Callable[[Query], Iterable[Hit]],
+    told_hits: Sequence[Hit],
+    is_known: Callable[[str], bool],
+) -> Hit | None:
+    """Return the old task that a prompt is nearly, in one line: what it was, how it ended, its
+    files; None if there is none for certain, or if the session knows the record of its end.
+
+    `turns_of` finds the past turns of a query; `told_hits` are told beside the task.
+    """
+    readers = memory.readers()
+    query = with_rarest_terms(query, readers, TURNS)
+    counts = [reader.rows_with(query.terms, TURNS) for reader in readers]
+    numbers = [sum(count.get(term, 0) for count in counts) for term in query.terms]
+    if sum(0 < number <= FEW_TURNS for number in numbers) < RARE:
+        return None
+    turns_of_others = (hit for hit in turns_of(query) if hit.metadata.get("session") != session)
+    database = memory.session_database()
+    task = nearest(turns_of_others, query, conversations.count_sessions(database, MAX_SESSIONS))
+    if task is None:
+        return None
+    answer = conversations.answer_to(database, task.request.id.partition(":")[2])
+    ended = closing(answer, task.rare)
+    noted = memory.find_records(
+        "scope <> 'local' AND session = ? AND type <> 'session'", (task.session,)
+    )
+    over = [note for note in noted if note.superseded_by or note.valid_to]
+    for note in noted:
+        is_end = note.type in ENDS and note.status == "active" and note not in over
+        if is_end and any(word in note.what.lower() for word in task.rare):
+            if is_known(note.id):
+                return None
+            is_told = any(hit.id == f"record:{note.id}" for hit in told_hits)
+            ended = "" if is_told else f"{note.what} {note.why}"
+            break
+    files = conversations.load_notes(database, task.session).get("files")
+    text = line(task.request.text, ended, files if isinstance(files, list) else ())
+    # It would bring back what was replaced, or it was no task, but what a record says.
+    if any(states(text, note.what) for note in over) or any(
+        states(note.what, task.request.text) for note in noted
+    ):
+        return None
+    about = {"type": "earlier task", "trust": task.request.metadata.get("trust")}
+    name = f"{TASK}{task.session}"
+    return Hit(name, text, "records", task.request.timestamp, metadata=about)
 
 
 def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:

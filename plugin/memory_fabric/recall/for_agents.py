@@ -22,12 +22,12 @@ from memory_fabric.models import (
     contradicted,
     stated_at,
 )
-from memory_fabric.recall import render
-from memory_fabric.recall.agent_domains import GENERAL, domain_of_agent, plain_name
-from memory_fabric.recall.dedupe import is_of_others, within_share
-from memory_fabric.recall.injection import inject
-from memory_fabric.recall.injection.floor import SPECIFIC
+from memory_fabric.recall import inject, render
+from memory_fabric.recall.agent_domains import domain_of_agent, plain_name, stated_for
+from memory_fabric.recall.floor import SPECIFIC
+from memory_fabric.recall.normalize import is_of_others, within_share
 from memory_fabric.recall.parse import parse
+from memory_fabric.recall.request_context import GENERAL
 from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT
@@ -79,9 +79,16 @@ def for_agent(
     free_places = min(KIND_HITS, MAX_HITS - len(chosen))
     if free_places > 0 and (kind.terms or kind.domain):
         queued_ids = {hit.id for queue in queues for hit in queue}
+        of_that_kind: list[Hit] = []
+        try:
+            of_that_kind = of_kind(kind, memory)
+        except FabricError as error:  # then the hits of the tasks must suffice
+            if not chosen:
+                raise
+            memory.fail(f"kind {kind.name}: {error}")
         fresh = [
             hit
-            for hit in _of_kind_if_possible(kind, memory, needed=not chosen)
+            for hit in of_that_kind
             if hit.id not in queued_ids
             and hit.id not in seen
             and hit.metadata["record"] not in shown
@@ -91,17 +98,6 @@ def for_agent(
     theirs = [hit for hit in chosen if is_of_others(hit)]
     shared_ones = within_share(theirs, inject.author_of, MAX_HITS, beside_own=bool(own))
     return [hit for hit in chosen if hit in own or hit in shared_ones], max_chars
-
-
-def _of_kind_if_possible(kind: Kind, memory: Memory, *, needed: bool) -> list[Hit]:
-    """Return the hits of the kind; if that fails or times out, those of the tasks must suffice."""
-    try:
-        return of_kind(kind, memory)
-    except FabricError as error:
-        if needed:
-            raise
-        memory.fail(f"kind {kind.name}: {error}")
-        return []
 
 
 def asked_for(
@@ -336,8 +332,9 @@ def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kin
     task.
     """
     name = plain_name(agent_type)
-    kind = _stated(agent_type, name, stated)
-    if kind is None and is_searcher(name):
+    kind = stated_for(agent_type, stated)
+    is_searcher = name in SEARCHERS or not SEARCHING_WORDS.isdisjoint(name.split("-"))
+    if kind is None and is_searcher:
         return Kind(name, searches=True)
     domain = domain or domain_of_agent(agent_type)
     own = domain if domain != GENERAL else ""
@@ -345,15 +342,3 @@ def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kin
         return Kind(name, agent_terms(name) if own else (), own)
     terms = tuple(dict.fromkeys(term for term in map(str.strip, kind.split(",")) if term))
     return Kind(name, terms, own) if terms else Kind(name)
-
-
-def is_searcher(name: str) -> bool:
-    """Return True for the plain name of an agent that only searches for files."""
-    return name in SEARCHERS or not SEARCHING_WORDS.isdisjoint(name.split("-"))
-
-
-def _stated(agent_type: str, name: str, stated: Mapping[str, str]) -> str | None:
-    """Return config.toml's terms for this type, by its whole name or its plain one."""
-    if agent_type in stated:
-        return stated[agent_type]
-    return next((kind for key, kind in stated.items() if plain_name(key) == name), None)

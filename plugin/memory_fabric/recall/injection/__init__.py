@@ -1,1 +1,0 @@
-"""Selection of what hooks give to the model unasked."""
