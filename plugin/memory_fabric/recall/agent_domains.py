@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.config import Settings
-from memory_fabric.domain_config import domain_name
-from memory_fabric.recall.request_context import GENERAL, AgentDomain
+from memory_fabric.domain_config import GENERAL, AgentDomain, domain_name
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from memory_fabric.config import Settings
+from memory_fabric.domain_config import AgentDomain
 from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
-
-GENERAL = "general"
-
-
-class AgentDomain(NamedTuple):
-    """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
-
-    name: str = GENERAL
-    stated: bool = False
-    isolated: bool = False
 
 
 class RequestContext:
