@@ -7,7 +7,7 @@ _get_code = SourceFileLoader.get_code
 
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
-    """Compile a module anew whose compiled file is cut off, as on a full disk: Python would fail.
+    """Compile a module again if its compiled file is cut off, as on a full disk: Python would fail.
 
     This way it does not fail in this process, nor in any later one.
     """

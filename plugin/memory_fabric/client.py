@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# Written by `setup` into the hooks of another client: its key.
+# The variable that `setup` writes into another client's hooks; its value is the client's key.
 VARIABLE = "MEMORY_FABRIC_CLIENT"
 # Variables that only other clients set for their hooks, by the client's key. Qwen Code also sets
 # the one of Gemini CLI, from which it descends.

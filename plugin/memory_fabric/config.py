@@ -85,7 +85,7 @@ class Settings(NamedTuple):
     # How the client was started: "cli", "sdk-py", …
     entrypoint: str = ""
     semantic: bool = True
-    # The variable by which Claude Code shows its model no MEMORY.md; empty if it does.
+    # The variable that stops Claude Code from showing its model MEMORY.md; empty if none is set.
     memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
@@ -111,7 +111,7 @@ class Settings(NamedTuple):
     closed: str = ""
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    # The event came from a shell of another client: nothing in it is the user's.
+    # True if the event came from a shell of another client: nothing in it was typed by the user.
     foreign: bool = False
 
 

@@ -104,7 +104,7 @@ class running:
 
 
 def current() -> Deadline:
-    """Return the deadline of the event that this thread answers, else one that never ends."""
+    """Return the deadline of the event that this thread answers, else one without an end."""
     current_deadline: Deadline = getattr(_of_thread, "deadline", _NONE)
     return current_deadline
 
@@ -155,7 +155,7 @@ def call_again(after_s: float) -> None:
 
 
 def process_age_s(process: int | str = "self") -> float:
-    """Return the seconds since a process started, by default this one; 0 if another is gone.
+    """Return the seconds since a process started, by default this process; 0 if it has ended.
 
     Without /proc, on macOS and Windows, it is the CPU time so far: asking those systems needs
     ctypes, whose import takes longer than the time that it would tell of.

@@ -107,7 +107,7 @@ def _tables(
 def _texts(
     table: Mapping[str, Any], key: str, place: str, complaints: list[str]
 ) -> tuple[str, ...]:
-    """Return the usable texts of a list, even if others are wrong: they may isolate."""
+    """Return the usable texts of a list, even if other entries are wrong: they may isolate."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(item for item in stated if isinstance(item, str) and item)

@@ -16,12 +16,12 @@ from memory_fabric.errors import BadInput
 from memory_fabric.text import encodable, one_line
 
 MAX_PROMPT_CHARS = 64 << 10
-# The codec that leaves it out would have to be imported.
+# Removed by hand, since the codec `utf-8-sig` would have to be imported.
 BOM = b"\xef\xbb\xbf"
 
 # Tags with which clients begin a prompt that no person typed: of ended tasks, local commands and
 # their output, other sessions, agents, channels and schedules (measured in Claude Code 2.1.329).
-# A name that ends in a hyphen stands for all that begin so.
+# A name that ends in a hyphen stands for all tags that begin with it.
 MACHINE_TAGS = (
     "task-notification", "local-command-", "command-", "bash-", "cross-session-message",
     "agent-message", "teammate-message", "channel", "slack-", "coordinator-relay", "remote-review",
@@ -226,7 +226,7 @@ def _text(table: Mapping[str, Any], key: str) -> str:
 
 
 def _objects(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects in a list, or those that an object holds."""
+    """Return the objects in a list, or in the values of an object."""
     value = table.get(key)
     values = value.values() if isinstance(value, dict) else value
     return [item for item in values if isinstance(item, dict)] if values else []

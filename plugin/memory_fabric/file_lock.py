@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-# The bytes of a lock on Windows: at most so many shared holders, but one.
+# The bytes of a lock on Windows; at most BYTES - 1 processes can share it.
 BYTES = 64
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
-    """Take the lock of an open file if it is free; False if another process has it.
+    """Take the lock of an open file if the lock is free; False if another process has it.
 
     Raises OSError where the file system has no locks.
     """
@@ -39,7 +39,7 @@ def _lock_bytes(handle: int, shared: bool) -> None:
     lock, now = system["locking"], system["LK_NBLCK"]
     spans = [(place, 1) for place in range(1, BYTES)] if shared else [(0, BYTES)]
     for place, size in spans:
-        os.lseek(handle, place, os.SEEK_SET)  # it locks from the current position
+        os.lseek(handle, place, os.SEEK_SET)  # `locking` begins at the current position
         try:
             lock(handle, now, size)
         except PermissionError:

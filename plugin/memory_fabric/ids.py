@@ -22,7 +22,7 @@ def id_for(name: str) -> str:
         import hashlib  # late: it loads OpenSSL, and few hooks need it
 
         digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-    # Reversed, so that its short form is not taken for that of the session.
+    # Reversed, so that the short form differs from the session's short form.
     text = digits[::-1]
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"
 

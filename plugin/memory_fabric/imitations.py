@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 # Characters that may imitate `<`; `‹` replaces them.
 OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
-# The longest distance after an opening character at which a tag's name is looked for.
+# A tag's name is looked for at most this many characters after an opening character.
 MAX_TAG_CHARS = 80
 JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))

@@ -34,7 +34,7 @@ GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
 WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
 MAX_WAYS_BYTES = 64 << 10
 # A server that answers nothing in this time is not asked again for a while, unless it waits for a
-# processor, as on a loaded machine: then it has so many times this time.
+# processor, as on a loaded machine: then it gets PATIENCE times as long.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
 # What an address of a socket holds on every system.
@@ -73,7 +73,7 @@ def answer(root: str) -> "Event | None":
 
 
 def identity(root: str, version: str) -> bytes:
-    """Return what a hook and its server have in common: the same code."""
+    """Return a text that is the same in a hook and a server if they run the same code."""
     return f"{version} {root}".encode("utf-8", "surrogateescape")
 
 
@@ -150,7 +150,7 @@ def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-un
 
 
 def received(connection: "_socket.socket", length: int) -> bytes:
-    """Receive so many bytes. Raises ConnectionError if the other side closes before."""
+    """Receive exactly `length` bytes. Raises ConnectionError if the other side closes before."""
     parts = []
     while length:
         part = connection.recv(min(length, CHUNK_BYTES))
@@ -174,7 +174,7 @@ def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
             return SLOW
         try:
             connection = connected(folder, name)
-        except BlockingIOError:  # so many wait there already
+        except BlockingIOError:  # the server's queue is full
             _mark_hung(folder, name)
             return SLOW
         except OSError:
@@ -233,7 +233,7 @@ def _first(connection: "_socket.socket") -> bytes:
 
 
 def _is_loaded(connection: "_socket.socket") -> bool:
-    """Return True if the server does not get the processor that it waits for."""
+    """Return True if a thread of the server runs, or waits for a processor."""
     peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     threads = b"/proc/%d/task" % int.from_bytes(peer[:4], sys.byteorder)
     try:

@@ -263,12 +263,12 @@ def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, lis
 
 
 def newer_records(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return the ids of the newer ones of these records that contradict a record, by its id."""
+    """Return, by record id, the ids of the newer records among these that contradict the record."""
     return newer_than({r.id: (stated_at(r), contradicted(r)) for r in records})
 
 
 def marked_older(record: Record, newer: Sequence[str]) -> Record:
-    """Return a record to be told, and not stored, with the newer ones that contradict it."""
+    """Return a record to be shown, not stored, with the ids of newer records that contradict it."""
     return record._replace(evidence={**record.evidence, SAID_BEFORE: newer}) if newer else record
 
 
@@ -290,7 +290,7 @@ def as_reason(why: str) -> str:
 
 
 def verdict(record: Record) -> str:
-    """Return how it turned out: `failed`, `worked` (also for practices to follow), or empty."""
+    """Return the outcome of a record: `failed`, `worked` (also for practices to follow), or ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in FOLLOWED else ""
@@ -303,7 +303,7 @@ def lacks_lesson(record: Record) -> bool:
 
 
 def contradict(a: Record, b: Record) -> bool:
-    """Return True if one says that something failed and the other that it worked."""
+    """Return True if one record says that something failed and the other that it worked."""
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 

@@ -16,7 +16,7 @@ DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
 
 
 def is_running(process: int) -> bool:
-    """Return True if a process is running; one that has ended and was not waited for is not."""
+    """Return True if a process is running; a zombie is not."""
     return _runs(process)
 
 
@@ -47,7 +47,7 @@ def start_detached(
                 stderr=subprocess.DEVNULL,
                 creationflags=flags,
             ).pid
-        except PermissionError:  # the job does not let it go
+        except PermissionError:  # the job does not let the process leave
             continue
     raise OSError(f"{command[0]} cannot be started.")
 

@@ -66,7 +66,7 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Signs at the end of a sentence that do not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# A text says another one if it has this share of its content words, of at least so many.
+# A text repeats another one if it has at least this share, and number, of its content words.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
@@ -239,7 +239,7 @@ def cjk_pairs(text: str) -> list[str]:
 
 
 def index_extra(text: str) -> str:
-    """Return the words that the tokenizer of FTS5 would miss: camel parts and CJK pairs, spaced."""
+    """Return words that FTS5's tokenizer misses: parts of camelCase names, pairs of CJK letters."""
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
@@ -344,7 +344,7 @@ def _plain_case(word: str) -> str:
 
 
 def covers(text: str, other: str) -> bool:
-    """Return True if a text says another one: word for word, or with nearly all its words."""
+    """Return True if a text repeats another text: word for word, or nearly all its words."""
     if other.lower() in text.lower():
         return True
     own = {stem(word) for word in words(other) if word not in STOPWORDS}

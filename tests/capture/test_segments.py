@@ -14,7 +14,7 @@ def said(text: str) -> list[str]:
     return [sentence.text for sentence in segments(text)]
 
 
-def test_sentences_are_parted_at_their_ends() -> None:
+def test_text_is_split_at_the_ends_of_sentences() -> None:
     text = "We keep it. Is it fine? Version 2.5 stays, e.g. for tests! Done"
     assert said(text) == [
         "We keep it.",

@@ -15,7 +15,7 @@ def move(shell: Shell, name: str, domain: str) -> None:
     connection.close()
 
 
-def test_without_a_memory_it_says_so_with_exit_code_3(shell: Shell) -> None:
+def test_domains_without_a_memory_say_so_with_exit_code_3(shell: Shell) -> None:
     done = shell.run("domains")
 
     assert (done.status, done.out) == (3, "Nothing is stored here yet.\n")

@@ -42,7 +42,7 @@ def name_receiver(shell: Shell, url: str, key: str = "") -> None:
 
 
 class TestSync:
-    def test_it_sends_what_waits_whatever_was_to_be_waited_for(self, shell: Shell) -> None:
+    def test_sync_sends_waiting_items_before_their_back_off_ends(self, shell: Shell) -> None:
         with Receiver() as receiver:
             name_receiver(shell, receiver.origin, KEY)
             put(shell, "a", "b", to=receiver.url)
@@ -54,7 +54,7 @@ class TestSync:
         assert sorted(r.key for r in receiver.requests) == ["a", "b"] and left(shell) == []
         assert receiver.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
-    def test_it_says_why_it_failed_and_what_helps(self, shell: Shell) -> None:
+    def test_sync_says_why_forwarding_failed_and_what_helps(self, shell: Shell) -> None:
         with Receiver() as receiver:
             name_receiver(shell, receiver.origin)
             put(shell, "a", to=receiver.url)
@@ -64,7 +64,7 @@ class TestSync:
         assert "0 forwarded, 1 still wait" in done.out
         assert "Nothing listens at 127.0.0.1" in done.err and "Start the receiver" in done.err
 
-    def test_what_was_rejected_makes_it_fail(self, shell: Shell) -> None:
+    def test_sync_fails_if_the_receiver_rejects_an_item(self, shell: Shell) -> None:
         with Receiver(Says(422, body=b'{"error": {"field": "domain"}}')) as receiver:
             name_receiver(shell, receiver.origin)
             put(shell, "a", to=receiver.url)
@@ -85,7 +85,7 @@ class TestSync:
         assert done.status == 0 and "another process is sending or will retry" in done.out
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}], ids=str)
-    def test_switched_off_it_sends_nothing_and_says_so(
+    def test_sync_sends_nothing_while_switched_off_and_says_so(
         self, shell: Shell, variables: dict[str, str]
     ) -> None:
         with Receiver() as receiver:
@@ -97,7 +97,7 @@ class TestSync:
         assert receiver.requests == [] and left(shell) == ["a"]
         assert done.status == 1 and "switched off" in done.err
 
-    def test_without_a_receiver_it_speaks_of_none(self, shell: Shell) -> None:
+    def test_sync_without_a_receiver_does_not_mention_forwarding(self, shell: Shell) -> None:
         done = shell.run("sync")
 
         assert done.status == 0 and "forward" not in done.out
@@ -106,7 +106,7 @@ class TestSync:
 
 
 class TestStatus:
-    def test_it_says_where_sessions_go_and_when_the_last_arrived(self, shell: Shell) -> None:
+    def test_status_says_where_sessions_go_and_when_the_last_arrived(self, shell: Shell) -> None:
         name_receiver(shell, "https://memory.example")
         before = shell.run("status").out
         put(shell, "a", to=ingest_address("https://memory.example")[0])
@@ -117,7 +117,7 @@ class TestStatus:
         assert f"{told}; nothing was sent yet" in before
         assert f"{told}; the last arrived 5 min ago" in after
 
-    def test_it_says_what_waits_why_and_what_helps(self, shell: Shell) -> None:
+    def test_status_names_items_that_wait_why_they_do_and_what_helps(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a", "b")
         failed(shell)
@@ -127,7 +127,7 @@ class TestStatus:
         assert "2 items to forward, the oldest" in told and "memory-fabric sync sends them" in told
         assert "Nothing listens at 127.0.0.1:9. Start the receiver." in told
 
-    def test_it_names_what_was_rejected_and_where_it_lies(self, shell: Shell) -> None:
+    def test_status_names_rejected_items_and_their_folder(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         answer = {"status": 422, "told": "The receiver finds a field wrong (422)."}
@@ -156,7 +156,7 @@ class TestStatus:
         assert "MEMORY_FABRIC_FORWARD_URL must begin with http:// or https://" in done.err
         assert "forwarded to" not in done.out
 
-    def test_without_a_receiver_nothing_is_said_of_it(self, shell: Shell) -> None:
+    def test_status_without_a_receiver_does_not_mention_forwarding(self, shell: Shell) -> None:
         assert "forward" not in shell.run("status").out
         assert shell.run("status", "--json").json["forwarding"]["to"] == ""
 

@@ -57,7 +57,7 @@ def worked_in(shell: Shell, folder: Path) -> Path:
     return folder
 
 
-def test_an_import_says_first_what_it_leaves_out_and_can_be_taken_back(
+def test_a_dry_run_names_what_an_import_leaves_out_and_the_import_can_be_undone(
     shell: Shell, database: Path
 ) -> None:
     before = shell.run("import", str(database), "--dry-run")
@@ -104,7 +104,7 @@ def test_forgotten_memories_stay_forgotten(shell: Shell, database: Path) -> None
     assert {left["reason"] for left in one["left_out"]} >= {"forgotten earlier"}
 
 
-def test_without_a_path_it_says_what_there_is(shell: Shell, database: Path) -> None:
+def test_import_without_a_path_lists_the_sources_found_here(shell: Shell, database: Path) -> None:
     (shell.project / "AGENTS.md").write_text("- Run the tests before each commit\n")
 
     done = shell.run("import")

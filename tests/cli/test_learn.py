@@ -75,7 +75,7 @@ def test_undo_takes_everything_back(shell: Shell, machine: Machine) -> None:
     assert shell.run("learn", "--undo").status == 3
 
 
-def test_one_project_alone_can_be_read(shell: Shell, machine: Machine) -> None:
+def test_learn_here_reads_only_the_sessions_of_this_project(shell: Shell, machine: Machine) -> None:
     other = machine.project("other")
     machine.session(other, "Something else.", "Yes.")
 

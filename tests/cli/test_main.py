@@ -45,11 +45,11 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         assert command.says == " ".join(said.strip().split("\n\n")[0].split()), command.name
 
 
-def test_without_a_command_it_shows_the_help(shell: Shell) -> None:
+def test_the_program_without_a_command_shows_the_help(shell: Shell) -> None:
     assert shell.run().out == shell.run("--help").out
 
 
-def test_it_says_its_version(shell: Shell) -> None:
+def test_the_program_prints_its_version(shell: Shell) -> None:
     assert shell.run("--version").out == f"memory-fabric {__version__}\n"
 
 

@@ -161,14 +161,16 @@ def test_a_thing_that_is_not_there(shell: Shell, words: tuple[str, ...]) -> None
     ("typed", "meant"),
     [("rember", "remember"), ("recal", "recall"), ("statsu", "status"), ("uninstal", "uninstall")],
 )
-def test_a_command_with_a_near_one(shell: Shell, typed: str, meant: str) -> None:
+def test_an_unknown_command_is_answered_with_the_nearest_command(
+    shell: Shell, typed: str, meant: str
+) -> None:
     done = shell.run(typed, "x")
 
     helps(done, 2)
     assert f"Did you mean '{meant}'" in done.err
 
 
-def test_an_option_with_a_near_one(shell: Shell) -> None:
+def test_an_unknown_option_is_answered_with_the_nearest_option(shell: Shell) -> None:
     done = shell.run("recall", "--limt", "3")
 
     helps(done, 2)
@@ -290,7 +292,7 @@ def test_a_file_where_the_home_should_be(shell: Shell, name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", SOME)
-def test_a_place_that_is_not_as_it_should_be(
+def test_commands_name_a_wrong_file_or_folder_without_a_traceback(
     shell: Shell, name: str, wrong: Callable[[Shell], dict[str, str]]
 ) -> None:
     variables = wrong(shell)
@@ -414,7 +416,7 @@ def test_no_file_may_grow(shell: Shell) -> None:
     assert not (shell.project / "out.jsonl").exists()
 
 
-def test_a_backup_on_a_full_disk_says_that_it_may_be_full(shell: Shell) -> None:
+def test_a_backup_on_a_full_disk_says_that_the_disk_may_be_full(shell: Shell) -> None:
     fill(shell)
 
     done = subprocess.run(

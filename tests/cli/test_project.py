@@ -81,9 +81,7 @@ def test_the_list_names_folders_keys_and_what_each_holds(shell: Shell, web: Shel
     assert str(shell.project) in web.run("project", "list").out
 
 
-def test_link_shows_what_it_would_do_and_changes_nothing_without_a_yes(
-    shell: Shell, web: Shell
-) -> None:
+def test_link_shows_its_plan_and_changes_nothing_without_yes(shell: Shell, web: Shell) -> None:
     before = registry(shell)
 
     refused = web.run("project", "link", str(shell.project))
@@ -106,7 +104,7 @@ def test_a_project_is_named_by_id_key_folder_or_name(shell: Shell, web: Shell, b
     assert this(web)["id"] == shop["id"]
 
 
-def test_what_the_last_folder_of_a_project_knew_comes_along_and_an_undo_takes_it_out(
+def test_link_copies_the_memory_of_a_projects_last_folder_and_undo_removes_the_copy(
     shell: Shell, web: Shell
 ) -> None:
     shop, was = this(shell), this(web)
@@ -129,7 +127,7 @@ def test_what_the_last_folder_of_a_project_knew_comes_along_and_an_undo_takes_it
     assert web.run("check").status == 0 and shell.run("check").status == 0
 
 
-def test_what_comes_along_keeps_when_and_by_whom_it_was_said(shell: Shell, web: Shell) -> None:
+def test_memories_copied_by_link_keep_their_time_and_author(shell: Shell, web: Shell) -> None:
     web.run("import", "-", stdin='{"type":"entity","name":"Zoë","entityType":"person",'
             '"observations":["likes tea"]}')  # fmt: skip
     before = web.run("why", "Zoë", "--json").json
@@ -232,7 +230,7 @@ def test_a_mistake_is_one_line_and_changes_nothing(
     assert registry(shell) == before
 
 
-def test_at_a_terminal_it_asks_and_a_no_changes_nothing(shell: Shell, web: Shell) -> None:
+def test_link_asks_at_a_terminal_and_no_changes_nothing(shell: Shell, web: Shell) -> None:
     before = registry(shell)
     terminal = start(web, "project", "link", "shop")
     terminal.expect("Assign this folder to shop")

@@ -166,7 +166,7 @@ def undo_named_in(shell: Shell, told: dict[str, Any]) -> Done:
     return shell.run(*words)
 
 
-def test_one_undo_brings_all_of_it_back_from_both_databases_byte_for_byte(old: Shell) -> None:
+def test_one_undo_restores_pruned_memories_of_both_databases_byte_for_byte(old: Shell) -> None:
     old.remember("--scope", "user", PREFERENCE)
     create(old, *(entity(f"part-{n}", "component", "x", "y") for n in range(450)))
     create(old, '{"type":"relation","from":"part-1","to":"part-449","relationType":"uses"}')
@@ -239,7 +239,7 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str)
     assert old.run("export").out == before
 
 
-def test_at_a_terminal_a_yes_takes_it_out_and_tells_the_undo(old: Shell) -> None:
+def test_yes_at_a_terminal_prunes_and_names_the_undo(old: Shell) -> None:
     terminal = start(old, "prune")
     terminal.expect("from memory")
 

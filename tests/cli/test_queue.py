@@ -81,7 +81,9 @@ def test_what_waits_is_listed_with_its_short_id_and_the_dead_with_their_error(
     assert list(listed(shell, "--limit", "1")) == [broken]
 
 
-def test_once_works_off_what_waits_and_done_lists_it(shell: Shell, memory: Memory) -> None:
+def test_work_once_processes_waiting_texts_and_done_lists_them(
+    shell: Shell, memory: Memory
+) -> None:
     id_ = send(memory)
     done = shell.run("queue", "work", "--once")
     assert (done.status, done.out, done.err) == (0, "1 text processed.\n", "")
@@ -91,7 +93,9 @@ def test_once_works_off_what_waits_and_done_lists_it(shell: Shell, memory: Memor
     assert "Redis" in shell.run("recall", "what is used for sessions").out
 
 
-def test_show_has_the_text_as_it_came_and_what_became_of_it(shell: Shell, memory: Memory) -> None:
+def test_show_prints_the_received_text_and_the_records_made_of_it(
+    shell: Shell, memory: Memory
+) -> None:
     id_ = send(memory, key_decisions=("Kafka carries all events",), session_id="s1", project="web")
     shell.run("queue", "work", "--once")
     shown = shell.run("queue", "show", id_[-8:])
@@ -106,7 +110,9 @@ def test_show_has_the_text_as_it_came_and_what_became_of_it(shell: Shell, memory
     assert record.status == 0
 
 
-def test_show_hides_a_secret_that_no_rule_knew_when_it_came(shell: Shell, memory: Memory) -> None:
+def test_show_hides_a_secret_that_was_stored_before_its_rule_existed(
+    shell: Shell, memory: Memory
+) -> None:
     id_ = send(memory, "the key is KEY", key_decisions=("use KEY",))
     secret = "ghp_" + "Zk3vQ9mX7tR2" * 3
     database = memory.database("project", create=False)

@@ -151,7 +151,7 @@ def test_why_says_who_where_and_when(filled: Shell) -> None:
     assert "ann, by cli, on 20" in filled.run("why", id_).out
 
 
-def test_why_says_which_session_was_given_it(filled: Shell) -> None:
+def test_why_names_the_session_and_agent_that_were_given_a_record(filled: Shell) -> None:
     # Else MEMORY.md shows it, and the hook has nothing to add.
     told = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
     filled.run("remember", "PostgreSQL migration scripts live in db/", **told)

@@ -36,7 +36,7 @@ def test_without_rules_nothing_is_found(shell: Shell) -> None:
     assert shell.run("rules").status == 3
 
 
-def test_it_lists_what_binds_and_what_it_does(shell: Shell) -> None:
+def test_rules_are_listed_with_their_bindings_and_effects(shell: Shell) -> None:
     asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
     nothing = keep(shell, "Lists are paged by cursors", "working on lists")
 
@@ -47,7 +47,7 @@ def test_it_lists_what_binds_and_what_it_does(shell: Shell) -> None:
     assert "src/api/**" in done.out and f"{nothing} binds nothing" in done.out
 
 
-def test_a_call_is_tried_against_them(shell: Shell) -> None:
+def test_rules_test_names_the_rules_that_apply_to_a_call(shell: Shell) -> None:
     asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
 
     by_command = shell.run("rules", "test", "cd web && pnpm dev")
@@ -76,7 +76,7 @@ def test_each_effect_can_be_set_and_undone(shell: Shell) -> None:
     assert effects(shell) == {id_: ["deny"]}
 
 
-def test_a_lifted_rule_binds_nothing_until_it_is_bound_again(shell: Shell) -> None:
+def test_a_lifted_rule_binds_nothing_until_its_effect_is_set_again(shell: Shell) -> None:
     id_ = keep(shell, SERVER, "npm run dev")
 
     assert shell.run("rules", "lift", id_).status == 0
@@ -89,7 +89,7 @@ def test_a_lifted_rule_binds_nothing_until_it_is_bound_again(shell: Shell) -> No
     assert effects(shell) == {id_: ["tell"]}
 
 
-def test_a_rule_without_a_binding_is_told_how_to_get_one(shell: Shell) -> None:
+def test_denying_an_unbound_rule_says_how_to_bind_it(shell: Shell) -> None:
     id_ = keep(shell, "Lists are paged by cursors", "working on lists")
 
     done = shell.run("rules", "deny", id_)
@@ -99,7 +99,7 @@ def test_a_rule_without_a_binding_is_told_how_to_get_one(shell: Shell) -> None:
     assert effects(shell) == {id_: ["tell"]}
 
 
-def test_a_model_cannot_change_what_binds_it(shell: Shell) -> None:
+def test_a_model_cannot_change_the_effect_of_a_rule(shell: Shell) -> None:
     id_ = keep(shell, SERVER, "npm run dev")
     shell.environ["CLAUDECODE"] = "1"
 
@@ -110,7 +110,7 @@ def test_a_model_cannot_change_what_binds_it(shell: Shell) -> None:
     assert effects(shell) == {id_: ["ask"]}
 
 
-def test_what_a_rule_binds_is_said_when_it_is_stored(shell: Shell) -> None:
+def test_remember_prints_the_bindings_of_a_new_rule(shell: Shell) -> None:
     bound = shell.run("remember", STYLE, "--type", "rule", "--when", "src/api/**, commit")
     unbound = shell.run("remember", SERVER, "--type", "rule", "--when", "working on lists")
 

@@ -112,7 +112,7 @@ def test_a_report_fits_the_screen(known: Shell, words: tuple[str, ...]) -> None:
     assert sum(-(-max(len(line), 1) // COLUMNS) for line in lines) <= ROWS
 
 
-def test_status_names_each_tier_and_what_it_holds(known: Shell) -> None:
+def test_status_names_each_tier_and_its_contents(known: Shell) -> None:
     found = dict(columns(screen(known, "status"), "tier"))
 
     assert list(found) == ["tier", "state", "written", "read", "holds"]
@@ -134,7 +134,7 @@ def test_outside_a_terminal_no_text_is_cut(known: Shell) -> None:
     assert "…" not in shown
 
 
-def test_a_column_of_one_row_is_left_out_only_if_it_says_nothing(shell: Shell) -> None:
+def test_a_column_without_values_is_left_out_even_of_a_single_row(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
 
     newest = shell.run("recall").out.splitlines()[0].split()

@@ -72,7 +72,7 @@ def test_recall_ranks_by_meaning_where_the_extra_is(filled: Shell) -> None:
     assert filled.run("semantic", "--json").json == {"state": "on", "why": ""}
 
 
-def test_config_turns_it_off_for_recall(filled: Shell) -> None:
+def test_config_turns_semantic_search_off_for_recall(filled: Shell) -> None:
     (filled.memory / "config.toml").write_text("semantic = false\n", "utf-8")
 
     results = found(filled.run("recall", QUESTION, "--json"))
@@ -82,7 +82,9 @@ def test_config_turns_it_off_for_recall(filled: Shell) -> None:
     assert filled.run("semantic", "--json").json["state"] == "off"
 
 
-def test_without_the_extra_everything_works_and_only_the_command_speaks_of_it(bare: Bare) -> None:
+def test_without_the_extra_recall_works_and_only_its_own_command_mentions_the_extra(
+    bare: Bare,
+) -> None:
     results = found(bare.run("recall", QUESTION, "--json"))
 
     assert results[-1]["text"] == NEAR
@@ -91,7 +93,7 @@ def test_without_the_extra_everything_works_and_only_the_command_speaks_of_it(ba
     assert (checks["semantic"]["state"], checks["semantic"]["told"]) == ("ok", "absent")
 
 
-def test_a_filled_folder_beside_the_plugin_is_used_and_off_takes_it_away(bare: Bare) -> None:
+def test_an_installed_extra_is_used_and_semantic_off_deletes_its_folder(bare: Bare) -> None:
     folder = extra.fill(bare.data)
 
     assert found(bare.run("recall", QUESTION, "--json"))[0]["text"] == NEAR

@@ -22,7 +22,7 @@ def changed(shell: Shell) -> Shell:
     return shell
 
 
-def test_stale_lists_it_with_the_file_and_the_remedy(changed: Shell) -> None:
+def test_stale_lists_a_record_with_its_changed_file_and_the_remedy(changed: Shell) -> None:
     done = changed.run("stale")
 
     assert done.status == 0
@@ -38,7 +38,7 @@ def test_stale_in_json(changed: Shell) -> None:
     assert done.json["total_changed_files"] == 1
 
 
-def test_a_type_limits_it(changed: Shell) -> None:
+def test_a_type_limits_the_list_of_stale_records(changed: Shell) -> None:
     assert changed.run("stale", "--files", "--type", "preference").status == 3
 
 
@@ -53,7 +53,7 @@ def test_files_only_leaves_old_memories_out(shell: Shell) -> None:
     )
 
 
-def test_said_to_hold_it_is_listed_no_more(changed: Shell) -> None:
+def test_a_record_confirmed_with_holds_is_no_longer_stale(changed: Shell) -> None:
     (one,) = changed.run("stale", "--json").json["changed_files"]
 
     assert changed.run("review", "--holds", one["short_id"]).status == 0
@@ -61,7 +61,7 @@ def test_said_to_hold_it_is_listed_no_more(changed: Shell) -> None:
     assert changed.run("stale").status == 3
 
 
-def test_edited_it_is_listed_no_more(changed: Shell) -> None:
+def test_an_edited_record_is_no_longer_stale(changed: Shell) -> None:
     (one,) = changed.run("stale", "--json").json["changed_files"]
 
     assert changed.run("edit", one["short_id"], "--text", f"{DECISION}, always").status == 0

@@ -51,7 +51,7 @@ def test_every_tier_has_the_documented_fields(filled: Shell) -> None:
     assert found[0]["backup"] is None
 
 
-def test_each_tier_tells_when_it_was_last_written_and_read(filled: Shell) -> None:
+def test_status_tells_when_each_tier_was_last_written_and_read(filled: Shell) -> None:
     began = timestamp(time.time() - 60)
 
     graph, local, native = (tier(filled, name) for name in ("graph", "local", "native"))
@@ -200,7 +200,7 @@ def test_the_table_has_a_line_for_each_tier_and_one_for_each_finding(filled: She
     assert lines[-1].startswith("No backup yet")
 
 
-def test_a_project_whose_memory_md_never_was_is_not_told_that_it_is_gone(shell: Shell) -> None:
+def test_status_does_not_report_a_memory_md_that_never_existed(shell: Shell) -> None:
     shell.run("remember", "--scope", "user", "I prefer tabs over spaces in Go files")
     shell.run("sync")
     other = shell.project.parent / "other"
@@ -213,7 +213,9 @@ def test_a_project_whose_memory_md_never_was_is_not_told_that_it_is_gone(shell: 
     assert native["findings"] == []
 
 
-def test_a_second_clone_is_not_told_that_the_first_ones_records_are_lost(shell: Shell) -> None:
+def test_status_of_a_linked_clone_does_not_report_records_of_the_first_clone_as_lost(
+    shell: Shell,
+) -> None:
     other = shell.project.parent / "clone"
     remote = '[remote "origin"]\n\turl = git@example.com:acme/shop.git\n'
     for folder in (shell.project, other):

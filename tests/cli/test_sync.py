@@ -43,7 +43,7 @@ def test_forget_previews_and_changes_nothing_without_a_yes(filled: Shell) -> Non
     assert filled.run("forget", "offset", "timeouts").status == 0
 
 
-def test_forget_with_a_yes_takes_it_out_of_graph_and_notes(filled: Shell) -> None:
+def test_forget_with_yes_removes_a_record_from_graph_and_memory_md(filled: Shell) -> None:
     gone = filled.run("forget", "offset", "timeouts", "--yes", "--json").json
 
     assert gone["forgotten"] == 1
@@ -246,7 +246,7 @@ def test_project_shows_its_identity(shell: Shell) -> None:
     assert found["id"] in shell.run("project").out
 
 
-def test_off_here_stops_capture_here_and_on_brings_it_back(shell: Shell) -> None:
+def test_off_here_stops_capture_here_until_on_here(shell: Shell) -> None:
     off = shell.run("off", "--here", "--write")
     refused = shell.run("remember", DECISION)
     on = shell.run("on", "--here", "--write", "--json")
@@ -269,7 +269,7 @@ def test_off_says_what_was_off_already_and_that_nothing_was_changed(shell: Shell
     assert shell.run("off", "--json").json["changed"] == []
 
 
-def test_on_says_when_something_else_keeps_it_off(shell: Shell) -> None:
+def test_on_here_says_if_memory_is_still_off_everywhere(shell: Shell) -> None:
     shell.run("off")
 
     done = shell.run("on", "--here")

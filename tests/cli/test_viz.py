@@ -62,7 +62,7 @@ def test_the_page_is_made_anew_in_its_place(told: Shell) -> None:
     assert "audit-log" in snapshot(told).read_text("utf-8")
 
 
-def test_without_a_memory_it_says_what_helps(shell: Shell) -> None:
+def test_viz_without_a_memory_says_how_to_add_memories(shell: Shell) -> None:
     done = shell.run("viz")
 
     assert done.status == 3
@@ -81,11 +81,11 @@ def test_json_is_what_the_page_shows(told: Shell) -> None:
     }
 
 
-def test_with_a_name_it_begins_with_that_entity(told: Shell) -> None:
+def test_viz_with_a_name_opens_on_that_entity(told: Shell) -> None:
     assert told.run("viz", "Cursor_Pagination", "--json").json["focus"] == "cursor-pagination"
 
 
-def test_an_unknown_name_is_answered_with_those_near_to_it(told: Shell) -> None:
+def test_viz_answers_an_unknown_name_with_similar_names(told: Shell) -> None:
     done = told.run("viz", "cursor-paginatoin")
 
     assert done.status == 3
@@ -102,7 +102,7 @@ def test_drawings_go_to_standard_output(told: Shell) -> None:
     assert not (told.memory / "pages").exists()
 
 
-def test_a_drawing_of_an_entity_reaches_as_far_as_it_is_told(shell: Shell) -> None:
+def test_a_drawing_of_an_entity_reaches_as_far_as_depth_says(shell: Shell) -> None:
     graph = [{"type": "entity", "name": n, "entityType": "t", "observations": []} for n in "abcd"]
     edges = [
         {"type": "relation", "from": a, "to": b, "relationType": "to"}
@@ -207,7 +207,7 @@ def test_no_open_and_a_terminal_without_a_display_open_nothing(told: Shell, tmp_
     assert not given.exists()
 
 
-def test_a_purge_takes_the_pages_with_it(told: Shell) -> None:
+def test_a_purge_deletes_the_snapshots_of_the_page(told: Shell) -> None:
     secret = "The unreleased product is called Aurora Borealis"
     told.remember(secret)
     told.run("viz")

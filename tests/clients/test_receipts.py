@@ -162,7 +162,7 @@ def test_one_line_of_what_a_hook_gave_is_enough() -> None:
     assert delivery.arrived and len(delivery.memories) == 2
 
 
-def test_an_observation_and_an_edge_are_named_by_their_entity() -> None:
+def test_a_delivered_observation_or_relation_is_recognised_by_its_entity() -> None:
     block = "<memory-fabric>\n- [service · 2026-01-15 · analytics-db] It runs.\n</memory-fabric>"
     shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
     ledger = [

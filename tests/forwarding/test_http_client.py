@@ -30,7 +30,7 @@ def settings(home: Path, url: str = HERE, key: str = KEY) -> Settings:
     return Settings(str(home), str(home), forward_url=url, forward_key=key)
 
 
-def test_the_body_goes_as_it_lies_with_key_and_idempotency_key(tmp_path: Path) -> None:
+def test_a_body_is_sent_unchanged_with_key_and_idempotency_key(tmp_path: Path) -> None:
     with Receiver() as receiver:
         post = over_network(settings(tmp_path, receiver.url))
         answer = post('{"session_summary": "Grüße"}'.encode(), "key-1")

@@ -106,7 +106,9 @@ class TestDelivering:
         assert max(clock.waited) <= sender.LONGEST_PAUSE_S
 
     @pytest.mark.parametrize("status", [301, 302, 307, 401, 403, 404, 405, 408, 429, 500, 503, 0])
-    def test_what_may_pass_leaves_the_item_where_it_is(self, tmp_path: Path, status: int) -> None:
+    def test_a_failure_that_may_pass_leaves_the_item_in_the_spool(
+        self, tmp_path: Path, status: int
+    ) -> None:
         put(tmp_path, "a")
 
         deliver(settings(tmp_path), Post(lambda body: Answer(status, "No.", "Do so.")), Time())
@@ -133,7 +135,7 @@ class TestDelivering:
         assert aside.key == "a" and kept["body"]["session_summary"] == "text of a"
         assert (kept["answer"]["status"], kept["answer"]["text"]) == (status, "why")
 
-    def test_one_item_that_the_receiver_stumbles_over_does_not_hold_up_the_others(
+    def test_an_item_that_makes_the_receiver_fail_does_not_stop_other_items(
         self, tmp_path: Path
     ) -> None:
         put(tmp_path, "bad", "b", "c")
@@ -165,7 +167,7 @@ class TestDelivering:
         assert delay_after(1, 1e9, 1.0) == spool.MAX_WAIT_S
         assert delay_after(10_000, 0, 1.0) == sender.LAST_DELAY_S
 
-    def test_it_ends_when_the_next_try_is_far_off(self, tmp_path: Path) -> None:
+    def test_the_sender_ends_when_the_next_attempt_is_far_off(self, tmp_path: Path) -> None:
         put(tmp_path, "a")
         clock = Time()
 
@@ -175,7 +177,9 @@ class TestDelivering:
         assert not spool.is_due(str(tmp_path), HERE, NOW_S + 299)
         assert spool.is_due(str(tmp_path), HERE, NOW_S + 300)
 
-    def test_it_ends_though_the_receiver_fails_in_turns_for_ever(self, tmp_path: Path) -> None:
+    def test_the_sender_ends_within_its_lifetime_if_the_receiver_keeps_failing(
+        self, tmp_path: Path
+    ) -> None:
         put(tmp_path, *(f"k{n}" for n in range(400)))
         clock, turns = Time(), iter(range(10_000))
         post = Post(lambda body: Answer(202) if next(turns) % 2 else DOWN)
@@ -185,7 +189,7 @@ class TestDelivering:
         assert clock.at - NOW_S <= sender.LIFE_S
         assert 0 < len(left(tmp_path)) < 400
 
-    def test_what_comes_while_it_sends_is_sent_too(self, tmp_path: Path) -> None:
+    def test_an_item_added_during_sending_is_sent_too(self, tmp_path: Path) -> None:
         put(tmp_path, "a")
 
         def answer(body: dict[str, Any]) -> Answer:
@@ -208,7 +212,7 @@ class TestDelivering:
         assert post.keys == ["ours"] and left(tmp_path) == ["theirs"]
 
     @pytest.mark.parametrize("place", ["shop-1", switches.EVERYWHERE])
-    def test_what_was_switched_off_meanwhile_is_not_sent_until_it_is_on_again(
+    def test_items_of_a_switched_off_project_wait_until_it_is_on_again(
         self, tmp_path: Path, place: str
     ) -> None:
         put(tmp_path, "a", place="shop-1")
@@ -241,7 +245,7 @@ class TestDelivering:
 
         assert post.asked == 0
 
-    def test_a_home_that_goes_while_it_sends_does_not_come_back(self, tmp_path: Path) -> None:
+    def test_a_home_deleted_during_sending_is_not_created_again(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
         put(home, "a")
 
@@ -255,7 +259,7 @@ class TestDelivering:
 
 
 class TestAsAProcess:
-    def test_it_sends_what_waits_and_ends(self, tmp_path: Path) -> None:
+    def test_the_sender_process_sends_waiting_items_and_ends(self, tmp_path: Path) -> None:
         with Receiver() as receiver:
             put(tmp_path, "a", "b", to=receiver.url)
             assert start(tmp_path, receiver).wait(60) == 0
@@ -273,7 +277,7 @@ class TestAsAProcess:
         assert [r.key for r in receiver.requests] == keys
         assert left(tmp_path) == []
 
-    def test_killed_while_the_receiver_answers_it_sends_again_under_the_same_key(
+    def test_after_a_kill_during_an_answer_the_item_is_sent_again_with_the_same_key(
         self, tmp_path: Path
     ) -> None:
         with Receiver() as receiver:
@@ -306,7 +310,9 @@ class TestAsAProcess:
         assert step > 10
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}])
-    def test_switched_off_it_sends_nothing(self, tmp_path: Path, variables: dict[str, str]) -> None:
+    def test_the_sender_process_sends_nothing_while_switched_off(
+        self, tmp_path: Path, variables: dict[str, str]
+    ) -> None:
         with Receiver() as receiver:
             put(tmp_path, "a", to=receiver.url)
             assert start(tmp_path, receiver, variables=variables).wait(60) == 0

@@ -47,7 +47,9 @@ def test_rules_that_were_not_all_read_may_name_a_call(
     assert push(client) == goes_on
 
 
-def test_a_typed_prompt_sets_what_a_rule_does_and_lifts_it(client: SimulatedClient) -> None:
+def test_a_typed_prompt_sets_the_effect_of_a_rule_and_lifts_the_rule(
+    client: SimulatedClient,
+) -> None:
     rule = remember(client, "Pushes wait for a review", "git push")
     id_ = rule.id[-8:]
 

@@ -76,7 +76,7 @@ def test_the_same_statement_alone_is_kept_at_once(client: SimulatedClient) -> No
     assert statuses(client) == ["active"]
 
 
-def test_no_hook_gives_it_as_a_fact(client: SimulatedClient) -> None:
+def test_no_hook_gives_a_candidate_as_a_fact(client: SimulatedClient) -> None:
     hear(client)
 
     shown = [
@@ -94,7 +94,7 @@ def test_no_hook_gives_it_as_a_fact(client: SimulatedClient) -> None:
     assert "dev server yourself" not in "".join(shown)
 
 
-def test_heard_again_in_another_session_the_waiting_one_counts_it(
+def test_a_waiting_candidate_counts_further_sessions_that_say_the_same(
     client: SimulatedClient,
 ) -> None:
     for day, session in enumerate(("session-1", "session-2", "session-3"), 1):
@@ -117,7 +117,7 @@ def test_words_that_were_noted_in_another_session_count_as_said_again(
     assert statuses(client) == ["active"]
 
 
-def test_words_that_are_noted_again_count_though_the_session_knew_them(
+def test_words_noted_again_count_although_the_session_was_given_the_record(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -128,14 +128,16 @@ def test_words_that_are_noted_again_count_though_the_session_knew_them(
     assert [r.what for r in client.records("sightings = 2")] == [rule]
 
 
-def test_heard_again_in_other_sessions_it_is_still_no_record(client: SimulatedClient) -> None:
+def test_a_candidate_heard_in_more_sessions_does_not_become_a_record(
+    client: SimulatedClient,
+) -> None:
     for session in ("session-1", "session-1", "session-2", "session-3"):
         hear(client, session=session)
 
     assert statuses(client) == ["candidate"]
 
 
-def test_noted_in_the_same_words_it_is_a_record(client: SimulatedClient) -> None:
+def test_a_note_in_the_same_words_makes_a_candidate_a_record(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", SAID, session="session-2")
 
@@ -170,7 +172,9 @@ def test_a_note_from_its_id_about_something_else_is_kept_as_the_users_words(
     assert f"“{candidate.what}” (noted as: Invoices are archived" in shown
 
 
-def test_dropped_it_is_gone_until_the_user_says_it_again(client: SimulatedClient) -> None:
+def test_a_dropped_candidate_comes_back_only_when_the_user_repeats_the_words(
+    client: SimulatedClient,
+) -> None:
     hear(client)
     (candidate,) = client.records("1")
     client.fire("Stop", "session-2", last_assistant_message=f"Dropped: {candidate.id[-8:]}")
@@ -206,7 +210,7 @@ def test_candidates_leave_after_their_days_and_records_stay(client: SimulatedCli
     assert statuses(client) == ["candidate", "active"]
 
 
-def test_the_note_that_made_it_a_record_can_be_undone(client: SimulatedClient) -> None:
+def test_undo_turns_a_noted_candidate_back_into_a_candidate(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", SAID, session="session-2")
     memory = client.memory()

@@ -32,7 +32,7 @@ class TestCatchUp:
         assert sorted(s for s, _ in episodes(client)) == [f"broken-{n}" for n in range(5)]
         assert all(row(client, f"broken-{n}")[1] for n in range(5))
 
-    def test_one_whose_transcript_is_gone_has_ended(self, client: SimulatedClient) -> None:
+    def test_a_session_whose_transcript_is_gone_has_ended(self, client: SimulatedClient) -> None:
         client.say("assistant", "A first file.")
         stop(client)
         client.transcript.unlink()
@@ -42,7 +42,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert "transcript" not in client.log
 
-    def test_one_whose_folder_moved_is_found_beside_the_new_transcript(
+    def test_a_moved_transcript_is_found_beside_the_new_sessions_transcript(
         self, client: SimulatedClient, tmp_path: Path
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -55,7 +55,9 @@ class TestCatchUp:
 
         assert [text for _, text in episodes(client)] == [FOUND]
 
-    def test_one_whose_transcript_grows_is_alive(self, client: SimulatedClient) -> None:
+    def test_a_session_whose_transcript_grows_counts_as_running(
+        self, client: SimulatedClient
+    ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         age(client, client.transcript)
@@ -65,7 +67,9 @@ class TestCatchUp:
         assert episodes(client) == []
         assert row(client, "session-1")[1] == ""
 
-    def test_one_that_came_back_is_not_taken_for_dead_again(self, client: SimulatedClient) -> None:
+    def test_a_session_that_came_back_is_not_soon_taken_for_ended_again(
+        self, client: SimulatedClient
+    ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         age(client, client.transcript)
@@ -119,7 +123,9 @@ class TestCatchUp:
 
         assert [r.trust for r in client.records() if r.type == "decision"] == ["assistant"]
 
-    def test_a_start_in_ci_leaves_them_to_others(self, client: SimulatedClient) -> None:
+    def test_a_start_in_ci_leaves_interrupted_sessions_to_later_starts(
+        self, client: SimulatedClient
+    ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         age(client, client.transcript)

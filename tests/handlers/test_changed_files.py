@@ -39,13 +39,13 @@ def edit(client: SimulatedClient) -> None:
     file.write_text("pages = 2\n")
 
 
-def test_a_prompt_tells_it_unmarked_while_the_file_is_the_same(named: SimulatedClient) -> None:
+def test_a_record_has_no_mark_while_its_file_is_unchanged(named: SimulatedClient) -> None:
     told = named.prompt(PROMPT, "session-2")
 
     assert RULE in told and "changed since" not in told
 
 
-def test_a_prompt_marks_it(named: SimulatedClient) -> None:
+def test_a_prompt_is_given_the_record_of_a_changed_file_with_a_mark(named: SimulatedClient) -> None:
     edit(named)
 
     assert f"{RULE} {MARK}" in named.prompt(PROMPT, "session-2")
@@ -58,7 +58,7 @@ def test_a_deleted_file_is_named_so(named: SimulatedClient) -> None:
     assert "(src/api/x.py is gone)" in named.prompt(PROMPT, "session-2")
 
 
-def test_the_start_of_a_session_marks_it(client: SimulatedClient) -> None:
+def test_the_start_of_a_session_marks_records_of_changed_files(client: SimulatedClient) -> None:
     file = client.project / "deploy.sh"
     file.write_text("one\n")
     client.note("decision", "deploy.sh stays in plain sh", "")
@@ -78,14 +78,16 @@ def test_load_shows_the_mark_that_a_start_gives(client: SimulatedClient) -> None
     assert "(deploy.sh has changed since)" in client.command("load").stdout
 
 
-def test_a_compaction_gives_it_back_with_the_mark(named: SimulatedClient) -> None:
+def test_a_compaction_gives_the_record_of_a_changed_file_back_with_the_mark(
+    named: SimulatedClient,
+) -> None:
     edit(named)
     named.fire("PreCompact", trigger="manual", custom_instructions="")
 
     assert MARK in named.context("SessionStart", source="compact")
 
 
-def test_a_compaction_looks_only_at_files_of_what_it_gives_back(
+def test_a_compaction_looks_only_at_files_of_the_records_that_it_gives_back(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[str] = []
@@ -109,7 +111,7 @@ def test_a_compaction_looks_only_at_files_of_what_it_gives_back(
     assert told.count(".py holds") == told.count("has changed since")
 
 
-def test_recall_and_why_mark_it(named: SimulatedClient) -> None:
+def test_recall_and_why_mark_the_record_of_a_changed_file(named: SimulatedClient) -> None:
     edit(named)
     (record,) = named.records()
 
@@ -120,7 +122,9 @@ def test_recall_and_why_mark_it(named: SimulatedClient) -> None:
     assert "src/api/x.py has changed since" in why
 
 
-def test_a_note_said_again_in_another_session_renews_it(named: SimulatedClient) -> None:
+def test_a_note_repeated_in_another_session_removes_the_mark_of_a_changed_file(
+    named: SimulatedClient,
+) -> None:
     edit(named)
 
     named.note("fact", RULE, session="session-2")
@@ -128,7 +132,9 @@ def test_a_note_said_again_in_another_session_renews_it(named: SimulatedClient) 
     assert "changed since" not in named.prompt(PROMPT, "session-3")
 
 
-def test_a_fix_names_the_files_that_it_changed(named: SimulatedClient, tmp_path: Path) -> None:
+def test_a_fix_is_marked_once_a_file_that_it_names_has_changed(
+    named: SimulatedClient, tmp_path: Path
+) -> None:
     (named.project / "cart.py").write_text("total = 1\n")
     named.note("fix", "The cart crashed with KeyError total; cart.py sets it first.", "")
     os.utime(named.project / "cart.py", ns=(1, 1))

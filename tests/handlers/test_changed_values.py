@@ -176,9 +176,7 @@ class TestRefuted:
 
         assert the(client, wrong).superseded_by == the(client, right).id
 
-    def test_it_closes_nothing_of_the_users_without_their_words(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_an_unquoted_rule_closes_no_rule_of_the_users(self, client: SimulatedClient) -> None:
         client.note("rule", OLD)
         client.note("rule", NEW, "")
 
@@ -192,7 +190,7 @@ class TestRefuted:
         assert the(client, "KeyError").status == "candidate"
         assert "KeyError" not in client.prompt("The cart test fails: KeyError: 'total'", "s-2")
 
-    def test_it_is_a_fix_once_it_has_passed(self, client: SimulatedClient) -> None:
+    def test_a_fix_is_active_once_its_command_has_passed(self, client: SimulatedClient) -> None:
         self.fixed(client, passes=False)
         changed(client)
         ran(client, PYTEST, "3 passed")

@@ -39,7 +39,7 @@ def answer(id_: str, text: str = "ok", *, failed: bool = False) -> dict[str, Any
     return {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
 
 
-def test_the_last_real_prompt_comes_back_with_what_followed_it(client: SimulatedClient) -> None:
+def test_the_last_task_comes_back_with_the_short_prompts_after_it(client: SimulatedClient) -> None:
     for prompt in (TASK, "yes", "And the tests?", "continue"):
         client.say("user", prompt)
         client.say("assistant", "Working on it.")
@@ -93,7 +93,9 @@ def test_a_compaction_without_a_stop_before_it_loses_no_decision(client: Simulat
     assert "Celery" in compacted(client)
 
 
-def test_this_sessions_decisions_come_before_those_of_others(client: SimulatedClient) -> None:
+def test_this_sessions_decisions_come_before_other_sessions_decisions(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", "The cache is kept in Redis", session="earlier")
     client.note("preference", "Indent with tabs in every file", quotation="")
     client.note("decision", DECISION)
@@ -114,7 +116,7 @@ def test_a_long_task_does_not_push_the_decisions_out(client: SimulatedClient) ->
     assert "PostgreSQL" in restored
 
 
-def test_two_compactions_in_a_row_each_give_it_back(client: SimulatedClient) -> None:
+def test_two_compactions_in_a_row_give_the_same_text_back(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK)
     client.say(
@@ -139,7 +141,9 @@ def test_a_task_far_above_the_end_of_the_transcript_is_remembered(client: Simula
     assert TASK in compacted(client)
 
 
-def test_open_items_of_a_list_come_back_and_done_ones_do_not(client: SimulatedClient) -> None:
+def test_open_items_of_a_todo_list_come_back_without_the_done_items(
+    client: SimulatedClient,
+) -> None:
     todos = [
         {"content": "Parse the header", "status": "completed", "activeForm": "Parsing"},
         {"content": "Write the rows", "status": "pending", "activeForm": "Writing"},

@@ -34,7 +34,7 @@ def test_what_sounds_worth_noting_gets_one_line(
     assert client.records("1") == []
 
 
-def test_the_record_that_may_be_meant_stands_beside_it_with_its_id(
+def test_a_cue_names_the_record_that_may_be_meant_by_its_id(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", "Packages of the shop are installed with npm", quotation="")
@@ -111,7 +111,7 @@ def test_where_no_notes_are_asked_there_is_none(
     assert cue(client, "Never push to the main branch yourself.") == ""
 
 
-def test_beside_what_was_stored_already_it_says_so(client: SimulatedClient) -> None:
+def test_a_cue_says_if_a_record_was_stored_already(client: SimulatedClient) -> None:
     text = cue(client, "We decided to use Redis for the sessions of the shop.")
 
     (record,) = client.records()

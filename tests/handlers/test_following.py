@@ -84,7 +84,7 @@ def test_the_files_and_memory_md_are_never_written(client: SimulatedClient) -> N
     assert not memory_md.exists() or "tabs" not in memory_md.read_text("utf-8")
 
 
-def test_the_journal_that_a_project_shares_has_none_of_them(client: SimulatedClient) -> None:
+def test_the_shared_journal_has_no_rules_of_instruction_files(client: SimulatedClient) -> None:
     client.note("fact", "The queue is Redis")
     client.fire("Stop", "s-1", last_assistant_message="Done.")
 

@@ -30,7 +30,7 @@ def shown_texts(client: SimulatedClient) -> list[str]:
 
 
 @pytest.mark.parametrize("forged", FORGED, ids=map(str, range(len(FORGED))))
-def test_what_turns_a_forged_note_is_shown_with_it(
+def test_words_that_reverse_a_quotation_are_shown_with_the_note(
     client: SimulatedClient, forged: dict[str, str]
 ) -> None:
     client.prompt(forged["typed"])

@@ -163,7 +163,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["First part.\nSecond part."]
 
-    def test_after_a_compaction_what_was_said_before_it_counts_as_well(
+    def test_messages_before_a_compaction_are_forwarded_as_well(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "Before.")
@@ -273,7 +273,9 @@ class TestTold:
 
         assert told == [True, False, True]
 
-    def test_a_turns_end_tells_of_it_where_no_start_has(self, client: SimulatedClient) -> None:
+    def test_the_first_turns_end_tells_of_forwarding_if_no_start_has(
+        self, client: SimulatedClient
+    ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
 
         assert f"forwarded to {URL}" in stop(client, "Done.")
@@ -339,7 +341,7 @@ class TestOff:
 
         assert len(bodies(named)) == 1
 
-    def test_an_unattended_session_forwards_as_it_captures(self, named: SimulatedClient) -> None:
+    def test_an_unattended_session_is_forwarded(self, named: SimulatedClient) -> None:
         named.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
         stop(named, "Done.")
 
@@ -358,7 +360,7 @@ class TestNoRoom:
         assert spool.backlog(str(named.fabric_home), URL).dropped == 3
         assert named.log.count("forward:") == 3
 
-    def test_after_a_compaction_it_is_said_at_the_next_turns_end(
+    def test_a_full_spool_at_a_compaction_is_told_at_the_next_turns_end(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(spool, "MAX_ITEMS", 0)

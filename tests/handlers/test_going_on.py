@@ -56,7 +56,7 @@ def test_a_prompt_that_goes_on_is_told_how_the_last_session_ended(
     assert "Blue Boats" not in told
 
 
-def test_it_is_told_once_and_only_to_the_first_prompt_that_says_no_more(
+def test_the_last_task_is_told_once_a_session_and_only_when_asked_for(
     client: SimulatedClient,
 ) -> None:
     session(client, "session-1", TASK, ANSWER)

@@ -317,7 +317,9 @@ def test_who_starts_in_an_isolated_folder_is_told_nothing_of_what_broke_off_outs
     assert {row[0] for row in rows(walled, "SELECT domain FROM episodes")} == {"general"}
 
 
-def test_what_broke_off_in_an_isolated_folder_stays_in_it(walled: SimulatedClient) -> None:
+def test_records_of_a_session_broken_off_in_an_isolated_folder_stay_in_its_domain(
+    walled: SimulatedClient,
+) -> None:
     outside = walled.environ["CLAUDE_PROJECT_DIR"]
     moved_to(walled, "services/legal")
     walled.fire("SessionStart", "broken", source="startup")
@@ -374,7 +376,7 @@ def called(client: SimulatedClient, tool: str = "recall", **fields: Any) -> call
     return callers.load(str(client.fabric_home), "toolu_1")
 
 
-def test_a_call_of_a_subagent_is_noted_as_its(client: SimulatedClient) -> None:
+def test_a_call_of_a_subagent_is_noted_with_its_id_and_type(client: SimulatedClient) -> None:
     found = called(client, agent_id="a1", agent_type="poem-writer")
 
     assert found == callers.Caller("s", "a1", "poem-writer")
@@ -411,7 +413,9 @@ def test_the_note_is_made_while_either_reading_or_writing_is_on(client: Simulate
     assert called(client, agent_id="a1", **LEGAL) is None
 
 
-def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: SimulatedClient) -> None:
+def test_hooks_give_records_of_an_isolated_domain_to_no_other_agent_or_session(
+    walled: SimulatedClient,
+) -> None:
     """Hooks give it to none but its own agents: sessions, mapped and other agents are others."""
     ended(walled, "legal-advisor", YEARS, "earlier")
     noted(walled, TOKENS, "earlier")
@@ -430,7 +434,7 @@ def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: SimulatedC
     assert walled.log == ""
 
 
-def test_a_record_of_another_domain_is_given_beside_an_isolated_one(
+def test_a_prompt_is_given_records_of_open_domains_but_not_of_an_isolated_domain(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "code-critic", DAYS, "earlier")
@@ -453,7 +457,7 @@ def test_memory_md_holds_nothing_of_an_isolated_domain(walled: SimulatedClient) 
     assert {r.domain for r in walled.records()} >= {"legal", "general"}
 
 
-def test_what_stood_in_memory_md_before_its_domain_was_isolated_leaves_it(
+def test_records_leave_memory_md_once_their_domain_is_isolated(
     client: SimulatedClient,
 ) -> None:
     configure(client, WALLS.replace("isolate = true\n", ""))

@@ -164,7 +164,9 @@ def test_the_folder_of_the_users_settings_is_used(client: SimulatedClient) -> No
     assert not client.memory_md_file().exists()
 
 
-def test_two_decisions_that_begin_alike_are_two(client: SimulatedClient) -> None:
+def test_two_decisions_with_the_same_first_50_characters_have_two_lines(
+    client: SimulatedClient,
+) -> None:
     same = "We decided to use cursor-based pagination for all the list endpoints of "
     assert len(same) > 50
     for name in ("billing", "shipping"):

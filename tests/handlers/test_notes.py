@@ -33,7 +33,7 @@ def start(client: SimulatedClient, source: str = "startup", session: str = "sess
 
 
 class TestTrust:
-    def test_quoted_it_has_the_users_trust_and_keeps_the_words(
+    def test_a_note_with_a_quotation_has_the_users_trust_and_keeps_the_words(
         self, client: SimulatedClient
     ) -> None:
         notice = client.note("rule", RULE, SAID)
@@ -45,7 +45,9 @@ class TestTrust:
         assert f"remembered {told}" in notice
 
     @pytest.mark.parametrize("quotation", ["", "yes, do it", "I never said any such words"])
-    def test_unquoted_it_has_the_assistants(self, client: SimulatedClient, quotation: str) -> None:
+    def test_a_note_without_a_true_quotation_has_the_assistants_trust(
+        self, client: SimulatedClient, quotation: str
+    ) -> None:
         client.note("rule", RULE, quotation, prompt="Please start with the cart.")
 
         record = only(client)
@@ -79,7 +81,7 @@ class TestTrust:
         [{"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}],
         ids=["unattended", "sdk"],
     )
-    def test_without_a_person_no_quotation_earns_it(
+    def test_without_a_person_no_quotation_earns_the_users_trust(
         self, client: SimulatedClient, environ: dict[str, str]
     ) -> None:
         client.environ |= environ
@@ -138,7 +140,9 @@ class TestTrust:
         assert not [path for path in files if weak.encode() in path.read_bytes()]
         assert not [path for path in files if spaced.encode() in path.read_bytes()]
 
-    def test_for_everywhere_it_needs_words_that_say_so(self, client: SimulatedClient) -> None:
+    def test_a_note_for_everywhere_needs_a_quotation_that_says_everywhere(
+        self, client: SimulatedClient
+    ) -> None:
         said = "Always answer me in German, in all of my projects"
         client.note("preference", "Answers are given in German", said, For="everywhere")
         client.note("preference", "Tables are indented by tabs", For="everywhere")
@@ -294,7 +298,7 @@ class TestReplacing:
         assert f"replaces {old.id[-8:]}: {old.what}" in notice
         assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
 
-    def test_the_words_of_a_rule_that_differs_in_one_sign_name_it(
+    def test_instead_of_finds_a_rule_by_words_that_differ_in_one_character(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Always start attribute names with 'j_'")
@@ -321,7 +325,7 @@ class TestStopping:
         assert client.records() == []
 
     @pytest.mark.parametrize("quotation", ["", SAID])
-    def test_forgotten_it_does_not_come_back_by_being_noted_again(
+    def test_a_forgotten_rule_comes_back_only_when_the_user_types_the_rule_again(
         self, client: SimulatedClient, quotation: str
     ) -> None:
         client.note("rule", RULE, quotation, prompt=SAID)
@@ -341,7 +345,7 @@ class TestStopping:
 
 
 class TestAsking:
-    def test_it_is_asked_once_a_session_and_again_after_a_compaction(
+    def test_the_protocol_is_told_once_a_session_and_again_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         given = [start(client), start(client, "resume"), start(client, "compact")]
@@ -367,7 +371,7 @@ class TestAsking:
             ({"MEMORY_FABRIC": "off"}, False),
         ],
     )
-    def test_only_where_a_person_reads_or_it_is_configured(
+    def test_notes_are_asked_for_only_with_a_person_or_by_configuration(
         self, client: SimulatedClient, environ: dict[str, str], is_asked: bool
     ) -> None:
         client.environ |= environ

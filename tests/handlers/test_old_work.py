@@ -44,7 +44,7 @@ def told(client: SimulatedClient, prompt: str, session: str = "later") -> list[s
     return [line for line in client.prompt(prompt, session).splitlines() if MARK in line]
 
 
-def test_a_task_in_other_words_is_told_what_it_was_how_it_ended_and_its_files(
+def test_a_repeated_task_is_told_the_earlier_prompt_its_outcome_and_files(
     worked: SimulatedClient,
 ) -> None:
     worked.fire("SessionStart", "later", source="startup")
@@ -56,7 +56,7 @@ def test_a_task_in_other_words_is_told_what_it_was_how_it_ended_and_its_files(
     assert "(files: labels/zebra.py)" in line
 
 
-def test_a_note_of_the_session_says_how_it_ended_and_stands_there_once(
+def test_an_earlier_task_shows_the_note_of_its_outcome_once(
     client: SimulatedClient,
 ) -> None:
     note = "Noted fix: ^CI28 mends umlauts on the Zebra. Why: it was set to code page 850."

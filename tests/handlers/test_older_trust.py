@@ -27,7 +27,9 @@ def older(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_it_opens_whole_and_shows_the_words_on_record_first(older: SimulatedClient) -> None:
+def test_a_memory_of_an_older_release_keeps_all_records_and_shows_quotations_first(
+    older: SimulatedClient,
+) -> None:
     older.fire("Stop", last_assistant_message="Done.")
 
     shown = older.memory_md_file().read_text("utf-8")
@@ -36,7 +38,9 @@ def test_it_opens_whole_and_shows_the_words_on_record_first(older: SimulatedClie
     assert "From now on all dates are shown in UTC" in shown
 
 
-def test_trust_without_words_falls_once_and_an_undo_of_it_holds(older: SimulatedClient) -> None:
+def test_user_trust_without_a_quotation_is_taken_away_once_and_an_undo_lasts(
+    older: SimulatedClient,
+) -> None:
     def trusts() -> dict[str, str]:
         return {record.what: record.trust for record in older.records()}
 

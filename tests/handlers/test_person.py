@@ -59,7 +59,9 @@ def test_a_project_has_no_goals_of_the_user(client: SimulatedClient) -> None:
     assert "goal" not in entities(client, "The user's goal is to learn Rust").values()
 
 
-def test_a_note_for_every_project_and_a_stated_name_make_them(client: SimulatedClient) -> None:
+def test_a_note_for_every_project_and_a_stated_name_make_goal_and_person(
+    client: SimulatedClient,
+) -> None:
     said = "In all my projects remember that my goal is to learn Rust"
     client.note("fact", "The user's goal is to learn Rust", said, For="everywhere")
     client.prompt("Call me Ana. I am a backend developer.")

@@ -103,7 +103,9 @@ class TestSessionStart:
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_a_fork_has_what_its_parent_had(self, client: SimulatedClient) -> None:
+    def test_a_fork_is_not_given_again_what_its_parent_was_given(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
         client.fire("SessionStart", "parent", source="startup")
         client.say("user", "hello", session="child")
@@ -130,13 +132,13 @@ class TestPrompt:
         assert "PostgreSQL" in first
         assert second == ""
 
-    def test_what_a_session_said_itself_is_no_news_to_it(self, client: SimulatedClient) -> None:
+    def test_a_session_is_not_given_its_own_decision(self, client: SimulatedClient) -> None:
         noted(client)
 
         assert client.prompt(QUESTION, "session-1") == ""
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
 
-    def test_after_a_compaction_it_is_given_what_it_said_itself(
+    def test_after_a_compaction_a_session_is_given_its_own_decision(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -303,7 +305,7 @@ class TestCompaction:
         assert not ("PostgreSQL" in restored and "PostgreSQL" in asked)
 
 
-def test_the_turn_in_which_a_known_decision_was_stated_is_not_given_beside_it(
+def test_the_turn_that_stated_a_decision_is_not_given_after_the_decision(
     client: SimulatedClient,
 ) -> None:
     client.say("user", DECISION)

@@ -107,7 +107,9 @@ class TestBorrowedWords:
         assert is_open(client, rule)
         assert id_ in notice and ("did not drop" if by_drop else "contradicts") in notice
 
-    def test_on_the_same_subject_they_do(self, client: SimulatedClient) -> None:
+    def test_the_users_words_on_the_same_subject_close_the_old_decision(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
         old = id_of(client, "in MongoDB")
         notice = client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
@@ -130,7 +132,9 @@ class TestBorrowedWords:
         assert not is_open(client, "are in MongoDB")
         assert f"replaces {old}" in notice
 
-    def test_dropped_beside_such_a_note_it_is_closed(self, client: SimulatedClient) -> None:
+    def test_a_dropped_decision_is_closed_beside_a_note_on_the_same_subject(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
         client.prompt(MOVED)
         old = id_of(client, "in MongoDB")
@@ -139,7 +143,9 @@ class TestBorrowedWords:
         assert not is_open(client, "are in MongoDB")
         assert f"dropped {old}" in notice
 
-    def test_the_caption_does_not_make_them_about_it(self, client: SimulatedClient) -> None:
+    def test_the_assistants_sentence_does_not_bring_the_users_words_to_a_subject(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", "Backups are kept for ten years on tape", session="earlier")
         old = id_of(client, "on tape")
         said = "please paint the header of the shop in dark green"
@@ -228,7 +234,9 @@ class TestOneWord:
         assert the(client, "after each task").evidence["agreed"] == f"replace {new}"
         assert the(client, "after each task").trust == "assistant"
 
-    def test_keep_lets_it_stand_and_ends_the_question(self, client: SimulatedClient) -> None:
+    def test_keep_leaves_a_contradicted_rule_and_ends_the_question(
+        self, client: SimulatedClient
+    ) -> None:
         old, _ = contradict(client)
         asked, block = start(client, "session-2")
         assert f"`keep {old}`" in asked
@@ -264,7 +272,7 @@ class TestOneWord:
         assert (kept.status, kept.trust) == ("active", "user")
         assert kept.evidence["quotation"] == said
 
-    def test_the_assistant_is_not_asked_for_what_it_may_not_drop(
+    def test_the_assistant_is_not_asked_to_drop_a_rule_of_the_users(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -306,7 +314,9 @@ class TestToldOnce:
 
 
 class TestFeedback:
-    def test_it_comes_with_the_next_prompt_once(self, client: SimulatedClient) -> None:
+    def test_feedback_on_notes_comes_once_with_the_next_prompt(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         gone = id_of(client, "staging host")
         client.prompt(RULE)
@@ -329,7 +339,7 @@ class TestFeedback:
             "",
         ]
 
-    def test_it_names_the_earlier_note_on_the_same_subject_that_may_be_dropped(
+    def test_feedback_names_an_earlier_note_on_the_same_subject_that_may_be_dropped(
         self, client: SimulatedClient
     ) -> None:
         said = "The signup mails of the billing service are sent by the cron container"
@@ -346,7 +356,7 @@ class TestFeedback:
         stop(client, f"Dropped: {old}")
         assert not is_open(client, "cron container")
 
-    def test_it_names_no_earlier_note_of_the_session_or_that_the_writer_may_not_close(
+    def test_feedback_names_no_note_of_the_session_or_that_its_writer_may_not_close(
         self, client: SimulatedClient
     ) -> None:
         rule = "Send the signup mails of the billing service in the morning only"
@@ -368,7 +378,7 @@ class TestFeedback:
         assert "not kept" not in stop(client, line)
         assert client.feedback() == ""
 
-    def test_it_waits_through_a_command_and_comes_after_a_compaction(
+    def test_feedback_waits_through_a_command_and_comes_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(RULE)
@@ -389,7 +399,9 @@ class TestFeedback:
 
         assert told == [(len(line),)]
 
-    def test_it_is_short(self, client: SimulatedClient) -> None:
+    def test_feedback_on_forty_notes_has_at_most_300_characters(
+        self, client: SimulatedClient
+    ) -> None:
         client.prompt("Go on, please.")
         stop(client, "\n".join(f"Noted fact: Part {n} is of steel." for n in range(40)))
 
@@ -428,7 +440,9 @@ class TestTypedCommands:
         assert "forgot" in typed(client, f"forget [{record.id[-4:]}]")
         assert client.records("1") == []
 
-    def test_an_ambiguous_id_is_answered_with_what_it_fits(self, client: SimulatedClient) -> None:
+    def test_an_ambiguous_id_is_answered_with_the_records_that_it_fits(
+        self, client: SimulatedClient
+    ) -> None:
         memory = client.memory()
         for n in (1, 2):
             id_ = f"01a20a98-0000-7000-8000-00000{n}00abcd"
@@ -448,7 +462,7 @@ class TestTypedCommands:
     def test_words_are_for_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
         assert typed(client, prompt) == ""
 
-    def test_undo_of_an_old_id_does_not_undo_what_contradicts_it(
+    def test_undo_of_a_contradicted_record_keeps_the_record_that_contradicts(
         self, client: SimulatedClient
     ) -> None:
         old, new = contradict(client)

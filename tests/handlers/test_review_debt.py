@@ -34,7 +34,7 @@ def test_three_are_shown_with_their_ids_twice_at_most(client: SimulatedClient) -
     assert starts[0][0] == f"- [{newest.id[-8:]}] “{newest.what}”"
 
 
-def test_what_is_said_again_is_shown_again_until_it_is_settled(client: SimulatedClient) -> None:
+def test_a_candidate_heard_again_is_shown_again_until_dropped(client: SimulatedClient) -> None:
     starts = []
     for number in range(1, 6):
         starts.append(len(shown(client, f"session-{number}")))
@@ -46,7 +46,7 @@ def test_what_is_said_again_is_shown_again_until_it_is_settled(client: Simulated
     assert shown(client, "session-6") == []
 
 
-def test_it_is_shown_at_the_start_of_a_session_only(client: SimulatedClient) -> None:
+def test_candidates_are_shown_only_at_a_new_start_or_after_clear(client: SimulatedClient) -> None:
     hear(client, SAID[0])
 
     assert shown(client, "later-1", "resume") == []

@@ -103,7 +103,9 @@ def test_two_agents_of_two_types_are_given_their_own(client: SimulatedClient) ->
     assert "PostgreSQL" not in start(client, "a2", "general-purpose")
 
 
-def test_one_after_the_other_each_gets_its_own(client: SimulatedClient) -> None:
+def test_agents_started_one_after_the_other_each_get_memories_of_their_own_task(
+    client: SimulatedClient,
+) -> None:
     remembering(client, ANALYTICS, TOKENS)
     delegate(client, "t1", "Tune the analytics DB")
     assert "Redis" not in start(client, "a1")

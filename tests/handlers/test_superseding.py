@@ -45,7 +45,9 @@ def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(
         assert "MongoDB holds" not in client.prompt(prompt, f"later {prompt}")
 
 
-def test_the_transcript_read_at_stop_does_not_open_it_again(client: SimulatedClient) -> None:
+def test_reading_the_transcript_at_stop_does_not_reopen_a_replaced_decision(
+    client: SimulatedClient,
+) -> None:
     for sentence, fields in ((OLD, {}), (NEW, {"instead_of": "MongoDB"})):
         client.say("user", sentence)
         client.say("assistant", f"Noted decision: {sentence}.")
@@ -57,7 +59,7 @@ def test_the_transcript_read_at_stop_does_not_open_it_again(client: SimulatedCli
     assert [r.superseded_by == "" for r in client.records("type = 'decision'")] == [True, False]
 
 
-def test_the_session_block_and_memory_md_drop_it(client: SimulatedClient) -> None:
+def test_session_block_and_memory_md_drop_a_replaced_rule(client: SimulatedClient) -> None:
     client.note("rule", "Orders are always archived in MongoDB")
     assert "MongoDB" in client.memory_md_file().read_text()
     client.note("rule", "Orders are always archived in Postgres", instead_of="MongoDB")
@@ -80,7 +82,7 @@ def test_the_assistant_does_not_close_what_the_user_said(client: SimulatedClient
     assert f"contradicts {said.id[-8:]}: {said.what}" in notice
 
 
-def test_it_closes_its_own(client: SimulatedClient) -> None:
+def test_an_unquoted_decision_closes_an_unquoted_decision(client: SimulatedClient) -> None:
     client.note("decision", OLD, quotation="")
     notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
 
@@ -89,7 +91,9 @@ def test_it_closes_its_own(client: SimulatedClient) -> None:
     assert f"replaces {old.id[-8:]}: {old.what}" in notice
 
 
-def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClient) -> None:
+def test_a_question_about_the_past_finds_a_replaced_decision_with_its_successor(
+    client: SimulatedClient,
+) -> None:
     old, new = moved(client)
 
     (first, *_) = client.recall("What did we use for the order archive before Postgres?")["results"]
@@ -101,7 +105,7 @@ def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClien
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
-def test_what_it_names_by_its_id_is_closed(client: SimulatedClient) -> None:
+def test_a_note_closes_the_decision_that_instead_of_names_by_id(client: SimulatedClient) -> None:
     client.note("decision", "Packages are installed with npm", session="session-1")
     (old,) = client.records()
     client.note(
@@ -112,7 +116,7 @@ def test_what_it_names_by_its_id_is_closed(client: SimulatedClient) -> None:
     assert old.superseded_by == new.id
 
 
-def test_what_it_names_in_words_is_rejected_and_closed_only_on_the_same_subject(
+def test_words_of_instead_of_close_a_decision_only_on_the_same_subject(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The docs site is built with npm", session="session-1")
@@ -123,7 +127,7 @@ def test_what_it_names_in_words_is_rejected_and_closed_only_on_the_same_subject(
     assert old.superseded_by == ""
 
 
-def test_an_open_question_is_asked_at_each_start_until_it_is_answered(
+def test_an_open_question_is_told_at_each_start_until_a_note_answers_its_id(
     client: SimulatedClient,
 ) -> None:
     client.note("open", "The region that hosts the order archive is not chosen")

@@ -52,7 +52,7 @@ def test_the_fix_is_told_in_its_words_with_date_and_id(known: SimulatedClient) -
     assert known.log == ""
 
 
-def test_it_is_told_once_a_session(known: SimulatedClient) -> None:
+def test_a_fix_is_told_once_a_session(known: SimulatedClient) -> None:
     first, second, other = failed(known), failed(known), failed(known, "session-3")
 
     assert (bool(first), bool(second), bool(other)) == (True, False, True)
@@ -64,7 +64,7 @@ def test_what_a_prompt_has_told_is_not_told_again(known: SimulatedClient) -> Non
     assert failed(known) == ""
 
 
-def test_what_the_start_has_told_is_told_again_where_it_fails(known: SimulatedClient) -> None:
+def test_a_fix_told_at_the_start_is_told_again_at_the_failure(known: SimulatedClient) -> None:
     assert FIX[:30] in known.context("SessionStart", "session-2", source="startup")
 
     assert FIX[:30] in failed(known, "session-2")
@@ -99,7 +99,7 @@ def test_what_is_no_failure_of_a_command_brings_nothing(
     assert failed(known, **fields) == ""
 
 
-def test_the_session_that_wrote_it_knows_it(known: SimulatedClient) -> None:
+def test_a_fix_is_not_told_to_the_session_that_noted_it(known: SimulatedClient) -> None:
     assert failed(known, "session-1") == ""
 
 
@@ -118,7 +118,7 @@ def test_a_forgotten_fix_is_not_told(known: SimulatedClient) -> None:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_what_others_and_programs_stated_is_told_of_no_failure(
+def test_fixes_of_other_users_and_programs_are_not_told_at_a_failure(
     known: SimulatedClient, trust: str
 ) -> None:
     memory = known.memory()
@@ -139,7 +139,9 @@ def fixes_in(told: str, *fixes: str) -> list[str]:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_nor_is_it_told_to_a_prompt_with_the_failure(known: SimulatedClient, trust: str) -> None:
+def test_fixes_of_other_users_and_programs_are_not_told_to_a_pasted_failure(
+    known: SimulatedClient, trust: str
+) -> None:
     memory = known.memory()
     with memory.session_database().transaction() as connection:
         connection.execute("UPDATE records SET trust = ?", (trust,))
@@ -184,7 +186,7 @@ def test_a_changed_file_is_marked(client: SimulatedClient) -> None:
     assert "(fly.toml has changed since)" in failed(client)
 
 
-def test_switched_off_it_tells_nothing(known: SimulatedClient) -> None:
+def test_no_fix_is_told_while_reading_is_switched_off(known: SimulatedClient) -> None:
     known.command("off", "--read")
 
     assert failed(known) == ""

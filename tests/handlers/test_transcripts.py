@@ -124,7 +124,7 @@ class Unread:
 class TestTime:
     # By its work, a step of full size takes about 350, and one of the smallest size 110.
     @pytest.mark.parametrize(("limit", "tried"), [(1000, 0), (450, 0), (230, 4)])
-    def test_a_stop_whose_time_is_over_keeps_how_far_it_came(
+    def test_a_stop_that_runs_out_of_time_keeps_the_offset_that_it_reached(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, tried: int
     ) -> None:
         whole = Unread(SimulatedClient(tmp_path / "whole"), tmp_path)
@@ -158,7 +158,7 @@ class TestOnce:
         assert [(r.id, r.confidence) for r in client.records("1")] == before
         assert len(episodes(client)) == 2
 
-    def test_entries_that_the_client_writes_again_with_new_ones_are_not_said_twice(
+    def test_entries_of_a_rewritten_transcript_are_not_stored_twice(
         self, client: SimulatedClient
     ) -> None:
         client.say("assistant", FOUND)

@@ -28,7 +28,7 @@ def memory_file(client: SimulatedClient) -> str:
         ("From now on always push straight to main. That is what Bob wants, I do not.", "I do not"),
     ],
 )
-def test_a_statement_is_shown_with_the_words_that_turn_it(
+def test_a_statement_is_shown_with_the_words_that_reverse_it(
     client: SimulatedClient, prompt: str, turn: str
 ) -> None:
     notice = str(client.fire("UserPromptSubmit", prompt=prompt).get("systemMessage", ""))
@@ -121,7 +121,9 @@ def test_a_kept_candidate_has_the_words_behind_its_sentence(client: SimulatedCli
 
 
 @pytest.mark.parametrize("line", ["Noted rule: pnpm is used. From: [{}]", "Dropped: {}"])
-def test_what_waits_for_the_users_yes_is_left_to_them(client: SimulatedClient, line: str) -> None:
+def test_no_note_settles_a_candidate_that_waits_for_the_users_yes(
+    client: SimulatedClient, line: str
+) -> None:
     client.prompt(PASTED)
     stop(client)
     (waiting,) = client.records("1")
@@ -221,7 +223,9 @@ def test_words_to_find_a_note_by_hold_no_secret(client: SimulatedClient) -> None
     assert token not in str(client.records("1"))
 
 
-def test_a_note_of_the_words_of_a_long_prompt_takes_what_it_stated(client: SimulatedClient) -> None:
+def test_a_note_quoting_a_long_prompt_is_shown_with_the_words_around_the_quotation(
+    client: SimulatedClient,
+) -> None:
     client.prompt(PASTED)
     stop(client, 'Noted rule: pnpm is used. From: "From now on use pnpm instead of npm."')
 

@@ -221,7 +221,9 @@ def test_an_entry_settles_one_prompt_only(client: SimulatedClient) -> None:
 
 
 @pytest.mark.parametrize("is_typed", [True, False])
-def test_a_fork_may_quote_what_was_typed_before_it(client: SimulatedClient, is_typed: bool) -> None:
+def test_a_fork_may_quote_prompts_typed_in_its_parent(
+    client: SimulatedClient, is_typed: bool
+) -> None:
     said = "Deploys have to wait for the nightly tests, please."
     fire(client, said)
     if is_typed:
@@ -267,7 +269,7 @@ def test_raising_a_statement_takes_no_undo_of_its_own(client: SimulatedClient) -
     assert client.records() == []
 
 
-def test_what_was_forgotten_comes_back_when_a_typed_prompt_states_it_again(
+def test_a_forgotten_rule_comes_back_when_a_typed_prompt_states_the_rule_again(
     client: SimulatedClient,
 ) -> None:
     fire(client, RULE)

@@ -50,7 +50,7 @@ def work(client: SimulatedClient) -> None:
     assert "Replaced today" in told or "Replaced yesterday" in told  # at midnight
 
 
-def test_it_tells_what_became_of_the_week_once_in_seven_days(client: SimulatedClient) -> None:
+def test_the_summary_of_the_week_is_told_once_in_seven_days(client: SimulatedClient) -> None:
     work(client)
     assert "this week" not in start(client, "same day")
     let_pass(client, 2)
@@ -84,7 +84,7 @@ def test_a_week_without_work_says_nothing_and_takes_nothing(client: SimulatedCli
         {"CI": "true"},
     ],
 )
-def test_without_a_person_there_is_none_and_the_next_person_has_it(
+def test_the_summary_of_the_week_waits_for_a_person(
     client: SimulatedClient, environ: dict[str, str]
 ) -> None:
     work(client)
@@ -100,7 +100,7 @@ def test_without_a_person_there_is_none_and_the_next_person_has_it(
 
 
 @pytest.mark.parametrize("line", ["weekly = false", 'notices = "problems"', 'notices = "off"'])
-def test_one_setting_stops_it(client: SimulatedClient, line: str) -> None:
+def test_a_setting_stops_the_summary_of_the_week(client: SimulatedClient, line: str) -> None:
     work(client)
     let_pass(client, 2)
     (client.fabric_home / "config.toml").write_text(f"{line}\n", "utf-8")
@@ -135,7 +135,9 @@ def test_records_of_other_projects_and_of_others_do_not_count(client: SimulatedC
     assert "this week" not in start(client, "here")
 
 
-def test_it_has_the_form_of_other_clients(client: SimulatedClient) -> None:
+def test_the_summary_of_the_week_names_commands_of_the_running_client(
+    client: SimulatedClient,
+) -> None:
     work(client)
     let_pass(client, 2)
     client.environ["MEMORY_FABRIC_CLIENT"] = "qwen"
@@ -143,7 +145,9 @@ def test_it_has_the_form_of_other_clients(client: SimulatedClient) -> None:
     assert "1 to review (memory-fabric review)" in start(client, "later")
 
 
-def test_a_locked_database_tells_it_at_the_next_start(client: SimulatedClient) -> None:
+def test_the_summary_of_the_week_waits_while_the_database_is_locked(
+    client: SimulatedClient,
+) -> None:
     work(client)
     let_pass(client, 2)
     [path] = client.fabric_home.glob("projects/*/graph.db")

@@ -237,7 +237,7 @@ def test_a_title_below_a_frontmatter_begins_no_other_block(tmp_path: Path, here:
     assert one.what.startswith("Stripe answers 429")
 
 
-def test_a_folder_below_means_this_project_unless_it_is_another(tmp_path: Path) -> None:
+def test_a_subfolder_belongs_to_this_project_unless_it_is_a_project_itself(tmp_path: Path) -> None:
     work = tmp_path / "work"
     for name in ("alpha/.git", "docs", "shop/.git", "shop/api/src", "shop/vendor/.git"):
         (work / name).mkdir(parents=True)

@@ -106,7 +106,7 @@ def test_a_link_in_the_users_path_leads_to_the_plugin(ready: InstalledPlugin) ->
     assert told(result)["root"] == ready.root
 
 
-def test_it_can_be_called_by_a_relative_path(ready: InstalledPlugin) -> None:
+def test_the_command_can_be_called_by_a_relative_path(ready: InstalledPlugin) -> None:
     for command, folder in (("./memory-fabric", "bin"), ("bin/memory-fabric", ".")):
         result = run([command], ready.environ(), cwd=os.path.join(ready.root, folder))
         assert told(result)["root"] == ready.root
@@ -141,7 +141,7 @@ def test_without_the_plugin_installed_the_runtime_lies_in_the_fabrics_home(
     assert report["data"] == os.path.join(home, "runtime")
 
 
-def test_without_python_it_says_what_helps(plugin: InstalledPlugin) -> None:
+def test_the_command_without_python_says_which_python_is_needed(plugin: InstalledPlugin) -> None:
     result = call(plugin, "status")
 
     assert (result.returncode, result.stdout) == (1, b"")
@@ -213,7 +213,9 @@ def test_while_packages_are_installed_the_server_serves_and_a_command_says_since
     assert b"are being installed, since " in said and b" s ago)" in said
 
 
-def test_an_interrupt_while_waiting_ends_it_quietly(ready: InstalledPlugin) -> None:
+def test_an_interrupt_while_waiting_for_packages_ends_the_command_quietly(
+    ready: InstalledPlugin,
+) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     write(ready.remembered(), f"{PYTHON}\n")
     lock = os.path.join(ready.data, "install.lock")

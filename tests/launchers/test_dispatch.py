@@ -22,7 +22,7 @@ def ready(plugin: InstalledPlugin) -> InstalledPlugin:
     return plugin
 
 
-def test_it_is_short_and_parses_on_an_old_python() -> None:
+def test_the_dispatch_script_is_short_and_parses_on_an_old_python() -> None:
     source = read(SCRIPT)
 
     assert len(source.splitlines()) <= 45
@@ -91,7 +91,7 @@ def test_without_a_place_for_the_log_the_line_goes_to_stderr(
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_where_nothing_at_all_can_be_written_it_still_exits_zero(ready: InstalledPlugin) -> None:
+def test_dispatch_exits_with_0_where_nothing_can_be_written(ready: InstalledPlugin) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
     command = f'exec "{PYTHON}" -I -S "{ready.root}/hooks/dispatch.py" <&- >&- 2>&-'
 

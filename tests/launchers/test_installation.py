@@ -104,7 +104,7 @@ def test_where_exec_would_not_wait_a_command_is_run_and_its_status_returned() ->
 
 
 @pytest.mark.parametrize("whole_group", [True, False])
-def test_one_killed_half_way_frees_the_lock_and_the_next_succeeds(
+def test_a_killed_installer_frees_the_lock_and_the_next_succeeds(
     site: Site, whole_group: bool
 ) -> None:
     if not whole_group:
@@ -218,7 +218,7 @@ def test_an_environment_that_a_server_holds_survives_the_update(site: Site) -> N
     assert len(site.environments()) == 1
 
 
-def test_offline_the_reason_is_written_down_and_it_backs_off(site: Site) -> None:
+def test_an_offline_installation_saves_the_reason_and_backs_off(site: Site) -> None:
     site.use_pip()
     offline = closed_port()
 
@@ -237,7 +237,7 @@ def test_offline_the_reason_is_written_down_and_it_backs_off(site: Site) -> None
     assert offline in read(os.path.join(site.data, "install.log"))
 
 
-def test_after_the_back_off_it_tries_again_and_the_error_goes(site: Site) -> None:
+def test_an_installation_after_the_back_off_clears_the_error(site: Site) -> None:
     site.start(PIP_INDEX_URL=closed_port())
     site.finished()
     error = os.path.join(site.data, "install-error")
@@ -299,7 +299,7 @@ def test_without_requirements_nothing_is_started(site: Site) -> None:
     assert site.start() is False
 
 
-def test_waiting_starts_it_and_returns_when_it_is_there(site: Site) -> None:
+def test_waiting_starts_an_installation_and_returns_when_installed(site: Site) -> None:
     assert site.ask("i.wait(data, root, 100)") == site.installed() is not None
 
 

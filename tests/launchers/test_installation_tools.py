@@ -34,7 +34,7 @@ def test_what_only_comes_as_source_is_not_built_and_the_reason_told(
     assert "nothing is built from source" in site.ask("i.last_error(data)")
 
 
-def test_uv_is_used_where_it_is(site: Site) -> None:
+def test_uv_is_used_if_it_is_on_the_path(site: Site) -> None:
     tools = pretended_uv(site)
 
     site.start(PATH=f"{tools}:/usr/bin:/bin")

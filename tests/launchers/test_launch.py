@@ -79,7 +79,9 @@ def test_looking_for_python_does_start_processes(plugin: InstalledPlugin) -> Non
     assert plugin.report()["child_faults"] > 0  # so the zero above means something
 
 
-def test_it_looks_again_when_the_remembered_interpreter_is_gone(plugin: InstalledPlugin) -> None:
+def test_the_launcher_searches_again_when_the_remembered_interpreter_is_gone(
+    plugin: InstalledPlugin,
+) -> None:
     write(plugin.remembered(), os.path.join(plugin.home, "removed", "python3.11") + "\n")
     plugin.python_on_path()
 
@@ -90,7 +92,7 @@ def test_it_looks_again_when_the_remembered_interpreter_is_gone(plugin: Installe
 
 
 @pytest.mark.parametrize("content", ["", "\n", "relative/python", "/\n", "/etc/passwd\n"])
-def test_it_looks_again_when_what_is_remembered_is_no_program(
+def test_the_launcher_searches_again_when_the_remembered_path_is_no_program(
     plugin: InstalledPlugin, content: str
 ) -> None:
     write(plugin.remembered(), content)
@@ -236,7 +238,7 @@ def test_another_plugins_variables_are_not_taken_for_ours(plugin: InstalledPlugi
 
 
 @pytest.mark.parametrize("without", [("CLAUDE_PLUGIN_DATA", "HOME"), ("CLAUDE_PLUGIN_DATA",)])
-def test_it_works_without_any_runtime_folder(
+def test_the_launcher_works_without_any_runtime_folder(
     plugin: InstalledPlugin, without: tuple[str, ...]
 ) -> None:
     plugin.python_on_path()
@@ -249,7 +251,7 @@ def test_it_works_without_any_runtime_folder(
     assert plugin.report()["isolated"] == 1
 
 
-def test_it_works_with_a_runtime_folder_that_cannot_be_written(plugin: InstalledPlugin) -> None:
+def test_the_launcher_works_with_a_read_only_runtime_folder(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
     os.chmod(plugin.data, 0o500)
 

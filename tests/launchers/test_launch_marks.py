@@ -51,7 +51,7 @@ def launched(plugin: InstalledPlugin) -> Launched:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_it_leaves_unless_the_project_or_the_user_has_such_records(
+def test_the_launcher_starts_python_only_if_project_or_user_has_such_records(
     launched: Launched, shell: str
 ) -> None:
     assert not launched.starts(shell=shell)
@@ -74,7 +74,9 @@ def test_another_project_is_not_asked(launched: Launched) -> None:
 @pytest.mark.parametrize(
     "folder", ["/srv", "/srv/the app/sub", "", "relative", "/srv/../srv/the app", "/"]
 )
-def test_python_decides_for_a_folder_that_is_not_noted(launched: Launched, folder: str) -> None:
+def test_python_is_started_in_a_folder_without_a_noted_project(
+    launched: Launched, folder: str
+) -> None:
     assert launched.starts(CLAUDE_PROJECT_DIR=folder)
 
 
@@ -87,7 +89,7 @@ def test_a_damaged_note_of_the_place_starts_python(launched: Launched) -> None:
     assert launched.starts()
 
 
-def test_home_is_found_as_python_finds_it(launched: Launched) -> None:
+def test_the_launcher_finds_the_same_home_as_python(launched: Launched) -> None:
     plugin = launched.plugin
     launched.mark("rules")
 
@@ -97,7 +99,7 @@ def test_home_is_found_as_python_finds_it(launched: Launched) -> None:
     assert not launched.starts(MEMORY_FABRIC_HOME=os.path.join(plugin.home, "nothing yet"))
 
 
-def test_it_leaves_where_memory_is_off_or_holds_nothing_at_all(launched: Launched) -> None:
+def test_the_launcher_starts_no_python_where_memory_is_off_or_missing(launched: Launched) -> None:
     launched.mark("rules")
 
     assert not launched.starts(MEMORY_FABRIC="off")

@@ -31,7 +31,7 @@ def _groups() -> list[tuple[str, Any]]:
     return [(event, group) for event, groups in _entries().items() for group in groups]
 
 
-def test_one_version_and_one_name_everywhere() -> None:
+def test_all_manifests_have_the_same_version_and_name() -> None:
     plugin = _json(".claude-plugin", "plugin.json")
     marketplace = _json(".claude-plugin", "marketplace.json")
 

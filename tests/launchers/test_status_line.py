@@ -63,7 +63,7 @@ def bar(tmp_path: Path) -> Bar:
     return Bar(tmp_path)
 
 
-def test_it_counts_what_is_known_told_and_to_review(bar: Bar) -> None:
+def test_the_status_line_counts_known_told_and_waiting_memories(bar: Bar) -> None:
     assert bar.line() == "memory project: 1 known"
     assert "Redis" in bar.hooks.say("How do the workers use Redis for pagination?").context
     bar.hooks.say(HEARD)
@@ -91,14 +91,14 @@ def test_for_bad_input_the_line_is_empty(bar: Bar, given: bytes) -> None:
     assert bar.line(given) == ""
 
 
-def test_without_a_memory_it_says_so_and_makes_none(bar: Bar, tmp_path: Path) -> None:
+def test_the_status_line_without_a_memory_says_so_and_makes_none(bar: Bar, tmp_path: Path) -> None:
     home = tmp_path / "none"
 
     assert bar.line(MEMORY_FABRIC_HOME=str(home)) == "memory project: nothing yet"
     assert not home.exists()
 
 
-def test_where_memory_is_off_it_says_off(bar: Bar) -> None:
+def test_the_status_line_says_that_memory_is_off(bar: Bar) -> None:
     assert bar.line(MEMORY_FABRIC="off") == "memory off"
     (bar.hooks.memory / "config.toml").write_text("read = false\n", "utf-8")
     assert bar.line() == "memory off"
@@ -123,7 +123,7 @@ def test_a_name_cannot_bring_control_characters_to_the_screen(bar: Bar, tmp_path
     assert bar.line(bar.given(workspace=place)) == "memory a[31mb: nothing yet"
 
 
-def test_without_a_remembered_python_it_neither_searches_nor_fails(bar: Bar) -> None:
+def test_the_status_line_without_a_remembered_python_is_empty(bar: Bar) -> None:
     (bar.hooks.data / "interpreter").unlink()
 
     assert bar.line() == ""
@@ -138,7 +138,7 @@ def test_input_that_never_ends_is_not_waited_for(bar: Bar) -> None:
         assert process.wait() == 0
 
 
-def test_in_a_store_of_ten_thousand_observations_it_answers(bar: Bar) -> None:
+def test_the_status_line_answers_for_ten_thousand_observations(bar: Bar) -> None:
     memory = Memory.open(read_settings(bar.hooks.environ, {}))
     for part in range(10):
         texts = [f"Case {part}-{n} of the audit is closed" for n in range(1000)]
@@ -149,7 +149,7 @@ def test_in_a_store_of_ten_thousand_observations_it_answers(bar: Bar) -> None:
     assert bar.line() == "memory project: 1 known"
 
 
-def test_it_loads_nothing_slow(bar: Bar) -> None:
+def test_the_status_line_loads_no_slow_module(bar: Bar) -> None:
     program = [PYTHON, "-I", "-S", "-X", "importtime", os.path.join(ROOT, "hooks/statusline.py")]
     done = run(program, bar.hooks.environ, bar.given())
 

@@ -46,7 +46,7 @@ def test_a_hook_answers_as_with_the_shell(bar: Bar) -> None:
     assert b"The workers use Redis" in done.stdout
 
 
-def test_it_names_the_client_and_its_folder(bar: Bar) -> None:
+def test_a_hook_without_a_shell_passes_the_client_and_its_folder(bar: Bar) -> None:
     place = str(bar.hooks.project)
     event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     event["cwd"] = place
@@ -60,7 +60,9 @@ def test_it_names_the_client_and_its_folder(bar: Bar) -> None:
     assert b"Redis" in done.stdout and b"Claude ends a message" not in done.stdout
 
 
-def test_it_leaves_where_the_project_has_no_such_records(launched: Launched) -> None:
+def test_a_hook_without_a_shell_ends_early_if_the_project_has_no_such_records(
+    launched: Launched,
+) -> None:
     shell = f"{PYTHON} -I -S"
     launched.plugin.root = str(ROOT)
 
@@ -77,7 +79,7 @@ def test_it_leaves_where_the_project_has_no_such_records(launched: Launched) -> 
     assert acts("rules")
 
 
-def test_commands_and_the_server_run_through_it(bar: Bar) -> None:
+def test_commands_and_the_server_run_without_a_shell(bar: Bar) -> None:
     command = [PYTHON, "-I", "-S", FILE, "--run"]
     environ = {**bar.hooks.environ, "MEMORY_FABRIC_PYTHON": sys.executable}
 

@@ -49,7 +49,7 @@ def test_without_a_configuration_a_type_has_the_domain_of_its_name(
 
 
 @pytest.mark.parametrize("written", ["legal-advisor", "Legal Advisor", "shop:legal-advisor"])
-def test_the_map_gives_a_type_its_domain_however_it_is_written(
+def test_an_agent_type_has_its_configured_domain_in_any_spelling(
     tmp_path: Path, written: str
 ) -> None:
     settings = configured(tmp_path, legal(agents=[written]))
@@ -86,7 +86,7 @@ def test_a_relative_path_lies_in_the_repository_of_the_session(
     assert domain_for(settings).name == domain
 
 
-def test_a_folder_of_the_same_name_elsewhere_is_another_one(repository: Path) -> None:
+def test_a_folder_of_the_same_name_elsewhere_has_no_configured_domain(repository: Path) -> None:
     other = repository / "examples/services/legal"
     other.mkdir(parents=True)
     beside = repository / "services/legal-old"

@@ -59,7 +59,7 @@ def test_a_name_of_other_words_has_a_room_and_no_terms(name: str) -> None:
     assert kind.domain == name.replace("-", "_")
 
 
-def test_stated_terms_take_the_place_of_the_built_in_ones() -> None:
+def test_configured_terms_replace_the_built_in_terms_of_an_agent_type() -> None:
     stated = {"code-reviewer": "invoice, VAT rate,, invoice "}
 
     assert kind_of("code-reviewer", stated).terms == ("invoice", "VAT rate")
@@ -67,7 +67,7 @@ def test_stated_terms_take_the_place_of_the_built_in_ones() -> None:
     assert kind_of("code-writer", stated).terms == ()
 
 
-def test_a_whole_name_is_stated_before_a_plain_one() -> None:
+def test_terms_of_an_agents_full_name_win_over_terms_of_its_short_name() -> None:
     stated = {"reviewer": "naming", "shop:reviewer": "prices"}
 
     assert kind_of("shop:reviewer", stated).terms == ("prices",)

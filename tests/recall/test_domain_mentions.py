@@ -95,7 +95,7 @@ def test_an_answer_that_was_confined_unasked_says_so_and_how_to_ask_for_all(
     )
 
 
-def test_a_stated_domain_goes_before_a_named_one(memory: Memory) -> None:
+def test_a_domain_filter_wins_over_a_domain_named_in_the_question(memory: Memory) -> None:
     answer = Fabric(memory, NOW).recall("domain:ops naming rules in the code_reviewer domain")
 
     assert [hit.text for hit in answer.hits] == ["Naming rules for ops"]
@@ -111,7 +111,7 @@ def test_a_named_domain_without_an_answer_is_said_and_nothing_else_is_searched(
     assert answer.notes[0] == "nothing was found under the filter (expert_domain=code_reviewer)"
 
 
-def test_a_prompt_that_names_a_domain_is_given_what_is_of_it_under_the_label(
+def test_a_prompt_that_names_a_domain_is_given_its_memories_under_the_label(
     memory: Memory,
 ) -> None:
     given = Fabric(memory, NOW).inject_for_prompt("Which naming rules apply in the ops domain?")

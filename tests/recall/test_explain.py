@@ -26,7 +26,7 @@ def fabric(tmp_path: Path) -> Fabric:
     return Fabric(memory, NOW)
 
 
-def test_the_parts_of_a_relevance_and_of_a_score_make_it_up(fabric: Fabric) -> None:
+def test_the_explained_parts_add_up_to_relevance_and_score(fabric: Fabric) -> None:
     told = explain(fabric, "redis sessions expiry policy", limit=10)
 
     assert len(told.answer.hits) == 4
@@ -99,7 +99,7 @@ def test_a_phrase_that_nothing_holds_is_searched_for_by_its_words_and_said_so(
     assert fabric.recall('why "redis for sessions"?').notes == ()
 
 
-def test_the_graph_is_walked_as_far_as_it_is_asked(fabric: Fabric) -> None:
+def test_explain_walks_the_graph_to_the_given_depth(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     assert explain(fabric, "cursor-pagination", limit=10).answer.paths == ()

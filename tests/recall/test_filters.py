@@ -39,7 +39,7 @@ def test_br19_metadata_filters_must_all_hold(fabric: Fabric) -> None:
     assert found == ["Name branches after issues"]
 
 
-def test_a_category_finds_records_of_it_and_what_they_added(fabric: Fabric) -> None:
+def test_a_category_filter_finds_only_records_of_that_category(fabric: Fabric) -> None:
     remember(fabric.memory, "Sign releases with Sigstore", category="Security")
     remember(fabric.memory, "Name Redis keys after their owner", category="data model")
 
@@ -49,7 +49,7 @@ def test_a_category_finds_records_of_it_and_what_they_added(fabric: Fabric) -> N
     assert texts(fabric, "name", category="style") == []
 
 
-def test_a_list_of_values_means_any_of_them(fabric: Fabric) -> None:
+def test_several_values_of_a_filter_are_alternatives(fabric: Fabric) -> None:
     assert len(texts(fabric, "name", domain=["code_reviewer", "general"])) == 3
     assert len(texts(fabric, "name", domain=["Code Reviewer"])) == 2
 
@@ -75,7 +75,7 @@ def test_what_bears_no_tag_is_of_the_project_itself(fabric: Fabric) -> None:
         ({"before": ["2026-01-01"]}, "metadata_filters.before"),
     ],
 )
-def test_br19_a_filter_that_means_nothing_is_an_error_that_names_it(
+def test_br19_an_unusable_filter_is_an_error_that_names_the_filter(
     given: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(BadInput, match=named) as caught:
@@ -84,7 +84,7 @@ def test_br19_a_filter_that_means_nothing_is_an_error_that_names_it(
     assert caught.value.field == named
 
 
-def test_what_is_stated_beside_a_question_and_in_it_must_both_hold(fabric: Fabric) -> None:
+def test_filters_in_a_question_and_beside_the_question_must_both_match(fabric: Fabric) -> None:
     assert texts(fabric, "name project:frontend", domain="code_reviewer") == [
         "Name branches after issues"
     ]
@@ -103,7 +103,9 @@ def test_filters_that_exclude_each_other_find_nothing_and_say_why(fabric: Fabric
     )
 
 
-def test_a_stretch_of_time_that_ends_before_it_begins_is_said(fabric: Fabric) -> None:
+def test_a_time_filter_that_ends_before_its_beginning_is_noted_in_the_answer(
+    fabric: Fabric,
+) -> None:
     answer = fabric.recall("name since:2026-03-01 before:2026-01-01")
 
     assert answer.hits == ()

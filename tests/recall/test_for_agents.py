@@ -83,7 +83,7 @@ class TestSharing:
         assert all(render.hit_line(hit) in text for hit in kept)
 
     @given(st.lists(hits, min_size=1, max_size=6, unique_by=lambda hit: hit.id))
-    def test_one_task_alone_loses_no_words_while_there_is_room(self, queue: list[Hit]) -> None:
+    def test_a_single_task_loses_no_words_while_there_is_room(self, queue: list[Hit]) -> None:
         [first, *_] = for_agents.shared([queue], ROOM, for_agents.MAX_HITS)
 
         assert first == queue[0]
@@ -122,7 +122,9 @@ class TestTasks:
         assert "Session tokens live in Redis" in given.text
         assert len(given.text) <= inject.AGENT_CHARS
 
-    def test_a_long_prompt_full_of_manners_still_finds_its_memory(self, fabric: Fabric) -> None:
+    def test_a_long_prompt_full_of_working_instructions_still_finds_its_memory(
+        self, fabric: Fabric
+    ) -> None:
         remember(fabric.memory, "Celery retries webhooks with exponential backoff")
         prompt = (
             "You are a senior backend engineer.\nWorking directory: /home/ann/work/shop\n"
@@ -184,7 +186,9 @@ class TestSearchers:
 
         assert fabric.inject_for_agent("Explore", [task]).text == ""
 
-    def test_they_are_given_two_at_most_and_nothing_by_kind(self, fabric: Fabric) -> None:
+    def test_searchers_are_given_at_most_two_memories_and_none_without_a_task(
+        self, fabric: Fabric
+    ) -> None:
         for n in range(5):
             remember(fabric.memory, f"The CSV importer checks column {'abcde'[n] * 4}")
         remember(fabric.memory, "Architecture: modules follow the convention of layers")
@@ -215,7 +219,9 @@ class TestKinds:
         assert 0 < given.index("one migration a release") < given.index("May")
         assert "cats" not in given and "comes first" not in given
 
-    def test_pinned_ones_come_first_then_the_newest_and_four_at_most(self, fabric: Fabric) -> None:
+    def test_an_agent_is_given_pinned_then_newest_memories_at_most_four(
+        self, fabric: Fabric
+    ) -> None:
         for n in range(9):
             by = USER._replace(at=f"2026-02-0{n + 1}T10:00:00.000Z")
             remember(fabric.memory, f"Schema rule {n}", pinned=n == 1, by=by)

@@ -54,7 +54,7 @@ def test_greetings_and_nods_get_nothing(text: str) -> None:
     assert above_floor([a_match("Redis", "redis", coverage=1.0)], query) == []
 
 
-def test_a_prompt_about_the_memory_gets_it() -> None:
+def test_a_prompt_about_a_memorys_subject_is_given_the_memory() -> None:
     query = prompt("Implement pagination for the users endpoint")
     hit = a_match("Use cursor pagination for endpoints", "pagination", "endpoint", coverage=0.7)
 
@@ -138,7 +138,7 @@ def test_the_projects_own_name_tells_nothing() -> None:
     assert above_floor([named], query) == []
 
 
-def test_an_order_is_not_told_what_it_says_itself_but_a_question_is() -> None:
+def test_a_prompt_that_states_a_rule_is_not_given_the_rule_unless_it_asks() -> None:
     rule = "Commit each subtask on its own branch, mark it done, then rebase onto the parent"
     hit = a_match(rule, *prompt(rule).terms, coverage=0.9)
 

@@ -46,7 +46,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     ],
     ids=["behind", "between", "before"],
 )
-def test_a_request_is_told_the_same_wherever_it_stands(memory: Memory, text: str) -> None:
+def test_a_request_anywhere_in_a_long_message_is_given_its_memory(
+    memory: Memory, text: str
+) -> None:
     alone = Fabric(memory, NOW).inject_for_prompt(REQUEST).text
     told = Fabric(memory, NOW).inject_for_prompt(text).text
 

@@ -92,7 +92,7 @@ def test_prompts_and_questions_find_the_record(memory: Memory, prompt: str, text
     assert [hit.text for hit in fabric.hits_to_inject(prompt)] == [text]
 
 
-def test_one_misspelt_or_short_name_finds_its_record(memory: Memory) -> None:
+def test_a_misspelt_or_short_name_finds_its_record(memory: Memory) -> None:
     for asked, text in (("typsecript", CODE), ("zph", CLUSTER), ("reedis", RULE)):
         assert text in [hit.text for hit in Fabric(memory, NOW).recall(asked).hits], asked
 

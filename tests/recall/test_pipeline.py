@@ -128,7 +128,7 @@ def test_r7_an_empty_question_brings_recent_memories(fabric: Fabric, question: s
     assert [hit.text for hit in answer.hits][:2] == ["New", "Old"]
 
 
-def test_r7_a_filter_alone_brings_the_recent_ones_that_meet_it(fabric: Fabric) -> None:
+def test_r7_a_filter_without_words_finds_recent_memories_that_match(fabric: Fabric) -> None:
     remember(fabric.memory, "Use tabs", type="preference")
     remember(fabric.memory, "Use Redis")
 
@@ -148,7 +148,7 @@ def test_filters_confine_the_answer(fabric: Fabric) -> None:
     assert texts("redis domain:nowhere") == []
 
 
-def test_br19_a_filtered_answer_says_so_even_when_it_is_empty(fabric: Fabric) -> None:
+def test_br19_an_empty_filtered_answer_names_its_filter(fabric: Fabric) -> None:
     answer = answer_as_json(fabric.recall("redis expert_domain:code_reviewer"))
 
     assert answer["label"] == "[Domain-Filtered Memory (expert_domain=code_reviewer)]"
@@ -323,7 +323,7 @@ def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: 
     memory.close()
 
 
-def test_a_pasted_log_brings_the_fix_whose_symptom_it_holds(fabric: Fabric) -> None:
+def test_a_prompt_with_a_pasted_log_is_given_the_fix_of_its_error(fabric: Fabric) -> None:
     fix = remember(
         fabric.memory,
         '"ESLint couldn\'t find an eslint.config file" means that the package needs its own config',
@@ -347,7 +347,7 @@ ESLint couldn't find an eslint.config.(js|mjs|cjs) file.
 @pytest.mark.parametrize(
     "text", ["What does zephyr-gateway do?", "Does the retry budget of zephyr-gateway suffice?"]
 )
-def test_what_tools_wrote_of_an_entity_is_told_to_a_prompt_that_names_it(
+def test_observations_by_tools_are_given_to_a_prompt_that_names_their_entity(
     fabric: Fabric, text: str
 ) -> None:
     entity = {

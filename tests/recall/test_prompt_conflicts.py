@@ -33,7 +33,7 @@ def a_rule(text: str, *, instead_of: str = "", **metadata: object) -> Hit:
         ("commit this to main", a_rule("Do not commit to main")),
     ],
 )
-def test_what_a_rule_forbids_or_rejects_contradicts_a_prompt_that_asks_for_it(
+def test_a_rule_contradicts_a_prompt_that_asks_for_the_forbidden_thing(
     prompt: str, rule: Hit
 ) -> None:
     assert contradicts(rule, requests(prompt))
@@ -59,7 +59,7 @@ def test_a_question_a_negation_and_another_purpose_contradict_nothing(
     assert not contradicts(rule, requests(prompt))
 
 
-def test_what_contradicts_comes_first_marked_once_though_it_was_told_before(
+def test_a_contradicting_rule_comes_first_and_marked_once_even_if_given_before(
     tmp_path: Path,
 ) -> None:
     memory = open_memory(tmp_path)

@@ -51,7 +51,7 @@ def test_br6_the_highest_score_comes_first() -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_what_was_replaced_stands_behind_what_replaced_it() -> None:
+def test_a_replaced_record_is_ranked_behind_its_successor() -> None:
     old = a_hit("old", id="record:1", relevance=0.9, metadata={"superseded_by": "2"})
     new = a_hit("new", id="record:2", relevance=0.5)
 

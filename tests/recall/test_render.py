@@ -125,7 +125,7 @@ def test_br19_the_label_of_a_filtered_answer() -> None:
     assert filter_label(Filters()) == ""
 
 
-def test_br8_a_path_shows_its_relations_as_they_are_stored() -> None:
+def test_br8_a_path_shows_its_relations_in_their_stored_direction() -> None:
     path = (Relation("a", "recommends", "b"), Relation("b", "used_for", "c"))
 
     assert path_text(path) == "a recommends b; b used_for c"

@@ -77,7 +77,7 @@ def lines_of(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.startswith("- ")]
 
 
-def test_br13_it_holds_ten_decisions_with_labels_reasons_and_entities() -> None:
+def test_br13_the_session_block_holds_ten_decisions_with_labels_reasons_and_entities() -> None:
     records = [a_decision(number) for number in range(14)]
 
     text = block(of(*records)).text
@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_counted_in_the_last_line() -> None:
     assert "on record" not in block(of(*rules[:2])).text.partition("\n- ")[2]
 
 
-def test_reasons_are_told_where_the_lines_leave_room_for_them() -> None:
+def test_reasons_are_shown_as_far_as_the_lines_leave_room() -> None:
     records = [a_decision(n, why=f"{THINGS[n]} " * 30) for n in range(10)]
 
     lines = lines_of(block(of(*records)).text)

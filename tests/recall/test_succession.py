@@ -46,7 +46,7 @@ def texts(memory: Memory, question: str) -> list[str]:
     return [hit.text for hit in Fabric(memory, NOW).recall(question).hits]
 
 
-def test_the_successor_answers_for_what_it_replaced(memory: Memory) -> None:
+def test_the_successor_is_found_by_the_words_of_the_record_that_it_replaced(memory: Memory) -> None:
     old, _ = state(memory, OLD, NEW)
 
     hits = Fabric(memory, NOW).recall(QUESTION, explain=True).hits
@@ -56,7 +56,7 @@ def test_the_successor_answers_for_what_it_replaced(memory: Memory) -> None:
     assert {"arguments"} <= set(hits[0].metadata["matched"])
 
 
-def test_a_prompt_is_given_the_successor_and_not_what_it_replaced(memory: Memory) -> None:
+def test_a_prompt_is_given_the_successor_and_not_the_replaced_record(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
     assert [hit.text for hit in Fabric(memory, NOW).hits_to_inject(QUESTION)] == [NEW]

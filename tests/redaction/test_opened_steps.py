@@ -62,7 +62,7 @@ def test_what_the_steps_would_hide_the_look_opens_for(half: str) -> None:
     assert sum(a != b for a, b in zip(alone, behind, strict=True)) <= 1
 
 
-def test_prose_opens_no_step() -> None:
+def test_plain_prose_starts_no_step_of_redaction() -> None:
     said = "The cashier posts each transaction to the journal before the batch is closed at noon."
 
     assert opened_steps(said) == 0

@@ -87,7 +87,9 @@ def test_an_answer_in_other_words_comes_up(
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=6))
-def test_any_text_gets_one_number_in_bounds(question: str, texts: list[str]) -> None:
+def test_each_text_gets_a_similarity_between_minus_one_and_one(
+    question: str, texts: list[str]
+) -> None:
     near = extra.near(question, texts)
 
     assert len(near) == len(texts)

@@ -181,14 +181,14 @@ def test_a_link_out_of_the_folder_is_not_followed(world: World, tmp_path: Path) 
     assert said(world) == ["inside", "inside"]
 
 
-def test_a_named_pipe_keeps_nobody_waiting(world: World) -> None:
+def test_a_named_pipe_among_memory_files_is_not_waited_for(world: World) -> None:
     pipe = put(world, "kept").parent / "pipe.md"
     os.mkfifo(pipe)
 
     assert said(world) == ["kept"]
 
 
-def test_only_so_many_bytes_are_read_to_the_end_of_a_line(world: World) -> None:
+def test_a_memory_file_is_read_up_to_the_limit_and_a_whole_line(world: World) -> None:
     line = "- häuser " + "x" * 100 + "\n"
     put(world, line * 3000)
     put(world, "beyond", "other.md")
@@ -202,7 +202,7 @@ def test_only_so_many_bytes_are_read_to_the_end_of_a_line(world: World) -> None:
     ]
 
 
-def test_only_so_many_files_are_read(world: World) -> None:
+def test_memory_files_are_read_up_to_their_limit(world: World) -> None:
     for number in range(client_memory_files.MAX_FILES + 3):
         put(world, f"note {number}", f"{number:03}.md")
 
@@ -277,7 +277,7 @@ def test_a_folder_of_the_users_own_choice_is_read(world: World, tmp_path: Path) 
         (Filters(as_of="2026-02-28T23:59:59.999Z"), 0),
     ],
 )
-def test_filters_confine_notes_by_what_they_have(
+def test_filters_apply_to_the_attributes_that_notes_have(
     world: World, filters: Filters, count: int
 ) -> None:
     os.utime(put(world, "kept"), (0, MARCH_S))

@@ -159,7 +159,7 @@ except StoreReadOnly:
 """
 
 
-def test_a_prompt_does_not_wait_for_a_migration_and_leaves_it_to_who_has_time(
+def test_a_prompt_leaves_a_migration_to_a_process_with_time(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "graph.db"
@@ -181,7 +181,7 @@ def test_there_is_a_stored_database_for_every_earlier_schema() -> None:
 
 
 @pytest.mark.parametrize("version", range(1, schema.OLDEST))
-def test_a_database_from_before_the_first_release_is_refused_and_stays_as_it_is(
+def test_a_database_from_before_the_first_release_is_refused_and_unchanged(
     tmp_path: Path, version: int
 ) -> None:
     path = tmp_path / "graph.db"
@@ -272,7 +272,7 @@ def test_a_file_that_is_no_database_is_corrupt(tmp_path: Path, data: bytes) -> N
     assert raised.value.path == str(path)
 
 
-def test_damage_met_while_reading_is_noted_for_who_can_mend_it(tmp_path: Path) -> None:
+def test_damage_found_while_reading_marks_the_database_for_repair(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     db = opened(path)
     with db.transaction() as c:
@@ -317,7 +317,7 @@ def test_a_query_past_its_deadline_is_interrupted(tmp_path: Path) -> None:
         assert late.rows("SELECT 1") == [(1,)]
 
 
-def test_an_error_within_a_transaction_undoes_it(tmp_path: Path) -> None:
+def test_an_error_within_a_transaction_rolls_the_transaction_back(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db")
     with pytest.raises(ValueError, match="mine"), db.transaction() as c:
         c.execute("INSERT INTO meta VALUES ('a', 'b')")
@@ -429,7 +429,7 @@ def test_the_full_text_needs_its_module() -> None:
     sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5 (x)")
 
 
-def test_what_is_written_to_prove_that_it_can_be_is_gone_again(tmp_path: Path) -> None:
+def test_a_test_write_leaves_no_rows(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db")
 
     db.prove(64 << 10)
@@ -438,7 +438,7 @@ def test_what_is_written_to_prove_that_it_can_be_is_gone_again(tmp_path: Path) -
     assert db.rows("SELECT * FROM meta") == []
 
 
-def test_on_a_full_disk_nothing_proves_that_it_can_be_written(tmp_path: Path) -> None:
+def test_a_test_write_fails_on_a_full_disk(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db")
     (pages,) = db.row("PRAGMA page_count") or (0,)
     db.connection.execute(f"PRAGMA max_page_count = {pages}")

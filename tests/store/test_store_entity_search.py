@@ -103,7 +103,7 @@ def test_what_holds_all_words_together_or_apart_comes_before_what_holds_some(wor
     assert ({first, second}, last) == ({"one", "apart"}, "some")
 
 
-def test_more_matches_than_are_ranked_follow_in_the_order_they_were_said(
+def test_matches_beyond_the_ranked_entities_follow_in_creation_order(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entity_search, "POOL_ROWS", 5)

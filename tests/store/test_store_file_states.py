@@ -120,7 +120,7 @@ def test_at_most_five_files_of_a_record(world: World, memory: Memory) -> None:
     assert named(memory) == names[:5]
 
 
-def test_records_of_every_project_name_no_files_of_this_one(memory: Memory) -> None:
+def test_records_of_the_user_name_no_files_of_this_project(memory: Memory) -> None:
     kept(memory, f"I like {API}.", scope="user")
 
     assert named(memory) == []
@@ -241,7 +241,7 @@ def test_a_path_counts_from_the_folder_of_the_session_too(world: World, memory: 
 
 
 @pytest.mark.parametrize("how", ["confirmed", "reworded", "of another trust", "noted again"])
-def test_a_record_that_is_said_again_takes_the_file_as_it_is(
+def test_a_record_stated_again_saves_the_present_state_of_its_file(
     world: World, memory: Memory, how: str
 ) -> None:
     record = kept(memory, f"Cursors page through {API}.")
@@ -265,7 +265,7 @@ def test_a_record_that_is_said_again_takes_the_file_as_it_is(
     assert changed(memory, record) == {}
 
 
-def test_a_candidate_that_is_kept_takes_the_file_as_it_is(world: World, memory: Memory) -> None:
+def test_a_kept_candidate_saves_the_present_state_of_its_file(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.", confidence=0.4)
     assert record.status == "candidate"
     touch(world.project / API, "page = 2\n")
@@ -322,7 +322,7 @@ def test_the_rest_of_many_records_is_read_the_next_time(
     assert (first, second, third) == (2, 1, 0)
 
 
-def test_nothing_of_it_leaves_the_machine(world: World, memory: Memory) -> None:
+def test_no_journal_holds_the_blob_id_of_a_file(world: World, memory: Memory) -> None:
     kept(memory, f"Cursors page through {API}.")
     (blob_id,) = database(memory).row("SELECT blob_id FROM file_states") or ("",)
 

@@ -37,7 +37,7 @@ def test_a_file_refused_in_one_thread_is_no_matter_of_another(tmp_path: Path) ->
     assert len(files.take_refused_files()) == 1
 
 
-def test_a_lock_keeps_out_the_next_one(tmp_path: Path) -> None:
+def test_a_held_lock_cannot_be_taken_a_second_time(tmp_path: Path) -> None:
     path = str(tmp_path / "x.lock")
     with Locked(path), pytest.raises(TimeoutError, match=r"x\.lock"), Locked(path, timeout_s=0):
         raise AssertionError("two at once")
@@ -133,7 +133,7 @@ def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("refusals", [3, 30])
-def test_where_an_open_file_cannot_be_replaced_it_is_tried_again_for_a_moment(
+def test_replacing_a_file_held_open_by_others_is_tried_several_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
     """As on Windows, while a virus scanner reads the file."""
@@ -192,7 +192,7 @@ except OSError as error:
     assert [p.name for p in tmp_path.iterdir() if p.name != "w"] == ["x"]
 
 
-def test_lines_are_appended_whole_also_after_a_torn_one(tmp_path: Path) -> None:
+def test_lines_are_appended_whole_after_a_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"id": 1}\n{"id": 2, "te')
     files.append_lines(str(path), [{"id": 3, "text": "né\n"}])
@@ -309,7 +309,7 @@ def test_a_path_with_a_nul_is_a_file_that_is_missing() -> None:
         files.open_regular("/tmp/a\0b")
 
 
-def test_an_overlong_line_is_bad_and_those_around_it_are_read(tmp_path: Path) -> None:
+def test_an_overlong_line_is_bad_and_the_lines_around_it_are_read(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"n": 1}\n' + b"0" * (5 << 20) + b'\n{"n": 3}\n')
     assert files.read_lines(str(path)) == ([{"n": 1}, {"n": 3}], [2])

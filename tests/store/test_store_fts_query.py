@@ -217,7 +217,7 @@ def test_few_matches_are_all_ranked(
     )
 
 
-def test_a_phrase_is_asked_for_as_it_is(large: Large) -> None:
+def test_a_phrase_is_searched_for_without_change(large: Large) -> None:
     assert (
         selective_query(large.db, INDEXES[0], [["north"]], LIMIT, ["stone7 obsidian"])
         == '"stone7 obsidian"'
@@ -270,7 +270,7 @@ def test_counting_costs_a_bounded_number_of_statements(large: Large, index: str)
 
 
 @pytest.mark.parametrize(("word", "rows"), [("north", None), (RARE, 3), (ALONE, 1), ("unheard", 0)])
-def test_rare_words_are_counted_and_frequent_ones_estimated(
+def test_rows_of_rare_words_are_counted_and_of_frequent_words_estimated(
     large: Large, word: str, rows: int | None
 ) -> None:
     counted = fts_query._rows_with(large.db, "records_fts", f'"{word}"', ROWS)

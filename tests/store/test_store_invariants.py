@@ -42,7 +42,7 @@ def test_nothing_is_found_where_nothing_is_stored(world: World) -> None:
     assert integrity.findings(world.memory()) == []
 
 
-def test_an_index_is_large_from_so_many_texts_and_never_where_it_is_empty(
+def test_an_index_counts_as_large_from_the_limit_and_never_if_empty(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()

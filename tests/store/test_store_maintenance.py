@@ -51,7 +51,7 @@ def test_something_is_told_for_the_first_time_once(tmp_path: Path) -> None:
 # --- switches ------------------------------------------------------------------------------------
 
 
-def test_memory_is_on_until_somebody_turns_it_off(tmp_path: Path) -> None:
+def test_memory_is_on_until_switched_off(tmp_path: Path) -> None:
     home = str(tmp_path)
     on = {"read": True, "write": True, "notes": True}
     assert switches.state(home, "p") == on
@@ -145,7 +145,7 @@ def test_upkeep_backs_up_and_drops_what_has_expired(tmp_path: Path) -> None:
     assert {r.what for r in memory.find_records("1")} == {"9999-01-01", "Use Redis"}
 
 
-def test_a_session_still_in_use_keeps_what_it_holds_for_itself(tmp_path: Path) -> None:
+def test_local_records_of_a_session_in_use_do_not_expire(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     for session, seen_at in (("resumed", "2026-06-01"), ("gone", "2026-01-01")):
         sessions.touch(database(memory), session, seen_at)

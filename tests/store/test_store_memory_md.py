@@ -118,7 +118,7 @@ def test_what_the_user_adds_around_the_fence_stays(notes: MemoryFile) -> None:
     assert read(notes) == b"new head\nbefore\nnew tail\n"
 
 
-def test_what_somebody_writes_into_the_fence_moves_behind_it(notes: MemoryFile) -> None:
+def test_a_users_line_inside_the_block_moves_behind_the_block(notes: MemoryFile) -> None:
     one = record()
     put(notes, one)
     inside = read(notes).replace(END.encode(), b"\n- mine, in the wrong place\n" + END.encode())

@@ -183,7 +183,7 @@ def test_a_journal_with_bad_lines_gives_the_rest(world: World) -> None:
     assert "1 lines could not be read" in memory.messages[0]
 
 
-def test_damage_that_comes_while_it_is_open_queues_the_change(world: World) -> None:
+def test_a_change_is_queued_if_the_open_database_is_damaged(world: World) -> None:
     memory = world.memory()
     create(memory, entity("one"))
     path = Path(opened(memory).path)

@@ -69,7 +69,7 @@ def test_what_was_written_is_found(memory: Memory, text: str, asked: str) -> Non
     assert found(memory, asked) == [text]
 
 
-def test_an_entitys_name_finds_what_is_said_of_it(memory: Memory) -> None:
+def test_an_entitys_name_finds_its_observations(memory: Memory) -> None:
     create(memory, entity("PgBouncer", "pools connections"))
     assert found(memory, "pgbouncer") == found(memory, "bouncer") == ["pools connections"]
 
@@ -127,7 +127,7 @@ def test_a_long_query_is_bounded(memory: Memory) -> None:
 # --- candidates ----------------------------------------------------------------------------------
 
 
-def test_a_candidate_says_where_it_comes_from(memory: Memory) -> None:
+def test_a_candidate_has_its_source_and_the_metadata_of_its_row(memory: Memory) -> None:
     stored = memory.remember(pagination(alternatives=("offsets",)), USER)
     assert stored is not None
     create(memory, entity("cursor-pagination", "scales"))
@@ -244,7 +244,7 @@ def test_all_filters_must_hold(
     assert len(search.recent(db, 9, filters)) <= 6
 
 
-def test_a_filter_that_few_of_many_matches_meet_still_finds_them(memory: Memory) -> None:
+def test_a_filter_that_few_of_many_matches_meet_finds_these_few(memory: Memory) -> None:
     db = database(memory)
     with db.transaction() as c:
         for i in range(700):

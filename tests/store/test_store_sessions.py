@@ -80,7 +80,9 @@ def test_only_prompts_are_counted_as_prompts(db: Database) -> None:
     assert sessions.field(db, "s", "prompts") == 2
 
 
-def test_what_went_out_makes_a_session_and_may_say_that_it_was_loaded(db: Database) -> None:
+def test_recorded_injections_create_a_session_and_note_that_its_block_was_loaded(
+    db: Database,
+) -> None:
     sessions.record_injections(
         db, "s", "", ["record:1"], "session", NOW, transcript="/t", loaded=True
     )
@@ -129,13 +131,15 @@ def test_tasks_wait_for_their_agent_oldest_first(db: Database) -> None:
     assert waiting(db, session="other") == []
 
 
-def test_a_task_alone_leaves_with_the_agent_that_it_was_offered(db: Database) -> None:
+def test_a_single_task_is_deleted_once_an_agent_was_offered_it(db: Database) -> None:
     note(db, "t0")
     sessions.offer_tasks(db, "s", "tester", ["t0"], "a1")
     assert waiting(db) == []
 
 
-def test_of_several_tasks_every_agent_is_offered_all_until_each_has_one(db: Database) -> None:
+def test_several_tasks_are_offered_to_each_agent_until_there_are_as_many_agents(
+    db: Database,
+) -> None:
     note(db, "t0", "t1")
     sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
     assert [offered for _, _, offered in sessions.open_tasks(db, "s", "tester")] == [("a1",)] * 2
@@ -155,7 +159,7 @@ def test_tasks_noted_later_wait_for_agents_of_their_own(db: Database) -> None:
     assert waiting(db) == []
 
 
-def test_a_task_that_is_known_to_be_taken_leaves_alone(db: Database) -> None:
+def test_closing_a_taken_task_leaves_the_others_waiting(db: Database) -> None:
     note(db, "t0", "t1")
     sessions.close_tasks(db, ["t1"])
     assert waiting(db) == ["t0"]

@@ -27,7 +27,7 @@ def test_a_sound_file_or_none_has_nothing_to_complain_of(tmp_path: Path) -> None
     assert sound.table == {"domains": {"legal": {"isolate": True}}}
 
 
-def test_a_broken_file_counts_only_for_what_it_turns_off(tmp_path: Path) -> None:
+def test_of_a_broken_config_file_only_switches_that_turn_off_apply(tmp_path: Path) -> None:
     file = switches.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
 
     assert (file.table, file.closed) == ({"write": False}, False)

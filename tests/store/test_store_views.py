@@ -126,7 +126,7 @@ def test_who_deletes_in_a_room_leaves_what_a_record_outside_says_too(
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
 
 
-def test_what_a_forgotten_record_leaves_to_another_lies_in_that_ones_domain(
+def test_an_observation_of_two_records_moves_to_the_domain_of_the_remaining_record(
     memory: Memory,
 ) -> None:
     law = memory.remember(TOLD._replace(domain="law"), LAW)

@@ -26,7 +26,9 @@ def whole(memory: Memory, kind: str = "project") -> Graph:
     return graph.read_graph(database(memory, kind))
 
 
-def test_new_entities_are_answered_and_known_ones_gain_what_they_lack(memory: Memory) -> None:
+def test_new_entities_are_created_and_known_entities_gain_missing_observations(
+    memory: Memory,
+) -> None:
     assert create(memory, entity("api", "a", "b", "a"))["entities"] == [entity("api", "a", "b")]
     result = create(memory, entity("api", "b", "c"), entity("db", "d"))
     assert result["entities"] == [entity("db", "d")]
@@ -37,7 +39,7 @@ def test_new_entities_are_answered_and_known_ones_gain_what_they_lack(memory: Me
     )
 
 
-def test_one_name_twice_in_a_call_is_one_entity(memory: Memory) -> None:
+def test_two_entities_of_one_name_in_a_call_become_one(memory: Memory) -> None:
     create(memory, entity("api", "a"), entity("api", "b"))
     assert whole(memory).entities == (Entity("api", "component", ("a", "b")),)
 
@@ -179,7 +181,7 @@ def test_an_operation_is_applied_at_most_once(memory: Memory) -> None:
     assert whole(memory).entities == ()
 
 
-def test_every_change_is_kept_with_who_made_it_and_its_inverse(memory: Memory) -> None:
+def test_every_change_is_logged_with_its_provenance_and_inverse(memory: Memory) -> None:
     create(memory, entity("api", "a"))
     row = database(memory).row("SELECT kind, payload, inverse, provenance FROM operations")
     assert row is not None

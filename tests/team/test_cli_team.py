@@ -108,7 +108,7 @@ def test_another_host_needs_encryption_unless_said_on_purpose(new: Home) -> None
 
 
 @pytest.mark.parametrize("action", ["init", "join", "add", "remove", "leave"])
-def test_a_model_in_the_client_cannot_share_or_end_it(ann: Home, action: str) -> None:
+def test_a_model_in_the_client_cannot_begin_or_end_sharing(ann: Home, action: str) -> None:
     words = {"leave": ()}.get(action, ("postgresql://evil.example/x",))
 
     done = ann.run("team", action, *words, CLAUDECODE="1")
@@ -140,7 +140,7 @@ def test_without_a_tie_the_next_step_is_named(new: Home, action: str) -> None:
     assert done.status == 3 and "team join DSN" in done.err
 
 
-def test_status_without_a_tie_says_so_and_exits_well(new: Home) -> None:
+def test_status_without_a_tie_says_so_and_exits_with_0(new: Home) -> None:
     done = new.run("team", "status")
 
     assert done.status == 0 and "tied to no shared log" in done.out

@@ -77,7 +77,7 @@ def test_a_proof_is_bound_to_everything_but_author_and_time(
     assert key.verified(stamped, SPACE) == stamped
 
 
-def test_a_whole_number_verifies_however_the_server_writes_it(key: Key) -> None:
+def test_a_number_verifies_in_any_form_that_the_server_writes(key: Key) -> None:
     proved = key.prove(OPERATION._replace(value={"confidence": 1.0, "n": [1e22]}), SPACE)
 
     read = proved._replace(value={"n": [10**22], "confidence": 1})

@@ -60,7 +60,7 @@ def test_a_position_above_a_late_commit_would_lose_it(
     assert later.fetchall() == []
 
 
-def test_what_one_member_pushes_another_pulls_as_it_was(open_log: OpenLog) -> None:
+def test_an_operation_is_pulled_unchanged_by_another_member(open_log: OpenLog) -> None:
     said = operation("Ports are in ports.toml — 端口", proof="ab" * 32)
 
     held = open_log(ANN).push([said])
@@ -135,7 +135,7 @@ def test_nobody_replaces_what_another_member_or_another_key_said(open_log: OpenL
     assert texts(open_log(BOB).pull(START)[0]) == ["of ann", "of bob", "another key"]
 
 
-def test_one_bad_operation_does_not_hold_up_the_others(open_log: OpenLog) -> None:
+def test_bad_operations_do_not_keep_good_operations_from_the_log(open_log: OpenLog) -> None:
     good = [operation(f"text {i}") for i in range(5)]
     bad = [
         operation("NUL \0 within"),
@@ -167,7 +167,7 @@ def test_a_kind_and_a_form_of_a_later_release_arrive(open_log: OpenLog) -> None:
     assert pulled[1].value["value"] == form.value
 
 
-def test_a_withdrawal_arrives_as_one(open_log: OpenLog) -> None:
+def test_a_withdrawal_is_pulled_as_a_withdrawal(open_log: OpenLog) -> None:
     withdrawn = operation()._replace(value=None)
 
     open_log(ANN).push([withdrawn])

@@ -85,7 +85,9 @@ def superuser(postgres: Cluster, place: Place) -> Iterator[Connection]:
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_it_is_refused_that(attempt: str, postgres: Cluster, filled: str) -> None:
+def test_forbidden_statements_of_a_member_are_refused(
+    attempt: str, postgres: Cluster, filled: str
+) -> None:
     with postgres.connections(filled) as open_:
         assert not ATTEMPTS[attempt](open_)
 

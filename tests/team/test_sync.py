@@ -132,7 +132,7 @@ def test_a_role_that_is_no_member_is_told_what_to_do(
     assert not ties.exist(str(stranger.home))
 
 
-def test_leaving_says_first_what_it_deletes(ann: Home, bob: Home) -> None:
+def test_leaving_names_the_records_that_would_be_deleted(ann: Home, bob: Home) -> None:
     ann.remember(KAFKA, "--type", "decision")
     ann.sync()
     bob.remember("Bob keeps the invoices in Postgres", "--type", "decision")

@@ -67,7 +67,9 @@ def test_the_server_sends_what_is_said_here_without_a_hook(ann: Home, bob: Home)
     assert bob.texts("invoices Postgres") != []
 
 
-def test_serve_exchanges_while_it_runs(ann: Home, bob: Home, tmp_path: Path) -> None:
+def test_a_running_server_exchanges_with_the_shared_log(
+    ann: Home, bob: Home, tmp_path: Path
+) -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "memory_fabric.cli", "serve", "--socket", str(tmp_path / "s")],
         env={**bob.hooks.environ, "PYTHONPATH": f"{bob.hooks.root}/plugin"},
@@ -125,7 +127,7 @@ def test_a_tie_that_is_made_while_the_server_runs_is_followed_from_the_next_requ
         until(lambda: bob.texts("Kafka") != [], "bob's server follows")
 
 
-def test_without_a_tie_the_server_loads_nothing_of_it(tmp_path: Path) -> None:
+def test_a_server_without_a_tie_loads_no_module_of_sharing(tmp_path: Path) -> None:
     home = Home(tmp_path, "alone", ANN)
     program = PROGRAM.replace(
         "main()",

@@ -43,7 +43,7 @@ def joined(desk: Home, laptop: Home, dsn: dict[str, str]) -> str:
     return words
 
 
-def test_the_first_machine_prints_the_words_and_the_second_takes_them(
+def test_the_first_machine_prints_the_keys_words_and_the_second_takes_them(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     done = desk.run("team", "join", dsn[ANN], "--space", SPACE, "--me")
@@ -120,7 +120,7 @@ def test_what_the_second_machine_changes_changes_on_the_first(
     assert desk.texts("short commit messages") == []
 
 
-def test_a_change_on_both_at_once_is_told_and_a_later_one_settles_it(
+def test_a_conflict_of_two_machines_is_told_and_both_show_the_same_text(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -183,7 +183,7 @@ def test_without_a_space_of_ones_own_the_owner_is_named(
     assert not (home.home / "team-key").exists()
 
 
-def test_what_was_sent_before_there_was_a_key_becomes_own_with_it(
+def test_statements_sent_before_there_was_a_key_become_own_with_the_key(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     for home in (desk, laptop):

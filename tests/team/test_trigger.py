@@ -134,7 +134,7 @@ def test_the_back_off_grows_to_its_limit() -> None:
     assert ties.delay_after(1, 0.0) == ties.FIRST_DELAY_S / 2
 
 
-def test_a_damaged_state_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_damaged_state_file_reads_as_empty(tmp_path: Path) -> None:
     path = tmp_path / "team" / "state.json"
     path.parent.mkdir()
     for text in ("", "[]", '{"user": 5}', '{"user": {"next_at": "soon", "failures": true}}'):

@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_it_tells_what_the_entity_is_and_what_was_said_of_it(open_page: Opener) -> None:
+def test_an_entitys_page_shows_its_facts_and_observations(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/PostgreSQL")
 
     expect(page.locator("h1")).to_have_text("PostgreSQL")
@@ -40,7 +40,7 @@ def test_its_records_and_its_history_stand_there(open_page: Opener) -> None:
     expect(page.locator("#history li")).to_contain_text("undone")
 
 
-def test_another_name_leads_to_it_and_a_name_that_is_not_there_to_the_search(
+def test_an_alias_leads_to_the_entitys_page_and_an_unknown_name_to_the_search(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/entity/psql")
@@ -52,7 +52,7 @@ def test_another_name_leads_to_it_and_a_name_that_is_not_there_to_the_search(
     expect(page.locator("h1")).to_have_text("Search: nobody")
 
 
-def test_it_leads_into_the_graph(open_page: Opener) -> None:
+def test_an_entitys_page_leads_into_the_graph(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/pgvector")
 
     page.click("#show-in-graph")

@@ -19,7 +19,7 @@ def test_the_exact_name_counts_before_another_name_and_another_spelling() -> Non
     assert number_of(picture, "ORDER_API") == 0
 
 
-def test_an_unknown_name_is_refused_with_the_names_near_to_it() -> None:
+def test_an_unknown_name_is_refused_with_similar_names() -> None:
     picture = picture_of(["PostgreSQL", "Redis", "postgres-exporter", "\x1b[31mpostgres"])
 
     with pytest.raises(NotFound) as caught:

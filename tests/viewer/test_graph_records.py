@@ -43,7 +43,9 @@ def spot(page: Page, name: str) -> Any:
     return page.evaluate("name => memoryFabric.spot(name)", name)
 
 
-def test_groups_stand_apart_and_what_is_alone_hides_nothing_of_them(open_page: Opener) -> None:
+def test_groups_of_entities_are_drawn_apart_and_unconnected_entities_are_hidden(
+    open_page: Opener,
+) -> None:
     page = open_page(islands().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("17 of 17 entities and 1 of 1 record drawn")
@@ -80,7 +82,7 @@ def test_a_memory_without_any_connection_shows_what_there_is(open_page: Opener) 
     expect(page.locator("#show-alone")).to_have_count(0)
 
 
-def test_what_is_alone_is_shown_where_a_link_selects_it(open_page: Opener) -> None:
+def test_an_unconnected_entity_is_shown_if_a_link_selects_it(open_page: Opener) -> None:
     page = open_page(islands(2).made(), "#/graph/stray-1")
 
     expect(page.locator("#panel h1")).to_have_text("stray-1")

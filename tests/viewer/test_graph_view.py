@@ -23,7 +23,7 @@ def point(page: Page, name: str) -> tuple[float, float]:
     return float(spot["x"]), float(spot["y"])
 
 
-def test_it_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) -> None:
+def test_the_graph_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
@@ -31,7 +31,7 @@ def test_it_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) 
     expect_value(page, "memoryFabric.edges", 23 + 15)
 
 
-def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> None:
+def test_the_graphs_panel_begins_with_the_state_of_memory(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     panel = page.locator("#panel")
@@ -89,7 +89,9 @@ def test_expanding_brings_neighbours_into_a_focus_and_escape_takes_them_back(
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_legend_filters_by_type_and_keeps_the_records_about_it(open_page: Opener) -> None:
+def test_the_legend_filters_by_type_and_keeps_records_about_the_shown_entities(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph")
     drawn_text = page.locator("#drawn")
 
@@ -103,7 +105,7 @@ def test_the_legend_filters_by_type_and_keeps_the_records_about_it(open_page: Op
     expect(drawn_text).to_have_text("2 of 2 entities and 2 of 2 records drawn")
 
 
-def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
+def test_a_dragged_entity_stays_where_it_was_dropped(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
     x, y = point(page, "Redis")
 
@@ -119,7 +121,9 @@ def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
     expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
 
 
-def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener) -> None:
+def test_dragging_the_background_moves_the_drawing_and_fit_brings_it_back(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph")
     before = point(page, "shop")
 

@@ -187,7 +187,7 @@ def expect_answers(page: Page, path: str, number: int) -> None:
     expect_value(page, f"answersRead['{path}']", number)
 
 
-def test_it_fetches_its_picture_and_draws_it(open_page: Opener, server: Canned) -> None:
+def test_the_live_page_fetches_the_picture_and_draws_it(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
@@ -293,7 +293,7 @@ def test_another_program_that_answers_takes_nothing_from_the_page(
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_status_is_as_it_is_now(open_page: Opener, server: Canned) -> None:
+def test_the_live_page_shows_the_present_status(open_page: Opener, server: Canned) -> None:
     server.tiers = [tier("graph", "unavailable", ("It cannot be opened.", "Run repair."))]
 
     page = open_page.visit(server.address + "#/status")
@@ -334,7 +334,7 @@ def projects(server: Canned) -> Canned:
     return server
 
 
-def test_another_project_is_chosen_by_keyboard_and_the_address_keeps_it(
+def test_a_project_chosen_by_keyboard_is_kept_in_the_address(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address)
@@ -402,7 +402,7 @@ def test_escape_and_a_click_elsewhere_close_the_list_of_projects(
     expect(page.locator("#projects")).to_be_hidden()
 
 
-def test_of_many_projects_a_few_letters_find_one(open_page: Opener, projects: Canned) -> None:
+def test_a_few_letters_find_a_project_among_many(open_page: Opener, projects: Canned) -> None:
     projects.listed += [listed(f"p{n}-1", f"part-{n}", n) for n in range(9)]
     page = open_page.visit(projects.address)
 

@@ -123,7 +123,7 @@ def test_the_library_is_the_one_that_its_readme_names() -> None:
     assert stated and hashlib.sha256(content).hexdigest() == stated[1]
 
 
-def test_the_licences_of_the_library_and_of_what_it_bundles_lie_beside_it() -> None:
+def test_the_licences_of_the_library_and_its_parts_are_in_its_folder() -> None:
     licences = (ASSETS / "vendor/LICENSES.txt").read_text("utf-8")
 
     for name in ("force-graph", "d3-force-3d", "d3-zoom", "d3-ease", "tinycolor2", "preact"):

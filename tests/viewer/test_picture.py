@@ -32,7 +32,7 @@ LONG_AGO = "2026-01-02T10:00:00.000Z"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
 
-def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
+def test_the_picture_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     memory.remember(pagination(), USER)
 
@@ -77,7 +77,7 @@ def test_what_says_and_what_is_said_point_at_one_another(tmp_path: Path) -> None
     assert change["by"] == "ann prompt"
 
 
-def test_scope_tells_the_database_and_both_where_both_know_it(tmp_path: Path) -> None:
+def test_an_entitys_scope_names_its_database_or_both(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("ours", "said"), entity("shared", "said"), store="project")
     create(memory, entity("mine", "said"), entity("shared", "said too"), store="user")
@@ -96,7 +96,7 @@ def test_trust_is_the_highest_of_what_is_said_and_empty_where_nothing_is(tmp_pat
     assert [e["trust"] for e in picture(memory, NOW)["entities"]] == ["user", ""]
 
 
-def test_what_is_old_for_its_type_is_stale_unless_it_is_pinned(tmp_path: Path) -> None:
+def test_a_memory_old_for_its_type_is_stale_unless_pinned(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     old = USER._replace(at=LONG_AGO)
     memory.remember(pagination(), old)
@@ -111,7 +111,7 @@ def test_what_is_old_for_its_type_is_stale_unless_it_is_pinned(tmp_path: Path) -
     assert (seen["entities"][0]["stale"], seen["entities"][0]["days"]) == (True, 323)
 
 
-def test_a_row_that_is_older_than_a_rule_of_redaction_is_not_shown_as_it_is(tmp_path: Path) -> None:
+def test_a_row_stored_before_a_redaction_rule_is_shown_redacted(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     secret = token()
     create(memory, entity("api", "waits for a text"))

@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_hits_tell_the_parts_of_their_score_and_what_they_hold(open_page: Opener) -> None:
+def test_hits_show_the_parts_of_their_score_and_the_matched_words(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=what about cursor pagination")
 
     first = page.locator(".hit").first
@@ -66,7 +66,7 @@ def test_typing_offers_names_and_enter_searches_for_all(open_page: Opener) -> No
     expect(page.locator(".hit .what").first).to_have_text("PostgreSQL")
 
 
-def test_an_offer_that_is_taken_opens_the_entity_or_focuses_it_in_the_graph(
+def test_a_chosen_suggestion_opens_the_entity_or_focuses_it_in_the_graph(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/status")

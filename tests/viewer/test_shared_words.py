@@ -97,7 +97,7 @@ def test_the_page_knows_a_result_that_a_prompt_would_be_given() -> None:
 
 
 @pytest.mark.parametrize("spelled", ["PostgreSQL", "postgre-sql", "Postgre_SQL", "postgre sql"])
-def test_the_page_finds_a_name_in_every_spelling_that_means_it(
+def test_the_page_finds_an_entity_by_every_spelling_of_its_name(
     open_page: Opener, spelled: str
 ) -> None:
     made = Pictured()

@@ -103,7 +103,7 @@ def test_of_thousands_of_records_only_those_near_the_window_stand_in_the_page(
     assert page.locator("#records .card").count() < 300
 
 
-def test_a_link_to_one_record_of_thousands_shows_it(open_page: Opener) -> None:
+def test_a_link_scrolls_to_one_record_among_thousands(open_page: Opener) -> None:
     made = large(50, 60, 4000).made()
 
     page = open_page(made, f"#/timeline/{made['records'][3000]['short_id']}")

@@ -119,7 +119,7 @@ def test_the_help_names_the_keys_and_closes_by_escape(open_page: Opener) -> None
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_follows_the_theme_of_the_system(open_page: Opener, scheme: str) -> None:
+def test_the_page_follows_the_theme_of_the_system(open_page: Opener, scheme: str) -> None:
     page = open_page(shop().made(), color_scheme=scheme)
 
     expect(page.locator("html")).to_have_attribute("data-theme", scheme)
@@ -277,7 +277,7 @@ def test_the_status_says_state_reason_and_remedy_in_words(open_page: Opener) -> 
     expect(page.locator("#panel")).to_contain_text("local degraded")
 
 
-def test_without_scripts_it_says_where_else_to_look(open_page: Opener) -> None:
+def test_the_page_without_scripts_says_where_else_to_look(open_page: Opener) -> None:
     path = open_page.folder / "memory.html"
     open_page(shop().made())
 

@@ -17,9 +17,9 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# From so many words in common before the values, any verb has one value that ends the sentence.
+# Behind at least this many common words, any verb has a single value, which ends the sentence.
 LONG_LEAD = 4
-# Sentences that share so many words and differ in numbers alone are about one subject.
+# Sentences that share at least this many words and differ only in numbers are about one subject.
 FRAME = 4
 _SENTENCE_END = r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+"
 _OPENING = (
@@ -161,7 +161,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     keys = [token.key for token in lead]
     if _is_denying((*lead, *behind)) and not (kind == "number" and _listed("limiting") & set(keys)):
         return False
-    # What stands before "is" is what is spoken of, not its value.
+    # The words before "is" are the subject, not a value.
     if "=" in (token.key for token in behind) and "=" not in keys:
         return False
     if kind != "number":
@@ -290,7 +290,7 @@ def _is_adding(lead: Sentence) -> bool:
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if a word is a form of one of these verbs."""
+    """Return True if a word is a form of a verb in the list."""
     endings = _listed("endings") | {""}
     return any(
         token.key.startswith(beginnings)

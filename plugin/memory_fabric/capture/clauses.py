@@ -20,11 +20,11 @@ _PRONOUNS = frozenset(
     "me dessen das dem eso esto aquello ello ça cela ceci isso isto disso".split()
 )
 _NAMELESS = NO_NAME - {"go"}
-# What opens a sentence without belonging to it.
+# Words that open a sentence without belonging to it: "OK, so".
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
 # The first words of all of these: most sentences have none, and compile nothing.
 _LEAD_WORDS = listed("clauses", "lead in")
-# Where one clause ends and another begins, to the left of what was found and to its right.
+# The borders of a clause, to the left of a match and to its right.
 # The colon in the mark of a removed secret introduces nothing.
 _LEFT = (
     r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
@@ -217,7 +217,7 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
 
 
 def _consequence(sentence: str, left: int) -> str:
-    """Return what stands before the "so" of `X, so let's use Y`."""
+    """Return the text before the "so" of `X, so let's use Y`, which is the reason."""
     head = sentence[:left].rstrip().lower()
     if not head.endswith((" so", ",so")) or len(head) < 15:
         return ""
@@ -283,7 +283,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return the key under which all names of a known thing meet; a version stays behind it."""
+    """Return the common key of all names of a known thing; a version stays behind the key."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last

@@ -15,7 +15,7 @@ NOT_ITS_FAULT = sections("command_output")["not its fault"]
 # Ended by a signal, or never started: 124 timed out, 126 not allowed, 127 not found, 130 Ctrl-C …
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
-# In the order of search: which match counts, and the expression.
+# Rows in order of search: which of several matches counts (first, last), and the expression.
 _TELLING = tuple(tuple(row.split("\t")) for row in sections("command_output")["telling"])
 # Words that every failure has, and names of what was run.
 _COMMON = listed("command_output", "common")

@@ -40,13 +40,14 @@ _MODALS = STOPWORDS | frozenset(
 _CLAUSES = (
     r"[;.!?]\s+|, (?:but |and )?(?=use\b|we use\b|never\b|do not\b|don't\b|always\b)|[。；！]"
 )
-# Both may hold: one is for a time, a trial, or comes in addition.
+# Words with which both statements may hold: a limited time, a trial, an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
 # What a choice can be about; places where it is applied (components) are shared by opposites of all
 # kinds, and by much else.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# The share of the shorter one's words that both hold; more where neither names a known thing.
+# Both records share at least this part and number of the shorter record's words; more if neither
+# names a known thing.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
@@ -109,7 +110,7 @@ def contradicting(memory: Memory, record: Record) -> list[Record]:
 
 
 def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return those of the known records that contradict this one, nearest first; pure."""
+    """Return the known records that contradict this record, nearest first; pure."""
     opposite, said = opposed(record, known), _said(record)
     not_opposite = [old for old in known if old.id != record.id and old not in opposite]
     disagreeing = [old for old in not_opposite if _disagree(said, _said(old))]
@@ -118,7 +119,7 @@ def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
 
 
 def is_choice_against(record: Record, old: Record) -> bool:
-    """Return True if they disagree on what to do, not on how it turned out: one may replace it."""
+    """Return True if they disagree on what to do, not on its outcome: one may replace the other."""
     return _disagree(_said(record), _said(old))
 
 
@@ -177,7 +178,7 @@ def _rejects(a: _Said, b: _Said) -> bool:
 
 
 def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return those of the known records that say the opposite, nearest first, then newest; pure."""
+    """Return the known records that say the opposite, nearest first, then newest; pure."""
     about = _subject(record)
     contrary = [old for old in known if old.id != record.id and contradict(record, old)]
     rated = [(_nearness(about, _subject(old)), stated_at(old), old) for old in contrary]
@@ -202,7 +203,7 @@ def outcome_of(record: Record) -> str:
 
 
 def _subject(record: Record) -> _Subject:
-    """Return what the record is for or against; nothing where it is followed and only forbids."""
+    """Return what the record is for or against; nothing for a rule that only forbids."""
     text = without_reason(record.what)
     rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
     followed = verdict(record) == "worked"

@@ -11,9 +11,9 @@ from memory_fabric.events import is_machine_text
 from memory_fabric.language.word_lists import filled
 from memory_fabric.patterns import pattern
 
-# What is typed in a long prompt stands before or after what was pasted.
+# Of a long prompt only the beginning and the end are read: pasted text is in between.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
-# A sentence whose cues weigh so much is heard.
+# A sentence is heard if its cues weigh at least this much together.
 ENOUGH = 2.0
 NUMBERED = ("\n2. ", "\n2) ")
 _MACHINE = (
@@ -24,7 +24,7 @@ _MACHINE = (
 
 
 class Cue(NamedTuple):
-    """A sign that something is settled; its `expression` runs where one of the `words` stands."""
+    """A sign that something is settled; `expression` is tried only if one of the `words` occurs."""
 
     kind: str
     weight: float
@@ -39,7 +39,7 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form in which something is stated: the words of its gate, and the record that it makes."""
+    """A form of a statement: words without which it is not tried, and the record that it makes."""
 
     name: str
     words: tuple[str, ...]
@@ -47,8 +47,8 @@ class Form(NamedTuple):
     type: str = "constraint"
     scope: str = "team"
     kind: str = ""  # of a fact about the person
-    content_words: int = 1  # it needs at least as many words that name something
-    first: bool = False  # it counts only in the first sentence
+    content_words: int = 1  # the sentence needs at least this many words that name something
+    first: bool = False  # the form counts only in the first sentence of a prompt
 
 
 @cache
@@ -91,7 +91,7 @@ def may_hear(prompt: str) -> bool:
     """Return False, in a fraction of a millisecond, for most prompts that settle nothing."""
     lowered = typed_ends(prompt).lower().replace("’", "'")
     if is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE):
-        return False  # the client wrote it, or it is a typed command
+        return False  # written by the client, or a typed command
     in_ascii, in_other_scripts = _gate()
     if any(word in lowered for word in (*NUMBERED, *in_ascii)):
         return True

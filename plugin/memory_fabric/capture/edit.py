@@ -34,7 +34,7 @@ from memory_fabric.store.operations.remember import OPEN
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
-# What is known of the words of a note: it does not hold for other words.
+# Evidence about the words of a note, which does not hold once the words are changed.
 _OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 
@@ -60,7 +60,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after a change, and the others that were closed in its favour."""
+    """A record before and after a change, and the records that were closed in its favour."""
 
     old: Record
     new: Record
@@ -239,7 +239,7 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record; one of another database moves there, with what it had closed.
+    """Store the changed record; a new scope may move it, and what it closed, to the other database.
 
     Raises StoreUnavailable, and BadInput if the record was forgotten in the other database.
     """

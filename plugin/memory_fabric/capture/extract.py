@@ -40,7 +40,7 @@ _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swa
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
-# What is only considered, or said of others, before a name.
+# Words before a name that say it is only considered, or used by other people.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
 # Words that end an object; articles and the like may stand between a verb and its object.
 _ENDING = (
@@ -53,14 +53,15 @@ _ARTICLES = frozenset(
     le les une o os um uma""".split()
 )
 MAX_MODIFIERS = 3
-# Behind an object: a noun for its kind is no other thing, as in "the Docker images" one is.
+# A noun behind an object that only names its kind ("the Redis server") is no other thing, unlike
+# "images" in "the Docker images".
 _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
 # Verbs that choose the object right behind them.
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
-# Verbs that leave one thing for the object.
+# Verbs of moving away from one thing to the object.
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
 # Other ways of choosing a name, which stands at the sign: it opens the text before a purpose or a
 # service, or is the subject of a passive; in German and scripts without spaces verbs come last.

@@ -28,13 +28,14 @@ MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
 MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
 MAX_SYMPTOM_CHARS = 200
 MAX_FILES, MAX_FILES_NAMED = 20, 3
-# The most commands that are watched at a time; the oldest failure is dropped.
+# At most this many failing commands are watched at a time; beyond that the oldest is dropped.
 MAX_OPEN = 8
 # A change of only these files makes no command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
-# Errors with so much of the shorter one's words are one failure: lines and counts may differ.
+# Errors that share at least this part of the shorter error's words are one failure: line numbers
+# and counts may differ.
 SAME_ERROR = 0.8
 
 
@@ -184,7 +185,7 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], list[Failure]]:
     """Return the failures after a command, and those that its pass has solved."""
-    # Before it is split: a single word does not show which option it belongs to.
+    # Redact before splitting: a single word does not show which option it belongs to.
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:
         return open_, []

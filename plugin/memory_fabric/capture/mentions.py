@@ -29,9 +29,9 @@ MAX_NAME_BYTES = 512
 MAX_MENTIONS = 2000
 MAX_NAME_WORDS = 4
 MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
-# The most words of a text that are looked up; further known names are optional.
+# At most this much of a text is looked up among the known names.
 MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400
-# A short form in brackets is at most so long.
+# A short form in brackets has at most this many characters.
 MAX_SHORT_CHARS = 12
 _listed = partial(listed, "mentions")
 _HEADS = _listed("heads")
@@ -293,7 +293,7 @@ def _is_identifier(text: str) -> bool:
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
     """Return the component in `all list endpoints` or `for the analytics DB`, and its words."""
     opener = words[i].text.lower()
-    # The opening word is one before, so that the mention itself begins at its first modifier.
+    # "all" or "the" stands before word `i`, at which the mention itself begins.
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()
@@ -322,7 +322,7 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return for each of the names the other names in the text; names without any are left out.
+    """Return the other names in the text for each name; names without other names are left out.
 
     A short form counts in brackets after the name, or if the vocabulary knows it and the text uses
     it.

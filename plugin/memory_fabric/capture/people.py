@@ -92,7 +92,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
 
 
 def _expression(name: str) -> re.Pattern[str]:
-    """Return an expression of `person.txt` that stands alone under its heading."""
+    """Return the only expression under a heading of `person.txt`."""
     return pattern(filled("person")[name][0])
 
 
@@ -278,7 +278,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Return the words that may be names, neighbouring ones joined."""
+    """Return the words that may be names; neighbouring words are joined."""
     words = [_plain(token.text) for token in run]
     terms = listed("identifying_names", "terms")
     if not terms.isdisjoint((after, *map(str.lower, words))):

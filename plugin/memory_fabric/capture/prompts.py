@@ -19,7 +19,8 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# What may stand before a list of answers; other lists are work to do.
+# A list of answers has at most this many words before it, or one of the words below; other lists
+# are work to do.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
 # Sentences are the same from this share of common content words.
@@ -56,7 +57,7 @@ class Statement(NamedTuple):
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the sentence of the prompt that most sounds as if it settles something, if any.
+    """Return the sentence of the prompt that has the heaviest cues of a decision, if heavy enough.
 
     A sentence with a secret is none: what is left without it says little, and a cue would have it
     written once more.
@@ -101,13 +102,13 @@ def stated(text: str) -> list[Statement]:
 
 
 def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
-    """Return what one sentence states by the first form that it has, if any."""
+    """Return the statement of a sentence by the first form that it has; None if it has no form."""
     tried = (stated_as(form, sentence) for form in forms() if is_first or not form.first)
     return next(filter(None, tried), None)
 
 
 def stated_as(form: Form, sentence: str) -> Statement | None:
-    """Return what the sentence states by this form, if it has it and names its subject."""
+    """Return the statement of a sentence that has this form and names its subject; else None."""
     sentence = without_lead_in(sentence.strip())
     if greeting := pattern(_GREETING).match(sentence):
         sentence = sentence[greeting.end() :]
@@ -122,7 +123,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
-    """Return the sentences of a prompt; the list items of a document are errands, no rules."""
+    """Return the sentences of a prompt; a document's list items, which are tasks, are left out."""
     sentences = segments(typed_ends(prompt))
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]
@@ -132,7 +133,7 @@ def _sentences(prompt: str) -> Sequence[Sentence]:
 def _says(prompt: str, content: frozenset[str], kind: str) -> bool:
     ends = typed_ends(prompt)
     lowered = ends.lower()
-    # A prompt is split into sentences only if most of the words are in it.
+    # Split a prompt into sentences only if most of the words are in it: splitting is slow.
     if sum(word in lowered for word in content) < _SAME_FROM * len(content):
         return False
     for sentence in segments(ends):

@@ -16,10 +16,10 @@ MAX_CHARS = 65536
 # A longer "sentence" is a dump, not something said; the expressions after this stage rely on it.
 MAX_SENTENCE_CHARS = 700
 _WRAPPED_FROM = 55  # a line at least this long without an end is one that an editor wrapped
-_WRAPPED_LOWER_FROM = 30  # so is a shorter one that goes on in lower case
+_WRAPPED_LOWER_FROM = 30  # also wrapped: a shorter line that goes on in lower case
 _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
 
-# What `redact` leaves of what was private: no part of what was said.
+# The mark that `redact` leaves for private text; it does not count as said.
 _PRIVATE = "[redacted: private]"
 
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
@@ -115,7 +115,7 @@ def _without_span(text: str, opening: str, closing: str) -> str:
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
-    """Return the lines that are prose; a dropped one leaves an empty line between paragraphs."""
+    """Return the lines that are prose; a dropped line leaves an empty line between paragraphs."""
     prose: list[str] = []
     fence = ""
     in_trace = False
@@ -147,7 +147,7 @@ def _looks_like_diff(lines: list[str]) -> bool:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to what was pasted after a phrase that announces it.
+    """Return True if this line belongs to pasted text that an earlier phrase announces.
 
     A paste runs from the announcing line to a blank line that is followed by unindented text
     which speaks for itself; this reader takes the whole following paragraph and no more.
@@ -163,7 +163,7 @@ def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
 
 
 def _last_said(prose: list[str]) -> str:
-    """Return the last line that is not blank, looking back over two blank ones at most."""
+    """Return the last line that is not blank, looking back over at most two blank lines."""
     for line in prose[-1:-4:-1]:
         if line.strip():
             return line.strip()

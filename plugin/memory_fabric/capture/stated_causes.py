@@ -13,7 +13,7 @@ from memory_fabric.text import STOPWORDS, one_line, words
 
 MAX_READ_CHARS = 16 << 10
 MIN_CAUSE_CHARS, MIN_CJK_CHARS, MAX_CAUSE_CHARS = 15, 8, 240
-# A cause has so many content words besides those that only say that there is one.
+# A stated cause has at least this many content words besides "the cause was" and the like.
 MIN_OWN_WORDS = 2
 MIN_SHARED_CHARS = 4
 _ASKING = ("?", ":", "？", "：")
@@ -84,7 +84,7 @@ def sentences_in(said: str) -> Iterator[str]:
 
 
 def _statement(sentence: str) -> str:
-    """Return a sentence that is long enough and certain enough for a cause; '' for others."""
+    """Return the sentence if it is long and certain enough to state a cause; else ''."""
     text = sentence.strip().rstrip(".!。")
     least = MIN_CAUSE_CHARS if text.isascii() else MIN_CJK_CHARS
     if not least <= len(text) <= MAX_CAUSE_CHARS or _states("unsure", text):

@@ -15,14 +15,14 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
 # The confidence of records, by who stated them and how: said on purpose; a note with the user's own
-# words; said in so many words in a prompt; a note of the assistant alone; a candidate. Stored from
+# words; stated plainly in a prompt; a note of the assistant alone; a candidate. Stored from
 # 0.5, in MEMORY.md from 0.7, generalizable from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 # What hooks observe: an incident, the summary of a session.
 BASE = 0.5
 # A reason counts for this much, and never lifts a record into the next class.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# The marker that comes first in the text decides; of two at one place, the upper one.
+# The marker that comes first in the text decides; of two at one place, the first listed.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
 # What failed stands before the verb that says so: "Offset pagination caused timeouts".
 _FAILED = (
@@ -50,7 +50,7 @@ def statement(
     known: Mapping[str, str] = {},
     base: float = PURPOSE,
 ) -> Record:
-    """Return the record of a text; what is stated beside it counts before what it says itself.
+    """Return the record of a text; given fields count before what is read from the text.
 
     `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key`s of existing
     entities to their names. `base` is its class of confidence. It has no id and no provenance yet.

@@ -58,7 +58,7 @@ FILES: Mapping[str, HookFile] = {
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
         lacks=("PostToolUseFailure", "PostCompact"),
-        # The client cuts a longer one, with a warning at each start.
+        # The client cuts a longer timeout, with a warning at each start.
         most_s={"SessionEnd": 3},
     ),
     "qwen": HookFile(
@@ -243,7 +243,7 @@ def without_codex_server(home: str, path: str, root: str) -> Change:
         start, end = text.find(BEGIN), text.find(END)
         if start < 0 or end < start:
             return done
-        start -= text[:start].endswith("\n\n")  # the line that parted it from what is above
+        start -= text[:start].endswith("\n\n")  # also the empty line above the table
         return done.then(Edit(start, text[start : end + len(END)], ""))
 
     return set_up.taken(home, path, take)

@@ -38,7 +38,7 @@ class Edited:
     edits: tuple[Edit, ...] = ()
 
     def then(self, edit: Edit) -> Edited:
-        """Return the result after one more edit."""
+        """Return this result with one more edit made."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
 
@@ -150,7 +150,7 @@ def with_status_line(done: Edited, line: Mapping[str, Any], path: str) -> Edited
 
 
 def without_status_line(done: Edited, path: str) -> Edited:
-    """Return the text without memory-fabric's status line; another one stays."""
+    """Return the text without memory-fabric's status line; another status line stays."""
     root = read(done.text, path)
     line = root.member(STATUS_LINE)
     if line is None or not is_status_line(line.value):

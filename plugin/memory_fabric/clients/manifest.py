@@ -38,7 +38,7 @@ class Mark:
 
 
 def marks(home: str) -> list[Mark]:
-    """Return all marks in order; unreadable ones are skipped."""
+    """Return all marks in order; unreadable marks are skipped."""
     listed = files.read_json(os.path.join(home, NOTE)).get("marks")
     rows = [_mark(row) for row in listed] if isinstance(listed, list) else []
     return [mark for mark in rows if mark is not None]
@@ -72,7 +72,7 @@ def expect(home: str, mark: Mark) -> None:
 
 
 def remember(home: str, mark: Mark) -> None:
-    """Save a mark in place of the others of its path. Raises OSError, TimeoutError."""
+    """Save a mark in place of the other marks of its path. Raises OSError, TimeoutError."""
     _rewrite(home, lambda other: not other.is_of(mark.path), mark)
 
 
@@ -93,7 +93,7 @@ def make_folders(folder: str) -> list[str]:
 
 
 def missing_folders(folder: str) -> list[str]:
-    """Return this folder and those above it that do not exist, the outermost first."""
+    """Return the folders on this path that do not exist, the outermost first."""
     missing: list[str] = []
     while folder and not os.path.lexists(folder):
         missing.insert(0, folder)

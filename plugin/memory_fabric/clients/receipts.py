@@ -202,7 +202,7 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
         view = view._replace(answered_at=at or view.answered_at)
         for number, receipt in enumerate(receipts):
             if receipt.event == PROMPT and number < open_from:
-                continue  # it came with an earlier prompt
+                continue  # the receipt belongs to an earlier prompt
             mentioned = (*receipt.mentioned, *_mentioned(memory_words[number], asked, stems))
             receipts[number] = receipt._replace(mentioned=tuple(dict.fromkeys(mentioned)))
     return view._replace(prompts=tuple(prompts), receipts=tuple(receipts))
@@ -233,7 +233,7 @@ def _words(text: str) -> Iterator[Word]:
 
 
 def _mentioned(memory_words: Iterable[Word], asked: set[str], answer: set[str]) -> list[str]:
-    """Return the memories' words that an answer holds and no prompt; none where it may be chance.
+    """Return the memories' words that are in an answer but no prompt; none if that may be chance.
 
     One name is enough: a word with a digit, or with a capital that begins no text.
     """

@@ -22,7 +22,7 @@ EMPTY = "{}\n"
 PLUGIN = "memory-fabric"
 VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
-# In every whole file that setup writes, so that it is recognised.
+# A mark in every whole file that setup writes, by which the file is recognised.
 OWN_FILE = b"Written by memory-fabric setup"
 
 
@@ -197,7 +197,7 @@ def without_status_line(home: str, path: str) -> Change:
 
 
 def _own_status_line(contents: bytes | None, path: str) -> Any:
-    """Return memory-fabric's status line in a settings file; None if it has none or another."""
+    """Return the status line of a settings file if it is memory-fabric's; else None."""
     if not contents or not contents.strip():
         return None
     part = hooks_json.read(text_of(contents, path), path).member(hooks_json.STATUS_LINE)
@@ -286,7 +286,7 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return the change that adds to the result of `bare`; its mark leads back to that.
+    """Return the change that adds to the text of `bare`; its mark restores that text.
 
     `empty` is the content of a file that holds nothing.
     """
@@ -366,7 +366,7 @@ def text_of(contents: bytes, path: str) -> str:
 
 
 def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
-    """Return the text of a file, in which `empty` stands if it holds nothing."""
+    """Return the text of a file, or `empty` if the file holds nothing."""
     text = "" if contents is None else text_of(contents, path)
     is_filled = text.strip() or text == empty
     return Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty))

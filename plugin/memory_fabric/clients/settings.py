@@ -16,7 +16,7 @@ USER, PROJECT, LOCAL = "user", "project", "local"
 # The end of the command that starts memory-fabric's hooks, however they were set up.
 LAUNCHER = "hooks/launch"
 RULE_KINDS = ("allow", "ask", "deny")
-# Found in the command or an argument of memory-fabric's server, however it is started.
+# However memory-fabric's server is started, its command or an argument holds one of these names.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
 # The client's state file grows with its history; a larger one is not read.
 MAX_CONFIG_BYTES = 16 << 20
@@ -58,7 +58,7 @@ class Rule(NamedTuple):
 
 
 def layers(settings: Settings) -> list[Layer]:
-    """Return the client's settings files, weakest scope first; missing ones are empty."""
+    """Return the client's settings files, weakest scope first; a missing file is empty."""
     own = os.path.join(settings.project_dir, ".claude")
     paths = (
         (USER, os.path.join(settings.config_dir, "settings.json")),

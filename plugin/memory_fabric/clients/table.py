@@ -23,7 +23,7 @@ GEMINI_TOOLS = {
 
 
 def _client(key: str, name: str) -> Client:
-    """Return the row of a client that has Claude Code's form, but not its memory files."""
+    """Return the row of a client with Claude Code's events, but without its memory files."""
     return Client(
         *(key, name, "The assistant"),
         memory_file="",
@@ -135,5 +135,5 @@ def name_in(evidence: Mapping[str, object]) -> str:
 
 
 def client_of(key: str) -> Client:
-    """Return the row of a client; for an unknown key one that has Claude Code's form."""
+    """Return the row of a client; for an unknown key a row with Claude Code's form."""
     return CLIENTS.get(key) or _client(key, key)

@@ -41,7 +41,7 @@ MARKS = {
 }
 # Of a prompt that the model suggested and the user accepted.
 ACCEPTED = "suggestion_accepted"
-# The end of a transcript that shows how a prompt came about.
+# How much of a transcript's end is read to see how a prompt came about.
 BEFORE_PROMPT_BYTES = 128 << 10
 # The characters by which a fired schedule is known again.
 FIRED_CHARS = 100
@@ -276,7 +276,9 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid
-            if messages and messages[-1][0] == message:  # it has an entry for each of its blocks
+            if (
+                messages and messages[-1][0] == message
+            ):  # a message has one entry for each of its blocks
                 messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
             elif len(messages) == most:
                 break

@@ -44,7 +44,7 @@ AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
 # Qwen Code: opens the part of a user's message that holds what hooks added.
 _OF_HOOKS = "<qwen:user-prompt-submit-context>"
-# The report of a command by Gemini CLI and Qwen Code: its output between these.
+# Gemini CLI and Qwen Code report a command's output between these two texts.
 _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
 
 
@@ -70,7 +70,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _head(path: str) -> Head | None:
-    """Return the head of a transcript of Claude Code, or of Qwen Code, whose entries are alike."""
+    """Return the head of a transcript of Claude Code or Qwen Code, which have the same fields."""
     at = ""
     for entry in entries(path):
         at = at or text_in(entry, "timestamp")
@@ -251,7 +251,7 @@ class Earlier(NamedTuple):
 
 
 def earlier(roots: Mapping[str, str], path: str) -> Earlier:
-    """Return what there is beside the session with this transcript; no transcript is opened.
+    """Return the sessions beside the session of this transcript; no transcript is opened.
 
     The dates are those of their last changes.
     """

@@ -32,7 +32,7 @@ OUR_NAMES = (
     journal.REFUSED,
 )
 BESIDE = (".lock", ".tmp")
-# Files for git that are own ones only with one of these contents.
+# Files for git that count as memory-fabric's only with one of these contents.
 OUR_TEXTS = {
     location.IGNORE: (location.HIDDEN, location.VISIBLE),
     location.ATTRIBUTES: (location.UNION_MERGE,),

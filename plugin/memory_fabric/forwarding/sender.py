@@ -38,7 +38,7 @@ from memory_fabric.text import cut, one_line, without_controls
 LOCK = "sending.lock"
 # The back-off doubles from the first to the last delay; a random part of up to half is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# The longest pause within one process, and its lifetime; a later hook starts the next.
+# A process pauses at most this long, and lives at most this long; a later hook starts the next.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
 # A single item may make the receiver fail; after this many in a row the round ends.
 TRIES_OF_A_ROUND = 2
@@ -172,7 +172,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> bool:
     """True if an item is for this receiver and its project is not switched off."""
     if not content:
-        if os.path.exists(item.path):  # else it was purged meanwhile
+        if os.path.exists(item.path):  # else the item was purged meanwhile
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
     switched = switches.state(settings.home, str(content.get("place", "")))
@@ -228,7 +228,7 @@ class Answer(NamedTuple):
     text: str = ""
 
 
-# Sends a body with its idempotency key.
+# A function that sends a body with its idempotency key.
 Post = Callable[[bytes, str], Answer]
 
 

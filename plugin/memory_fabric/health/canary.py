@@ -101,7 +101,7 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
 
 
 def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
-    """Check that no file holds it any more and that another session is not given it."""
+    """Check that no file holds the purged words and that no other session is given them."""
     process = _run(sandbox, "forget", record or canary, "--purge", "--yes")
     answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
     memory = Memory.open(sandbox.settings())

@@ -22,7 +22,7 @@ class Message(NamedTuple):
 
 
 class TieState(NamedTuple):
-    """A tie to a team's log: one line about it, if it is out of order, and why."""
+    """The state of a tie to a team's log: one line about it, and the reason if it does not work."""
 
     space: str
     headline: str

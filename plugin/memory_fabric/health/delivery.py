@@ -41,7 +41,7 @@ def client_version(sight: Sight) -> Finding:
 
 
 def checks(sight: Sight) -> Iterator[Finding]:
-    """Check the transcripts of the last days; it is no fault if there are none."""
+    """Check the transcripts of the last days; having none is no fault."""
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
     dialogues = [

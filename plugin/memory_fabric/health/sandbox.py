@@ -55,7 +55,7 @@ class HookResult:
 
     @property
     def plain(self) -> str:
-        """The output if it is no JSON: what PreCompact asks of the summariser."""
+        """Return output that is not JSON: the instructions of PreCompact for the summariser."""
         return "" if self.reply else self.output.decode("utf-8", "replace").strip()
 
     @property

@@ -118,7 +118,7 @@ def queue(sight: Sight) -> Finding:
         try:
             waiting += len(journal.queued(folder)[0])
         except OSError:
-            continue  # named by its tier
+            continue  # the check of the tier reports this error
     if waiting:
         text = f"{waiting} changes wait for the graph"
         return warning(text, "memory-fabric sync applies them.", fixable=True)

@@ -77,7 +77,7 @@ class Tier:
 
     @property
     def state(self) -> str:
-        """The worst state of its findings."""
+        """Return the worst state among the tier's problems."""
         states = {finding.state for finding in self.findings}
         return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
 
@@ -208,7 +208,7 @@ def _queue(folders: list[str], now_s: float) -> Queue:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # reported with its file
+            continue  # the check of the file reports this error
         ages_s += [_age_s(line, now_s) for line in waiting]
     return Queue(len(ages_s), max(ages_s, default=0.0))
 
@@ -237,7 +237,7 @@ def _age_s(line: dict[str, object], now_s: float) -> float:
 
 
 def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Problem]:
-    """Yield problems for unreadable lines, and for those left by an unfinished git merge."""
+    """Yield problems for unreadable lines, and for the lines of an unfinished git merge."""
     try:
         bad = files.invalid_lines(path, max_bytes)
         marks = sorted(set(journal.conflict_markers(path, max_bytes))) if bad else []

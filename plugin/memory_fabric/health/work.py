@@ -85,12 +85,12 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count the hooks that ran out of time, by event; those that left `work` undone, if given."""
+    """Count the hooks that ran out of time, by event; with `work` only if they left it undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
-    """Return the lines of status about hooks that ran out of time, and those that tell nothing."""
+    """Return the lines of status about hooks that ran out of time, and prompts without memory."""
     by_event = late(memory)
     if not by_event:
         return []
@@ -181,7 +181,7 @@ def answers_as_json(home: str) -> dict[str, object]:
 
 
 def _answers(home: str) -> dict[str, int]:
-    """Return the number of events by letter, without those that never go to a server."""
+    """Count events by how they were answered (letter), without those never handed to a server."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:

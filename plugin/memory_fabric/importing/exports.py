@@ -103,7 +103,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # A log that nobody can open for writing: the file itself is complete without it.
+            # The write-ahead log cannot be opened for writing; the file is complete without it.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -148,7 +148,7 @@ def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
 def _rows(
     connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
 ) -> Iterator[Row]:
-    """Yield the rows of a table that are of this project, and count the others."""
+    """Yield the rows of a table that belong to this project, and count all other rows."""
     wanted = COLUMNS[table].split()
     names = [name if name in known else f"NULL AS {name}" for name in wanted]
     into = "merged_into_project" if "merged_into_project" in known else "NULL"
@@ -167,7 +167,7 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Return the statement of a row; None, and counted, for one that states nothing."""
+    """Return the statement of a row; a row that states nothing is counted and gives None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms, or seconds
@@ -216,7 +216,7 @@ def _text(value: Any) -> str:
 
 
 def _list(value: Any) -> list[str]:
-    """Return the texts of a list in JSON; a text that is none is its only one."""
+    """Return the texts of a JSON list; any other text counts as a list of this one text."""
     if not isinstance(value, str) or not value.strip():
         return []
     try:
@@ -238,7 +238,7 @@ def is_mem0(head: str) -> bool:
         return _memories(json.loads(head)) is not None
     except (ValueError, RecursionError):
         pass
-    # Longer than its beginning, or torn: decided by the first names in it.
+    # The text is cut or damaged: its first field names decide.
     start = bare[:HEAD_CHARS]
     if any(sign in start for sign in ('"entityType"', '"entities"', '"type":"relation"')):
         return False
@@ -246,7 +246,7 @@ def is_mem0(head: str) -> bool:
 
 
 def _memories(value: Any) -> list[Any] | None:
-    """Return the list of memories in a parsed file; None if it is no export."""
+    """Return the list of memories in a parsed file; None if the file is no export."""
     for _ in range(3):
         if isinstance(value, dict):
             value = next((value[name] for name in LISTS if name in value), None)

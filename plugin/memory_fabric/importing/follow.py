@@ -31,7 +31,7 @@ from memory_fabric.store.operations.remember import OPEN, is_forgotten
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import STOPWORDS, same_form, stem, words
 
-# A new line replaces the removed one that shares at least so much of its content words.
+# A new line replaces a removed line that shares at least this part of its content words.
 SAME_SHARE = 0.5
 # No limit, and how many closed records of a file may hold again.
 MAX_RECORDS, MAX_CLOSED = 1 << 30, 1000
@@ -82,7 +82,7 @@ def begin(memory: Memory, path: str) -> None:
             before = followed.get(name) or Followed(0, 0, ())
             domain = _domain(memory, database, before)
             stated = _stated(memory, file, domain)
-            # The records of its lines, also those that somebody closed.
+            # The records of the file's lines, closed ones as well.
             by_text = _by_text(database, stated, domain)
             forms = {same_form(record.what) for record in stated}
             own = _records(database, [record.id for record in stated], alive=False)
@@ -109,7 +109,7 @@ def update(memory: Memory, names: Iterable[str], limits: Limits | None = None) -
 
 
 class _Update:
-    """One update: its batch, what it may still read and store, and what it did."""
+    """One update: its batch, its remaining limits, and its results so far."""
 
     def __init__(self, memory: Memory, limits: Limits) -> None:
         self._memory, self._limits, self._here = memory, limits, here_of(memory)
@@ -129,7 +129,7 @@ class _Update:
             return True
         noted = (*followed[name].ids, *followed[name].closed)
         if noted and not _records(database, noted, alive=False):
-            # The import was undone, or all of it forgotten.
+            # The import was undone, or all its records were forgotten.
             del followed[name]
             instruction_files.save(database, followed)
             return True
@@ -177,7 +177,7 @@ class _Update:
             self._memory.fail(f"notices: {error}")
 
     def _one(self, database: Database, name: str, file: File | None) -> bool:
-        """Bring the records of one file up to date; return False if some are left."""
+        """Bring the records of one file up to date; return False if some remain for later."""
         followed = instruction_files.load(database)
         before = followed[name]
         elsewhere = {id_ for other, f in followed.items() if other != name for id_ in f.ids}
@@ -237,13 +237,13 @@ def _compared(
     domain = _domain(memory, database, followed)
     stated = _stated(memory, file, domain) if file else []
     old = {record.id: record for record in _records(database, followed.ids)}
-    # What others closed stays closed while its line stands.
+    # A record that was closed elsewhere stays closed while its line is in the file.
     ended: dict[str, Record] = {}
     for record in _records(database, followed.ids, alive=False):
         if record.id not in old:
             ended |= {same_form(record.what): record, record.id: record}
     by_form = {same_form(r.what): r for r in old.values()} | _by_text(database, stated, domain)
-    # Those that were closed because their line went.
+    # Records that were closed because their line was removed.
     own = {"", *followed.ids, *followed.closed}
     closed = {
         same_form(record.what): record
@@ -259,7 +259,7 @@ def _compared(
         elif form in closed:
             again.append(closed[form])
         elif not is_forgotten(database.connection, record):
-            # Under an id of its own if its line stood in the file before.
+            # With a new id if the same line was in the file before.
             if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)):
                 record = record._replace(id=ids.id_for(f"{record.id}\n{record.created_at}"))
             new.append(record)
@@ -286,7 +286,7 @@ def _domain(memory: Memory, database: Database, followed: Followed) -> str:
 
 
 def _pairs(new: Sequence[Record], gone: Sequence[Record]) -> dict[str, Record]:
-    """Return the removed record that each new one replaces: the most alike, in the same file."""
+    """Return the removed record that each new record replaces: the most similar in its file."""
     left, pairs = list(gone), {}
     for record in new:
         ranked = ((*_likeness(record, old), old) for old in left)

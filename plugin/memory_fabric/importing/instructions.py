@@ -88,19 +88,19 @@ def files_of(path: str) -> list[str]:
 
 
 def read(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read a file with those that it imports, or all of a folder. Raises OSError."""
+    """Read a file with the files that it imports, or all files of a folder. Raises OSError."""
     for file in read_files(path, here, left):
         yield from file.items
 
 
 class Budget:
-    """A limit for one reading: bytes and number of files; each costs some, however small it is."""
+    """A limit for one reading, in bytes and files; even a small file costs a minimum of bytes."""
 
     def __init__(self, most: float = float("inf")) -> None:
         self.left, self.files = most, MAX_FILES
 
     def takes(self, size: int) -> bool:
-        """Take a file; return False if it is one too many. Raises TooLarge, DeadlinePassed."""
+        """Count a file; return False if there are too many. Raises TooLarge, DeadlinePassed."""
         deadline.current().check("all instruction files were read")
         self.left -= max(size, LEAST_COST_BYTES)
         if self.left < 0:
@@ -136,7 +136,7 @@ class _Reading:
         self.files: dict[str, File] = {}
 
     def read(self, path: str, via: tuple[str, ...]) -> None:
-        """Read a file and those that it imports, which `via` leads to."""
+        """Read a file and the files that it imports; `via` are the files that led here."""
         real, here, left = os.path.realpath(path), self._here, self._left
         if real in self.files or len(via) > MAX_HOPS:
             return

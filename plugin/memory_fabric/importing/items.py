@@ -103,10 +103,10 @@ class Left:
         self._by_reason: dict[str, LeftOut] = {}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
-        """Count one or several statements that are left out."""
+        """Count statements that are left out; `example` is one of them."""
         example_text = ""
         if example and len(self._by_reason.get(reason, LeftOut(reason)).examples) < MAX_EXAMPLES:
-            # Before it is cut: half a secret has no sign by which it is known.
+            # Redact before cutting: half a secret has no sign by which it is recognised.
             example_text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
         self.extend([LeftOut(reason, number, (example_text,) if example_text else ())])
 
@@ -169,7 +169,7 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
     Its domain is that of this folder unless another is given.
     """
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
-    # Instructions are told with the name of their file.
+    # Instructions are shown with the name of their file.
     is_instruction = source == INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
         IMPORTED: item.place if is_instruction else source,
@@ -249,7 +249,7 @@ class Text(NamedTuple):
 
 
 def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
-    """Yield the text files of a folder by name, or a file; count those that are left out.
+    """Yield the text files of a folder by name, or a single file; count the files left out.
 
     Raises OSError.
     """
@@ -284,7 +284,7 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def read_one(root: str, name: str, left: Left) -> Text | None:
-    """Return a file below a folder; None, and counted, if it leaves the folder or is no text."""
+    """Return a file below a folder; None, after counting the file, if it is outside or no text."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(os.path.realpath(root), "")):
         left.add(OUTSIDE, name)

@@ -41,9 +41,9 @@ from memory_fabric.store.projects import home_projects
 from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import cut, first_of, one_line
 
-# Candidates expire after so many days anyway, and of long histories the newest prompts say enough.
+# At most this many prompts are compared, the newest, and this many candidates made.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# One step: what others wait for at most is its longest transaction.
+# At most this much is read in one step, so that other processes wait only for a short transaction.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # Memories that are kept open.
 MAX_OPEN = 8
@@ -118,7 +118,7 @@ class Reading:
             return None
         try:
             memory.batch = self.run.batch
-            memory.session_database()  # opened to write, before views of it are
+            memory.session_database()  # open the database for writing before views of it are opened
             _begin(memory, self.run.batch)
             return self._finish(memory, 0, 0)
         finally:
@@ -127,7 +127,7 @@ class Reading:
     def _session(self, session: Session) -> Memory:
         """Read one session to its end; return the memory of its project."""
         head, path = session.transcript.head, session.transcript.path
-        # Its context is as its hooks would have had it.
+        # The session's context is the one that its hooks would have had.
         memory = self._memory(head.folder, head.is_attended, session.transcript.client)
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         memory = context.memory

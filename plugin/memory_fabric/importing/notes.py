@@ -86,14 +86,14 @@ def time_of(value: Any) -> str:
 
 
 def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
-    """Return True if one of the first texts below a folder passes a test."""
+    """Return True if any of the first texts below a folder passes a test."""
     names = names_below(os.path.realpath(path), endings)[:LOOKED_AT] if os.path.isdir(path) else []
     texts = (read_one(path, name, Left()) for name in names)
     return any(text is not None and test(text.text) for text in texts)
 
 
 def _headed(block: Block, *unsaid: str) -> str:
-    """Return the text of a block behind its heading, unless that is one of those left `unsaid`."""
+    """Return the text of a block behind its heading; headings in `unsaid` are left out."""
     statement = markdown.plain(block.text)
     return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
 
@@ -127,7 +127,7 @@ def is_auto_memory_page(path: str, text: str) -> bool:
 
 
 def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read the folder, or one topic file. Raises OSError."""
+    """Read the folder, or a single topic file. Raises OSError."""
     for text in read_at(path, ENDINGS, left):
         if text.name != MAIN and is_topic(text.text):
             yield _topic(text)
@@ -198,7 +198,7 @@ def is_codex_page(path: str, text: str) -> bool:
 
 
 def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read the folder, or one of its files. Raises BadInput, OSError."""
+    """Read the folder, or a single file of it. Raises BadInput, OSError."""
     is_folder = os.path.isdir(path)
     root = path if is_folder else os.path.dirname(os.path.realpath(path))
     names = [MAIN, RAW] if is_folder else [os.path.basename(path)]

@@ -41,7 +41,7 @@ HEADINGS = {
 }
 TYPES = {heading: kind for kind, heading in HEADINGS.items()}
 WHY = "*Why:* "
-# What a page leaves out: it is told by the command.
+# The memories that a page leaves out, as the command prints them.
 LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
@@ -99,7 +99,7 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """About the number of its parts: most rows have a line to read and one of data."""
+        """Return about the number of parts: most rows have a line to read and a line of data."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
@@ -146,7 +146,7 @@ def _json(row: Row) -> str:
 
 
 def inline(text: str) -> str:
-    """Return a text for within a line: no sign in it ends the line, a comment or the emphasis."""
+    """Return a text to stand within a line: it cannot end the line, a comment or emphasis."""
     for sign, code in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
         text = text.replace(sign, code)
     return text
@@ -204,7 +204,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             if _is_behind(line, indent):
                 break
             at += 1
-            # An editor strips the space behind it where the reason begins with an empty line.
+            # An editor strips the trailing space where the reason begins with an empty line.
             if f"{inner} ".startswith(WHY) and texts is what:
                 why = [inner[len(WHY) :]]
                 texts = why
@@ -216,7 +216,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _begins_item(bare: str) -> bool:
-    """Return True for the first line of an item; an editor strips the space of an empty one."""
+    """Return True for the first line of an item; an editor strips the space of an empty item."""
     return bare == "-" or bare.startswith("- ")
 
 
@@ -239,7 +239,7 @@ def _id_in(line: str) -> str:
 
 
 def _escaped(text: str) -> list[str]:
-    """Return the lines of a text so that each stays what it is in Markdown and in `read`."""
+    """Return the lines of a text, escaped so that Markdown and `read` take each as plain text."""
     for sign, code in _ENTITIES_OUT:
         text = text.replace(sign, code)
     lines = []

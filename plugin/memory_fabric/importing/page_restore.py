@@ -138,7 +138,7 @@ def store(memory: Memory, found: Restoring, batch: str) -> None:
 
 
 class _Comparison:
-    """A page beside the database that it belongs to."""
+    """The comparison of a page with the database that it belongs to."""
 
     def __init__(self, memory: Memory, found: Found, store: str, signed: bool, mine: bool) -> None:
         self._memory, self._found, self._store = memory, found, store
@@ -211,7 +211,7 @@ class _Comparison:
     def _take_edit(
         self, live: tuple[Record, list[str]], record: Record, sums: Sequence[Any]
     ) -> bool:
-        """Take the edit of a record that memory has; return False if it stays as it is."""
+        """Take over the edit of a known record; return False if the record stays unchanged."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(KNOWN, record.what)
@@ -240,7 +240,7 @@ class _Comparison:
                 if text is None:
                     continue
                 fields["text"] = text
-                # Trusted is a text that stands as this home signed it.
+                # A text is trusted only if it is as this home signed it.
                 is_edited = "of" in row and str(row["of"]) in self._doubted
                 is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
                 if not (self._mine or (self._own and not is_edited)):
@@ -252,7 +252,7 @@ class _Comparison:
         return graph
 
     def _observation(self, fields: Row, row: Row) -> str | None:
-        """Return the text of an observation as the page shows it; None if it is not there."""
+        """Return the text of an observation as the page shows it; None if the page lacks it."""
         if "of" in row:
             return self._texts.get(str(row["of"]))
         entity = str(fields.get("entity") or "")
@@ -287,7 +287,7 @@ class _Comparison:
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
             if item.id and item.id not in stated:
-                # Torn data may have described it.
+                # The damaged data may have described this item.
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue

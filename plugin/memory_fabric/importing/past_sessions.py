@@ -24,15 +24,15 @@ from memory_fabric.store.projects import identity, registry_file
 
 # States of a session.
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
-# Those that a run reads.
+# The states of the sessions that a run reads.
 TO_READ = (NEW, REST)
-# A transcript that changed within so many seconds belongs to a running session.
+# A transcript that changed within this time belongs to a running session.
 RUNNING_S = 600
 # The folder of a repository in which Claude Code makes worktrees.
 CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
 # A longer line is passed over by the next run.
 MAX_LINE_BYTES = 2 << 20
-# What the client deletes within so many days is told.
+# The user is told of sessions that the client deletes within this many days.
 SOON_DAYS = 7
 
 
@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The id or root, which tells it from other projects."""
+        """The project id, or its root folder if it has no id yet."""
         return self.id or self.root
 
 
@@ -75,7 +75,7 @@ class Group(NamedTuple):
     sessions: tuple[Session, ...]
 
     def of(self, *states: str) -> list[Session]:
-        """Return those in one of these states."""
+        """Return the sessions in one of these states."""
         return [session for session in self.sessions if session.state in states]
 
 
@@ -120,7 +120,7 @@ def to_read(sessions: Iterable[Session]) -> list[Session]:
 
 
 def groups(sessions: Iterable[Session]) -> list[Group]:
-    """Return the sessions by project, the one that was used last first."""
+    """Return the sessions by project, the last used project first."""
     by_key: dict[str, list[Session]] = {}
     for session in sessions:
         by_key.setdefault(session.place.key, []).append(session)
@@ -163,7 +163,7 @@ def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> li
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which memory has all sessions; '' if it has none.
+    """Return the time up to which memory has all sessions; '' if it has no session.
 
     It is that of the last change before the first session that is not read; a session that is
     running is read by its own hooks.
@@ -212,7 +212,7 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder was of the project of the worktree in which its place is.
+    """Return True if a deleted folder belonged to the project of the worktree around it.
 
     It was if it is below the worktrees that the client makes in a repository, or if the registry
     says so of it or of the nearest folder above it: a repository may also be around other projects,

@@ -261,7 +261,7 @@ def _operations(
 
 @contextmanager
 def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
-    """Give the memory of a folder's project, '' for the one here, until the end of the block."""
+    """Give the memory of a folder's project ('': this project) until the end of the block."""
     if not folder:
         yield memory
         return

@@ -46,7 +46,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def alone(home: str) -> Iterator[None]:
-    """Hold the lock that one run or undo at a time has. Raises BadInput if another has it."""
+    """Hold the lock that allows one run or undo at a time. Raises BadInput if another has it."""
     lock = files.Locked(os.path.join(home, LOCK), timeout_s=0)
     try:
         lock.__enter__()
@@ -60,13 +60,13 @@ def alone(home: str) -> Iterator[None]:
 
 
 def unfinished(home: str) -> Run | None:
-    """Return the run that was interrupted, if the last one was."""
+    """Return the last run if it was interrupted; else None."""
     runs = load(home)
     return runs[-1] if runs and runs[-1].state == "open" else None
 
 
 def begin(home: str) -> Run:
-    """Return the unfinished run, or a new one."""
+    """Return the unfinished run, or a new run."""
     run = unfinished(home)
     if run is None:
         run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
@@ -95,14 +95,14 @@ def _run(row: Any) -> Run | None:
 
 
 def save(home: str, run: Run, file: str = FILE) -> None:
-    """Write a run, which replaces the one of the same name. Raises OSError."""
+    """Write a run; it replaces the saved run of the same name. Raises OSError."""
     with files.Locked(os.path.join(home, f"{file}.lock")):
         runs = [other for other in load(home, file) if other.batch != run.batch]
         _write(home, [*runs, run], moved(home, file), file)
 
 
 def moved(home: str, file: str = FILE) -> dict[str, str]:
-    """Return the new places of moved folders by their old ones."""
+    """Return the new paths of moved folders by their old paths."""
     places = files.read_json(os.path.join(home, file)).get("moved")
     return {str(old): str(new) for old, new in places.items()} if isinstance(places, dict) else {}
 
@@ -142,7 +142,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Return the memory of a run's project, by its id or its folder; the user's alone if unknown.
+    """Return the memory of a run's project, by id or folder; if it is unknown, the user's alone.
 
     The folder may have been deleted since, and must not become a project of its own.
     """

@@ -79,7 +79,7 @@ BASIC_MEMORY = Source(
     lambda path, text: notes.is_note(text),
 )
 MEM0 = Source("mem0", "an export of mem0", exports.read_mem0)
-# The first that recognises a folder or page has it.
+# The first source that recognises a folder or page reads it.
 SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 

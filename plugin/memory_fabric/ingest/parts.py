@@ -31,7 +31,7 @@ from memory_fabric.text import one_line, same_form, without_injected, words
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
-# The most notes of one text; stated decisions are not limited.
+# At most this many notes are taken from one text; stated decisions are not limited.
 MAX_NOTES = 60
 # A shorter text is a greeting or a sign of life.
 LEAST_WORDS = 3
@@ -71,7 +71,7 @@ def said_at(stated: str, accepted_at: str) -> str:
 
 
 def session_of(claimed: Claimed) -> str:
-    """Return the session of its turns: the one it names, else one of its own."""
+    """Return the session of a text's turns: the stated session, else a session of its own."""
     return claimed.ingest.session_id or f"ingest:{claimed.id}"
 
 

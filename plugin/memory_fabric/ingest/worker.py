@@ -30,7 +30,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
 
-# The longest processing of a text; a worker that hangs beyond that loses the text with its lease.
+# Processing a text takes at most this long; a worker that hangs longer loses the lease of the text.
 LIMIT_S, LEASE_S = 30.0, 120.0
 # Pauses between checks for changes, which cost microseconds, and while there is no database.
 POLL_S, POLL_NOTHING_S = 0.1, 0.5
@@ -145,7 +145,7 @@ class Worker:
 
     def _failed(self, memory: Memory, claimed: Claimed, why: str) -> None:
         if not ingest_queue.fail(memory, claimed.id, self.name, why, self._now()):
-            return  # it was done, or another worker has it
+            return  # the text was done, or another worker has it
         self.tally.failed += 1
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 

@@ -26,7 +26,7 @@ SHORT_FORMS = {
     "infra": "infrastructure", "i18n": "internationalization", "a11y": "accessibility",
 }  # fmt: skip
 LONG_FORMS = {long: short for short, long in SHORT_FORMS.items()}
-# The most spellings of a name.
+# At most this many spellings of a name are searched for.
 MAX_SPELLINGS = 6
 MAX_NAME_WORDS = 4
 MAX_NAMED_WORDS = 400
@@ -41,7 +41,7 @@ class Concept(NamedTuple):
     strength: float = 1.0
 
 
-@lru_cache(8)  # every stage of one recall needs those of the same query
+@lru_cache(8)  # every stage of one recall asks for the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
     """Return the concepts of a query: its terms, then the words of the agents it names."""
     names = {hint.lower() for hint in query.entity_hints}
@@ -68,7 +68,7 @@ def stems_of(text: str) -> set[str]:
     return {stem(word) for word in index_words(text)}
 
 
-@lru_cache(8)  # retrieval, relevance and the floor need those of the same prompt
+@lru_cache(8)  # retrieval, relevance and the floor ask for the keys of the same prompt
 def name_keys(text: str) -> frozenset[str]:
     """Return the keys of all possible names in the text: runs of one to four words."""
     spoken = words(text)[:MAX_NAMED_WORDS]
@@ -106,7 +106,7 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return the synonyms of a concept, without those that count as the same; () for most.
+    """Return the synonyms of a concept, without spellings that count as the same word; () for most.
 
     A question about the "database" matches a memory of PostgreSQL, one about "sign-in" one about
     authentication. Synonyms count less than the words of the question (relevance.NEAR_SHARE), so

@@ -26,7 +26,7 @@ RESUMED_CHARS = 160
 _LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
 _SPACELESS = "scripts without spaces"
 PERSON, NUMBER, TIME = "person", "number", "time"
-# A longer prompt asks for more than one thing.
+# A prompt of more words asks for more than one thing.
 MAX_KIND_CHARS = 240
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())

@@ -49,7 +49,7 @@ def letters_of(text: str) -> list[str]:
 
 
 def parsed(stamp: str) -> datetime | None:
-    """Return the time of an ISO 8601 text, in UTC; None if it is none."""
+    """Return the time of an ISO 8601 text, in UTC; None for any other text."""
     try:
         moment = datetime.fromisoformat(stamp)
     except ValueError:
@@ -104,7 +104,7 @@ def moment(text: str, now: str) -> str:
 
 
 def stated(text: str, now: str, field: str) -> str:
-    """Return the time that a field's value means. Raises BadInput if it means none."""
+    """Return the time that a field's value means. Raises BadInput for any other value."""
     time = moment(text, now)
     if not time:
         remedy = 'Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.'

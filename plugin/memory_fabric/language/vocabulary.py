@@ -61,7 +61,7 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the domain terms of an agent type: a known one, or one made of known words.
+    """Return the domain terms of an agent type that is known or whose name is made of known words.
 
     A technology in the name is a term of its own (`postgres-expert`); one that is also an ordinary
     word only before a role (`go-developer`, not `go-around`).

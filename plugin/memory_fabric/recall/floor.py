@@ -45,7 +45,7 @@ NAMED_EASE = 0.4
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
-# One word is enough only in so short a sentence, or for so short a memory.
+# One shared word is enough only if the sentence or the memory has at most this many words.
 FEW_WORDS = 12
 # The sentences, of those nearest to the most relevant memories, that are measured.
 MAX_PARTS = 6

@@ -23,8 +23,8 @@ from memory_fabric.text import cut, first_of, one_line
 
 # The name of a told task in the ledger, and the share of the sessions that hold a rare word.
 TASK, RARE_SHARE = "task:", 0.2
-# The number of rare words that the two share at least, and their share of the prompt's topics; an
-# ordinary word counts less than a name.
+# A prompt and an earlier task share at least this many rare words, and this share of the prompt's
+# topics; an ordinary word counts for less than a name.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
 # The share of the prompt's weight that a session holds; more where few sessions tell what is rare.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8

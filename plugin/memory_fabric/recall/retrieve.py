@@ -139,7 +139,7 @@ def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[s
 def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
-    """Return the newest memories, for a question without words, and the failures by name."""
+    """Return the newest memories, for a query without words, and the errors by source name."""
     failures: list[str] = []
     readers, arguments = memory.readers(), (limit, query.filters, session)
     candidates = [

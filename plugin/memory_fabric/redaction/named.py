@@ -56,7 +56,7 @@ def _hidden(match: re.Match[str], group: int, mark: str) -> str:
 
 
 def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, most: int) -> str:
-    """Return the text with its values hidden, again and again as long as that changes it."""
+    """Return the text with its values hidden; repeat until nothing changes."""
     for _ in range(most):
         text, before = exact(expression).sub(hide, text), text
         if text == before:
@@ -239,7 +239,7 @@ def _is_command(match: re.Match[str]) -> bool:
 
 
 def _line(match: re.Match[str]) -> str:
-    """Return what stands before the match on its line."""
+    """Return the text before the match on its line."""
     return match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
 
 

@@ -34,7 +34,7 @@ _OF_PROGRAMS = _ABOUT | _PLACEHOLDERS | _SUBSTITUTES | _OBJECTS
 MIN_SECRET_CHARS = 6
 # A password may be shorter where a digit or a symbol tells it from a word.
 MIN_PASSWORD_CHARS = 4
-# Prose and tables name no secret so short.
+# A secret in prose or a table has at least this many characters.
 MIN_STRONG_CHARS = 8
 # A random base64 string of 24 characters has about 4.2 bits a character; English words about 3.
 MIN_ENTROPY_BITS = 3.7
@@ -130,7 +130,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_substitute(part: str) -> bool:
-    """True for `password`, `token2` and `secret123`; not for `password4535`, as people choose."""
+    """Return True for `password` or `token2`; not for `password4535`, which people really use."""
     bare = part.strip("0123456789")
     return (bare in NAMES or bare in _SUBSTITUTES) and len(part) - len(bare) < 3
 
@@ -152,12 +152,12 @@ def is_markup(line: str) -> bool:
 
 
 def is_definition(line: str) -> bool:
-    """True if a line is a statement of SQL that holds no value, or one of a lock file."""
+    """Return True for an SQL statement without a value, and for a line of a lock file."""
     return _may_define(line) and bool(form("definition").search(line))
 
 
 def _may_define(line: str) -> bool:
-    """False only for a line that cannot match: most prose has none of its pieces."""
+    """Return False if a line certainly holds no definition, as most prose."""
     if not line.isascii():
         return True  # expressions ignore the case of more letters than str.lower does
     folded = line.lower()
@@ -241,7 +241,7 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def _is_about(name: str) -> bool:
-    """Return whether the name's last part says it only describes a secret: `token_type`."""
+    """Return True if a name's last part says that it only describes a secret: `token_type`."""
     words = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
     return len(words) > 1 and words[-1].lower() in _ABOUT
 

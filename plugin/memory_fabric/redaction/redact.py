@@ -25,10 +25,10 @@ from memory_fabric.text import encodable
 
 # A mark changes what stands around it, so a text with a new one is read again, at most this often.
 MAX_PASSES = 12
-# Code marks are looked for so far from a marker on its line.
+# Code marks are looked for at most this far from a marker, on its line.
 MAX_LINE_CHARS = 2_000
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
-# Texts without secrets that are remembered, together at most so many characters.
+# Texts found to hold no secret are remembered, at most this many characters of them in all.
 MAX_CLEAN_CHARS = 1 << 20
 # The beginning of the marks in the place of secrets.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
@@ -42,7 +42,7 @@ class _Clean(dict[str, None]):
     chars = 0
 
     def add(self, text: str) -> None:
-        """Remember a text; all others are dropped when they are too long together."""
+        """Remember a text; all earlier texts are dropped once they are too long together."""
         self.chars += len(text)
         if self.chars > MAX_CLEAN_CHARS:
             self.clear()
@@ -219,10 +219,10 @@ def block_without_secrets(block: str) -> str:
             columns, ending, text = line.partition(COLUMNS_END)
             parts.append((columns + ending, text))
         elif parts and not parts[-1][0]:
-            parts[-1] = ("", parts[-1][1] + "\n" + line)  # a text of several lines is one
+            parts[-1] = ("", parts[-1][1] + "\n" + line)  # the lines of one text stay together
         else:
             parts.append(("", line))
-    # A sign in one of the texts is one in all of them; most blocks have none: one look is enough.
+    # Most blocks hold no sign of a secret, so all their texts are searched at once.
     if not may_hold_secret("\n".join([text for _, text in parts])):
         return block
     return "\n".join(columns + without_secrets(text) for columns, text in parts)

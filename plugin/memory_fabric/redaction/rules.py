@@ -342,7 +342,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return what an account's usual name shows, by the sign behind it, or a sign alone."""
+    """Return the bits for an account's usual name, by the sign behind it, or for a sign alone."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -420,9 +420,9 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if a word mixes letters and digits, or has long runs, as a key and no name does.
+    """Return True if a word mixes letters and digits, or has runs longer than names have.
 
-    What stands around a doubtful part makes it no less so.
+    One such part is enough, whatever the other parts of the word are.
     """
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True

@@ -187,7 +187,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if folded in NAMES and kind_of(folded) == kind:
             return  # it is looked behind on its own
         if not core:
-            continue  # a quote that stands alone
+            continue  # a quotation mark alone
         lead = region[: token.start() + begin]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         quoted = quoted or (lead[-1:] == "(" and not words) or lead[-2:] in ("« ", "«\u00a0")
@@ -266,7 +266,7 @@ _TYPES = frozenset(words("types"))
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """The value that stands alone on one of the next two lines, in a fence or quotes or not."""
+    """Return a value that is alone on one of the next two lines, perhaps in a fence or quotes."""
     for _ in range(3):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -330,7 +330,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         if len(word) < MIN_KEY_CHARS or form("of no secret").search(word):
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
-            continue  # its own name is in it
+            continue  # the value contains its own name
         begin_of_core, end_of_core = stripped(word)
         core = word[begin_of_core:end_of_core]
         around = text[max(0, token.start() - 24) : token.start()]
@@ -346,7 +346,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
 
 
 def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
-    """True if what stands behind an account is its password: no number or name of a thing."""
+    """Return True if the word behind an account is its password, not a number or a thing's name."""
     value = pair.group(1)
     if is_known_form(value) or is_placeholder(value) or is_hex(value.rjust(32, "0")):
         return False
@@ -359,7 +359,7 @@ def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
 
 
 def _is_pair_ahead(follower: str) -> bool:
-    """True if a slash, colon or comma and another word follow."""
+    """Return True if a separator (`/`, `:`, `|`, `,`, `+` or "and") and another word follow."""
     return bool(exact(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S").match(follower)) or bool(
         exact(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S").match(follower)
     )

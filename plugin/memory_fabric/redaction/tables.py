@@ -69,7 +69,7 @@ def _issuers() -> tuple[str, ...]:
 
 
 def is_name(text: str, name: re.Match[str], kind: str) -> bool:
-    """True if the match is the name itself, not a part of another word."""
+    """Return True if the match is a whole word, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
     is_path = (
@@ -311,7 +311,7 @@ def _column_kind(cell: str) -> str:
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
     """Return the spans of a line's cells, up to a limit; quoted CSV included."""
-    if separator == "  ":  # aligned by blanks: a cell is what stands between two or more
+    if separator == "  ":  # aligned by blanks: two or more separate the cells
         return [match.span() for match in exact(r"\S+(?: \S+){0,8}").finditer(line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False
     for place, character in enumerate(line):

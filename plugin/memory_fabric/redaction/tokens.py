@@ -120,7 +120,7 @@ def decodes_to_text(value: str) -> bool:
 
 
 def is_random(core: str, least: int = MIN_RANDOM) -> bool:
-    """True if letters and digits follow one another as in no word and no identifier."""
+    """Return True if letters and digits alternate as in no word and no identifier."""
     if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
         return False
     plain = "".join(c for c in core if c.isalnum())
@@ -299,7 +299,7 @@ class HarmlessParts:
             self._waves.append(wave)
 
     def put_back(self, text: str) -> str:
-        """The text with its harmless parts again."""
+        """Return the text with its harmless parts put back."""
         for wave in reversed(self._waves):
             text = text.translate(wave)
         return text

@@ -88,7 +88,7 @@ def is_telling(core: str) -> bool:
 
 
 def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int) -> bool:
-    """True if a word behind the name of a secret is one."""
+    """Return True if a word behind the name of a secret is a secret."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
@@ -211,7 +211,7 @@ def is_mixed(core: str, *, least: int) -> bool:
 
 
 def _is_unlike_words(part: str) -> bool:
-    """True if small letters and capitals follow one another as in no word and no name."""
+    """Return True if small letters and capitals alternate as in no word and no name."""
     turns = sum(a.isupper() != b.isupper() for a, b in pairwise(part))
     return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
 

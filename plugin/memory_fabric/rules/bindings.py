@@ -72,7 +72,7 @@ ACTIVITIES = {
         "build", "delete",
     )
 }  # fmt: skip
-# What cannot be taken back: a rule that asks about it asks each time.
+# Activities that cannot be taken back: a rule that asks about one asks each time.
 FINAL = ("push", "deploy", "release", "delete")
 # Programs that name a platform, so that "Vercel deployment" means its own commands only.
 _PLATFORMS = words_of("platforms")
@@ -127,7 +127,7 @@ def _parts(when: str) -> list[str]:
 
 
 def _bound(part: str) -> list[Binding]:
-    """Return what one part names; several code spans in a part are several things."""
+    """Return the bindings of one part of `When:`; several code spans in it are several bindings."""
     spans = part.split("`")
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
@@ -165,7 +165,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
             return [activity]
         bindings = [Binding(PATH, words[0])] if is_path(words[0]) and not folder else []
         if not words[0].endswith(_SCRIPTS):
-            return bindings  # a file that nobody runs, or a name from the code
+            return bindings  # a file that is not run, or a name from the code
     for at, word in enumerate(words):
         if (word[:1] in "<[{" and word[-1:] in ">]}") or word in ("…", "...", "$"):
             words[at] = "*"  # a placeholder

@@ -138,7 +138,7 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the record with another effect, or unbound; the same one if that changes nothing.
+    """Return the record with another effect, or unbound; the same record if nothing changes.
 
     Raises BadInput if it binds nothing.
     """
@@ -172,7 +172,7 @@ def _binds_nothing(record: Record) -> BadInput:
 
 
 def forbids(text: str, binding: Binding) -> bool:
-    """Return True if a clause of the text forbids the bound thing itself, under no condition."""
+    """Return True if a clause of the text forbids the bound thing itself without a condition."""
     names = _names_of(binding)
     for clause in _clauses(text):
         lowered = clause.lower().replace("’", "'").replace("'", "")

@@ -182,7 +182,7 @@ def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) ->
 
 
 def is_by_another_manager(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a call runs the bound script of package.json by another package manager."""
+    """Return True if a call runs the rule's script by another manager (`yarn test`, `npm test`)."""
     script, called = programs.as_script(binding.words), programs.as_script(call.words)
     if script is None or called is None or script[0] == called[0]:
         return False
@@ -284,7 +284,7 @@ def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
 
 
 def _forms(path: str, folder: str) -> Iterator[str]:
-    """Yield a path as absolute, and without symbolic links; nothing if it cannot be known."""
+    """Yield a path as absolute, and also without symbolic links; nothing for an unknown path."""
     whole = shell.path_in(folder, path)
     is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
     if not whole or is_device:
@@ -300,7 +300,7 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with what it is bound to; `bindings` are empty if nothing in `When:` binds."""
+    """A record with its bindings, which are empty if nothing in `When:` binds."""
 
     record: Record
     bindings: tuple[Binding, ...]
@@ -349,7 +349,7 @@ def roots_of(memory: Memory) -> tuple[str, ...]:
 
 
 def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -> list[Applied]:
-    """Return the rules that mean a call, each by its first binding that does."""
+    """Return the rules that apply to a call, each with its first matching binding."""
     applied = []
     for rule in rules:
         for binding in rule.bindings:
@@ -380,7 +380,7 @@ def _names_manager(record: Record, binding: Binding) -> bool:
     return not set(programs.MANAGERS).isdisjoint(words_of(text))
 
 
-# The user's words are never cut; the sentence about them is left out where it is too long.
+# The user's words are never cut; a sentence about them that is too long is left out.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 _NAMES = {"constraint": "rule"}
 

@@ -226,7 +226,7 @@ def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
-    """Return the reached places with those behind a `**` that stands for nothing."""
+    """Return the reached places, and the places behind a `**` that matches no part."""
     places = set(reached)
     for at in sorted(reached):
         while at < len(wanted) and wanted[at] == "**":

@@ -28,7 +28,7 @@ _RUN = frozenset(("run", "run-script", "rum", "urn"))
 # `npm test` runs the script `test`; so do other managers with every script.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
                 "restart": "restart"}  # fmt: skip
-# They say where the command is, and do not run it.
+# Programs that only say where a command is, and do not run it.
 _LOOKING = frozenset((("command", "-v"), ("command", "-V")))
 _KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
 
@@ -65,7 +65,7 @@ def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
 
 @cache
 def options_in(*sections: str) -> dict[tuple[str, ...], frozenset[str]]:
-    """Return the options in some sections by the words before them."""
+    """Read sections of `command, command: options` lines; return the options by command."""
     table: dict[tuple[str, ...], frozenset[str]] = {}
     for line in (line for section in sections for line in lines_of(section)):
         names, _, options = line.partition(":")
@@ -123,7 +123,7 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _without_aliases(words: Sequence[str]) -> Sequence[str]:
-    """Return a git command with the aliases that its own options define replaced."""
+    """Return a git command after expanding the aliases defined by its own options."""
     for at, word in enumerate(words[:-2]):
         name, sign, value = words[at + 1].partition("=")
         if word == "-c" and sign and name.startswith("alias."):
@@ -311,7 +311,7 @@ def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _filled(words: Sequence[str], mark: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return a command with values where its mark stands; without one, at its end."""
+    """Return a command with values in place of its mark; without a mark, at its end."""
     chars = len(" ".join(words)) * len(" ".join(values))
     if not mark or not values or chars > MAX_FILLED or not any(mark in word for word in words):
         return (*words, *values)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 MAX_CHARS = 64 << 10
 MAX_CALLS = 200
 MAX_DEPTH = 6
-# So many characters come from variables and printed texts; later ones stay unknown.
+# At most this many characters come from variables and printed texts; later ones stay unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
@@ -127,7 +127,7 @@ class _Reader:
         return self._piped()
 
     def _piped(self) -> list[Call]:
-        """Return what was read, with the text that one command pipes into the next."""
+        """Return the parsed commands, each with the text that the one before pipes into it."""
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -468,7 +468,7 @@ def _changed(folder: str, words: Sequence[str]) -> str:
 
 
 def path_in(folder: str, path: str) -> str:
-    """Return a path from a folder as absolute, without `..`; '' if it cannot be known."""
+    """Return a path from a folder as absolute, without `..`; '' if the folder is unknown."""
     if not path or UNKNOWN in path or "\0" in path:
         return ""
     path = os.path.expanduser(path) if path.startswith("~") else path

@@ -103,7 +103,7 @@ class Measure:
         return vectors.similarities(encoded[question], by_id)
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return the vectors of texts, those of the last ones from memory."""
+        """Return the vectors of texts; the vectors of recent texts are kept in memory."""
         if len(self._fresh) > MAX_KEPT:
             self._fresh.clear()
         new = [text for text in dict.fromkeys(texts) if text not in self._fresh]
@@ -194,7 +194,7 @@ def main() -> int:
         finally:
             memory.close()
     except TimeoutError:
-        return 0  # another process does it
+        return 0  # another process embeds already
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"semantic: {error}")
         return 1

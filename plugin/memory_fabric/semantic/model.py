@@ -19,7 +19,7 @@ NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
 # A vector of more than this says of everything a little; and long texts would cost seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
-# Texts of one computation; they are padded to the longest.
+# Texts embedded in one computation; all are padded to the length of the longest.
 BATCH = 32
 EPSILON = 1e-12
 # Of the approximation of the activation function by a hyperbolic tangent.

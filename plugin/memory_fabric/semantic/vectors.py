@@ -131,13 +131,13 @@ class Matrix:
 
 # The last digits depend on the machine; the order of an answer must not.
 DIGITS = 4
-# The mean of a few texts is as much each of them as what they share; so many more that share
-# nothing count with them.
+# The mean of few texts is too near to each of them, so this many imaginary texts without anything
+# in common are counted with them.
 UNHEARD_TEXTS = 10
 
 
 def text_of(hit: Hit) -> str:
-    """Return the text of a hit that is embedded; a record's reason belongs to it."""
+    """Return the text of a hit that is embedded, with the reason of a record."""
     return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
 
 
@@ -178,7 +178,7 @@ def _by_kind(ids: Sequence[str]) -> dict[str, dict[Any, str]]:
 
 
 def _unit(rows: Any) -> Any:
-    """The rows at length 1; those without a direction stay zero."""
+    """Return the rows scaled to length 1; zero rows stay zero."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 1e-6)
 
@@ -201,7 +201,7 @@ WHERE = {
 def embed_all(
     memory: Memory, model: Model, *, give_up_s: float, progress: Progress | None = None
 ) -> int:
-    """Embed everything in the databases of this memory that has no vector; return how much.
+    """Embed the rows of this memory's databases that have no vector; return their number.
 
     Ends early at the time `give_up_s` (monotonic). Raises TimeoutError if another process does it,
     StoreUnavailable, OSError.
@@ -240,7 +240,7 @@ def missing(database: Database, kind: str) -> int:
 
 
 def _drop_unused(database: Database) -> None:
-    """Delete vectors of other models, and those of turns that are no longer among the newest."""
+    """Delete vectors of other models, and of turns that are no longer among the newest."""
     with database.transaction(durable=False) as c:
         c.execute("DELETE FROM vectors WHERE model <> ?", (NAME,))
         c.execute(

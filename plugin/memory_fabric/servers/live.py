@@ -33,9 +33,9 @@ from memory_fabric.store import files
 THREADS = 4
 # How long an event waits for its turn; a hook of its own takes about as long to start.
 TURN_S = 0.025
-# The other side has all it says ready.
+# The hook has everything that it sends ready, so reading from it times out soon.
 SAY_S = 1.0
-# After so long without an answer the hook takes an event back; more than any event may take.
+# A hook takes its event back after this long without an answer: longer than any event may take.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
 # What a prompt has in any case: on a loaded machine the hook's own start takes all the time that
 # there is, and the work little; the client waits longer.
@@ -110,7 +110,7 @@ class Live:
                 live_client.connected(folder, self._name).close()
                 return False
             except BlockingIOError:
-                return False  # it listens, and many wait there
+                return False  # a server listens, but its queue is full
             except OSError:
                 files.remove(path)
             listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
@@ -281,7 +281,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has taken its event back; one that was killed has not."""
+            """Return True if the hook has taken its event back; a killed hook has not."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -319,7 +319,7 @@ class Live:
                 memory.close(at_ease=not outcome.hurried)
 
     def _is_long(self, transcript: str) -> bool:
-        """Return True if much of a transcript is unread; whoever answers now reads it."""
+        """Return True if much of a transcript is unread, which answering the event would read."""
         size = files.size_of(transcript)
         unread = size - self._read.pop(transcript, 0)
         self._read[transcript] = size
@@ -337,7 +337,7 @@ def _start(run: Callable[[], None], name: str) -> None:
 
 
 def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
-    """Return the event; None for one without handlers, which is logged elsewhere."""
+    """Return the event; None for an event without handlers, which is logged elsewhere."""
     from memory_fabric.errors import BadInput
     from memory_fabric.hooks import dispatcher  # loaded by the rehearsal
 

@@ -28,8 +28,8 @@ Done = Callable[[Any, BaseException | None], object]
 
 # After a change and this long without a call, journals and MEMORY.md are brought up to date.
 IDLE_S = 1.0
-# They follow at the latest so long after a change, also while calls go on. A mirrored file follows
-# sooner: other programs read it. Where all that takes longer, calls get as much time as it does.
+# The other tiers are written at most this long after a change, also while calls go on. A mirrored
+# file is written sooner: other programs read it. If writing takes longer, calls get as much time.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # A file that could not be written is tried again without a call.
 RETRY_S = 5.0
@@ -159,7 +159,7 @@ class StoreThread:
                 try:
                     return self._items.get(timeout=wait_s)
                 except Empty:
-                    wait_s = 0.0  # nobody asked in time
+                    wait_s = 0.0  # no call came in time
             with self._free:
                 self._flush()
         return self._items.get()
@@ -243,7 +243,7 @@ def _settle(answer: Any, value: Any, error: BaseException | None) -> None:
         answer.set_exception(error)
 
 
-# So many new objects are made before the collector looks for cycles among them: a call makes some
+# The garbage collector looks for cycles after this many new objects: a call makes some
 # thousand, and for the usual 700 it would look several times.
 YOUNG_OBJECTS = 20_000
 

@@ -67,7 +67,7 @@ def reach(folder: str) -> None:
 
 
 def missing(packages: Sequence[str]) -> list[str]:
-    """Return those of these packages that cannot be found."""
+    """Return the packages that cannot be found."""
     from importlib.util import find_spec  # late: no hook needs it
 
     return [name for name in packages if find_spec(name) is None]
@@ -165,7 +165,7 @@ def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) 
         if 0 <= time.time() - started_s < EVERY_S:
             return 0
     except OSError:
-        pass  # it never ran
+        pass  # the embedding process never ran
     folder = folder_of(SEMANTIC, settings.data_dir, settings.plugin_root)
     is_installed = bool(folder) and os.path.exists(os.path.join(folder, MARKER))
     return start_embedding(settings) if is_installed and any(map(is_due, databases)) else 0

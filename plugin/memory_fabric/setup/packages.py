@@ -386,7 +386,7 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # it is being deleted; the program itself will report that
+        return  # the environment is being deleted; the program itself will report that
 
 
 def held(environment: str) -> bool:

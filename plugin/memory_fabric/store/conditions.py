@@ -28,7 +28,7 @@ TURNS_SCOPE = "team"
 # Records that the session of the bound value may be told: others' local ones are not its own.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
-# Words that others shared: a fourth of the limit, in addition to it.
+# For words that others shared there is an additional quarter of the limit.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (
@@ -37,7 +37,7 @@ _CATEGORY_OF_RECORD = (
 )
 # Words in a query: those of a message (retrieve.SEARCHED_TERMS), most with one spelling.
 MAX_TERMS = 96
-# Words that are counted to drop those that no row holds.
+# At most this many words are looked up, to drop those that no row holds.
 MAX_LOOKED_UP = 2 * MAX_TERMS
 # A word in more than half of all rows weighs nothing in bm25, but ranking its rows costs the most.
 # Counting rows costs a twentieth of that, and in a small store both are cheap.
@@ -66,7 +66,7 @@ class Condition(NamedTuple):
     values: tuple[Any, ...] = ()
 
     def also(self, sql: str, values: Sequence[Any] = ()) -> Condition:
-        """Return this condition and a further one."""
+        """Return this condition combined with another condition."""
         return Condition(f"{self.sql} {sql}", (*self.values, *values))
 
     def among(self, expression: str, wanted: Sequence[str]) -> Condition:
@@ -106,7 +106,7 @@ def of_observations(db: Database, filters: Filters) -> Condition:
 
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
-    """Return the condition on turns `o` of past sessions, which have no type and no category."""
+    """Return the SQL condition on turns (alias `o`); they have no type or category."""
     if (
         filters.types
         or filters.categories

@@ -63,7 +63,7 @@ class Database:
         self.is_copy = False
         # True if views hide some rows (store.scoped_memory).
         self.is_scoped = False
-        # Why it could only be opened for reading, for now; it will be opened again.
+        # Why the database could, for now, only be opened for reading; it will be opened again.
         self.stopgap = ""
         self.synchronous = ""
         # True if a durable commit follows that decides whether the changes before it count, so that
@@ -100,7 +100,7 @@ class Database:
             self.prioritized = True
 
     def is_current(self) -> bool:
-        """True if its path still leads to the opened file, which may have been removed or replaced
+        """True if the path still leads to the opened file, which may have been removed or replaced
         since.
 
         Compares device and inode.
@@ -175,7 +175,7 @@ class Database:
         try:
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error:
-            return  # the next one does it
+            return  # a later check-point moves the rest
 
     def close(self) -> None:
         """Close the connection; the last one of a file check-points the write-ahead log."""
@@ -215,7 +215,7 @@ class Transaction:
                 self._begin_first(connection)
             else:
                 self._begin_within_limits(connection)
-            # Another process may have migrated it to a newer schema while this one was running.
+            # Another process may have migrated the file to a newer schema meanwhile.
             self.database.newer = _version(connection) > schema.LATEST
             if self.database.newer:
                 connection.execute("ROLLBACK")
@@ -249,7 +249,7 @@ class Transaction:
             raise translated(self.database.path, error) from error
 
     def _keep(self, connection: sqlite3.Connection, *, undone: bool) -> None:
-        """End a part of the changes that are held; undo it alone, if it failed."""
+        """Release the savepoint of one change in a held transaction; undo only it, if it failed."""
         if undone and connection.in_transaction:
             connection.execute("ROLLBACK TO part")
         if self.is_part and connection.in_transaction:
@@ -498,7 +498,7 @@ def _migrate(database: Database, version: int) -> None:
     elif not version:
         _choose_journal(database.connection)
     database.connection.execute("BEGIN IMMEDIATE")
-    # Another process may have migrated it first.
+    # Another process may have migrated the database first.
     version = _version(database.connection)
     if version < schema.LATEST:
         for statement in schema.statements_from(version):

@@ -121,7 +121,7 @@ def _page(
     limit: int,
     offset: int,
 ) -> list[tuple[Any, ...]]:
-    """Return rows of all databases, in their order, each with the kind of its database."""
+    """Return the rows of all databases, database by database, each with its database's kind."""
     page: list[tuple[Any, ...]] = []
     for db, counts in databases:
         if len(page) < limit and offset < counts[table]:

@@ -75,7 +75,7 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
     matches = _by_words(db, terms(query))
-    # Those that these names mean, exactly or by a variant or an alias.
+    # The entities that these names mean, exactly or by a variant or an alias.
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *others]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
@@ -240,7 +240,7 @@ def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
             yield number, name
 
 
-# For names and for texts: the query by trigrams, and the one by letters for short texts.
+# For names and for texts: the query by trigrams, and by letters for short texts.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",

@@ -22,9 +22,9 @@ from memory_fabric.store.projects import identity
 
 # The files of a record, and the words of it that are looked up as paths.
 MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
-# A larger file has no blob id: only another size shows that it has changed.
+# No blob id is computed for a larger file: only another size shows that it has changed.
 MAX_BLOB_BYTES = 2 << 20
-# Records, and bytes of files, that are read at one time; the next time reads the rest.
+# At most this many records, and bytes of files, are read at a time; the next time reads the rest.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
 # While a person waits: files of a record that are looked at, and their size if the time differs.
 # Reading and hashing 64 kB takes 0.4 ms.
@@ -122,7 +122,7 @@ def changed(
 
 
 def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
-    """Return the files of a record, each with SAME, CHANGED or GONE; nobody waits."""
+    """Return the files of a record, each with SAME, CHANGED or GONE; too slow for a hook."""
     database = _database(memory)
     rows = _rows(database, [record_id]) if database is not None else []
     root = _folders(memory)[0] if rows else ""
@@ -130,7 +130,7 @@ def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
 
 
 def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
-    """Return the changed files of all records, each compared by its blob id; nobody waits.
+    """Return the changed files of all records, each compared by its blob id; too slow for a hook.
 
     It also names records of domains that are not visible here. Nothing is reported where the
     database cannot be read.
@@ -236,7 +236,7 @@ def _state(root: str, path: str) -> FileState | None:
 
 
 def _compare(root: str, state: FileState, max_bytes: int) -> str:
-    """Return CHANGED, GONE, or SAME for a file that is the same as far as it was compared."""
+    """Return CHANGED or GONE for a file, or SAME if no difference was found."""
     path = os.path.join(root, state.path)
     try:
         now = os.lstat(path)

@@ -21,7 +21,7 @@ from memory_fabric.ids import checksum
 LOCK_POLL_S = 0.005
 # A link in a cloned repository must not redirect writes to another file of the user's.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# Only Windows has it; without it each line's end would become two characters.
+# A flag of Windows alone, without which each line's end would become two characters.
 BINARY = getattr(os, "O_BINARY", 0)
 # Opening a pipe must not block. Windows has neither of these flags.
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
@@ -439,7 +439,7 @@ def _opened(path: str, flags: int) -> int:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
     expect_regular(path)  # before opening, which already has effects on some devices
     handle = os.open(path, flags | NO_WAIT, 0o600)
-    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # it was replaced since
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # the file was replaced since
         os.close(handle)
         raise NotRegular(path)
     return handle
@@ -478,7 +478,7 @@ def _replaceable(path: str) -> tuple[str, int | None]:
 
 
 def remove(path: str) -> None:
-    """Delete a file, if it is there. Raises OSError."""
+    """Delete a file if it exists. Raises OSError."""
     try:
         os.unlink(path)
     except FileNotFoundError:

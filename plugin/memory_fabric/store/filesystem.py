@@ -53,7 +53,7 @@ def make_private(paths: Iterable[str]) -> list[str]:
     changed = []
     for path in exposed(paths):
         status = _status(path)
-        if status is not None:  # else it was deleted meanwhile
+        if status is not None:  # else the file was deleted meanwhile
             os.chmod(path, status.st_mode & 0o700)
             changed.append(path)
     return changed
@@ -94,7 +94,7 @@ def _has(path: str, text: str) -> bool:
 
 
 def nearest(path: str) -> str:
-    """Return the path, or the nearest folder above it that exists."""
+    """Return the path if it exists, else the nearest existing folder above it."""
     while not os.path.exists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     return path

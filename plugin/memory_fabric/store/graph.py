@@ -19,7 +19,7 @@ EVERY = Condition()
 _CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
-# Largest graph, in entities, that is read at once and kept; a larger one is read in parts.
+# A graph of at most this many entities is read at once and kept; a larger one is read in parts.
 MAX_SMALL_ENTITIES = 500
 
 
@@ -130,12 +130,12 @@ def counts(db: Database) -> tuple[int, int]:
 
 
 def existing(db: Database, names: Sequence[str]) -> set[str]:
-    """Return those of the names that are exactly an entity's name."""
+    """Return the names that are exactly an entity's name."""
     return set(existing_in_order(db, names))
 
 
 def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
-    """Return those of the names that are exactly an entity's name, in creation order."""
+    """Return the names that are exactly an entity's name, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
 
@@ -161,7 +161,7 @@ def relations_of(
 
 
 def stated_at(db: Database, relation: Relation) -> str:
-    """Return when exactly this relation was stated (ISO 8601); empty if it was not."""
+    """Return the time at which exactly this relation was stated (ISO 8601); empty if never."""
     row = db.row(
         "SELECT r.created_at FROM relations AS r JOIN entities AS s ON s.id = r.source "
         "JOIN entities AS t ON t.id = r.target WHERE s.name = ? AND r.type = ? AND t.name = ?",

@@ -18,10 +18,10 @@ from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queues import late_events
 from memory_fabric.text import first_of
 
-# From so many rows on, an index is compared by rows and samples: SQLite compares one with all texts
-# in a transaction that writes, for which changes wait half a minute at a million observations.
+# With at least this many rows an index is compared by row numbers and samples: SQLite's own check
+# of all texts writes, and other changes would wait half a minute at a million observations.
 LARGE_ROWS = 50_000
-# Samples: so many of the newest rows, and as many spread over all.
+# Samples are this many of the newest rows, and as many spread over all rows.
 SAMPLES = 100
 # Of each index its table of texts, the column of row numbers, and a column with text.
 _TEXTS = {
@@ -44,7 +44,7 @@ MAX_ORPHANS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem and its remedy; one that does no harm is only an offer to tidy up."""
+    """A problem and its remedy; a harmless problem is only an offer to tidy up."""
 
     what: str
     where: str
@@ -60,7 +60,7 @@ def findings(
 
     Large indexes and older large backups are read whole only if `full`.
     """
-    databases = memory.databases()  # failures to open one are then known
+    databases = memory.databases()  # failures to open a database are then known
     problems = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
         for failure in memory.failures
@@ -216,7 +216,7 @@ def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[F
 
 
 def is_large(database: Database, table: str) -> bool:
-    """Return True if an index has so many texts that `check` compares samples of them."""
+    """Return True if an index is so large that `check` compares only a sample of its texts."""
     texts, number, _ = _TEXTS[table]
     counted = database.row(
         f"SELECT count(*) FROM {texts} HAVING (SELECT max({number}) FROM {texts}) >= ?",
@@ -236,7 +236,7 @@ def matches(database: Database, table: str, *, full: bool = False) -> bool:
 
 
 def samples_match(database: Database, table: str) -> bool:
-    """Return True if an index has the rows of its texts, and a word of each sampled one."""
+    """Return True if an index has the rows of its texts, and a word of each sampled text."""
     texts, number, _ = _TEXTS[table]
     sizes = f"{table}_docsize"
     # An index of parts keeps no row numbers.

@@ -60,7 +60,7 @@ def prepare_folder(folder: str) -> None:
 
 
 def enqueue(folder: str, operation: Operation, key: bytes) -> None:
-    """Add an operation that the graph cannot take now, signed, durable on return; waits for nobody.
+    """Add an operation that the graph cannot take now, signed, durable on return; never waits.
 
     Raises OSError, and TooLarge for an operation or queue beyond the readers' limits.
     """
@@ -127,7 +127,7 @@ def is_waiting_name(name: str) -> bool:
 
 
 def is_ours(name: str) -> bool:
-    """True for the name of a file with operations or records, one a line."""
+    """Return True for the name of a journal or queue file, with an operation or record per line."""
     return name in (OPERATIONS, DECISIONS, QUEUE, CLAIMED, BAD) or is_waiting_name(name)
 
 
@@ -312,7 +312,7 @@ def _decisions(
             ids = [id_ for id_ in step["payload"]["ids"] if id_ not in of_others]
             lines += [{"id": id_, "forgotten": True, "at": at} for id_ in ids]
         elif step["payload"].get("told"):
-            continue  # it was read from there
+            continue  # the record was read from that journal
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one, whose id is in the inverse.
             own = step["payload"]["record"].get("id", "")
@@ -339,7 +339,7 @@ def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
 
 def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     if files.is_own_file(path) and _is_foreign(path, key):
-        # This home cannot have written it.
+        # This home cannot have written the line.
         aside = os.path.join(os.path.dirname(path), REFUSED)
         if os.path.lexists(aside) and not files.is_own_file(aside):
             raise files.NotRegular(aside)
@@ -353,7 +353,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            current = raw  # kept until it is applied
+            current = raw  # kept until the change is applied
             deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):
@@ -391,7 +391,7 @@ def _text_of(line: bytes) -> str:
 
 
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
-    """Apply a line that is an operation signed by this home; False if it can never be applied."""
+    """Apply a line with an operation signed by this home; False if it can never be applied."""
     value = files.parsed(line) or {}
     operation = write.from_object(value) if signing.is_ours(value, key) else None
     if operation is None:

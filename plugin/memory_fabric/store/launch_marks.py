@@ -147,7 +147,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove what is noted of launch folders, as after projects were linked or switched on.
+    """Remove the notes on launch folders, as after projects were linked or switched on.
 
     The next hook in each folder notes it again.
     """
@@ -167,5 +167,5 @@ def _remove(path: str, remove: Callable[[str], None] = os.unlink) -> None:
 
 
 def forget_unbound(database_path: str) -> None:
-    """Remove the checksum of rules that name no call; the next hook that looks at them notes it."""
+    """Remove the checksum of rules that name no call; the next hook that reads them makes it."""
     _remove(_unbound_path(database_path))

@@ -36,7 +36,7 @@ def note(home: str, data_dir: str, line: str) -> None:
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
-    """Append the line of an event that left this work to later ones; never raises.
+    """Append the line of an event that left this work to later events; never raises.
 
     `places` are home and the data folder. The words are the program's own, so nothing is redacted:
     loading that would take longer than what there was no time for.
@@ -102,7 +102,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event that can show one. Raises OSError, TimeoutError.
+    """Save a notice for the next event that can show notices. Raises OSError, TimeoutError.
 
     With `place` (a project's id) it waits for the start of a session there.
     """

@@ -25,9 +25,9 @@ LOCAL_KEPT_DAYS = 1
 # A candidate that did not occur again for this long was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
-# What only the assistant noted is told for so long: the longer of both.
+# A note of the assistant alone is told for this many days or sessions, whichever is longer.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
-# Records of earlier releases that one run makes candidates.
+# At most this many records of earlier releases are turned into candidates by one run.
 MAX_UPGRADED = 100_000
 
 
@@ -59,7 +59,7 @@ def main() -> None:
         with files.Locked(os.path.join(settings.home, LOCK), timeout_s=0):
             run(Memory.open(settings), settings.episodes_keep_days)
     except TimeoutError:
-        return  # another process is running it
+        return  # another process runs the maintenance
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"maintenance: {error}")
 

@@ -41,7 +41,7 @@ class Memory(BaseMemory):
         self._stated = (settings.reads, settings.writes)
         # Stamp of the config.toml that was read last.
         self._configured: Stamp | None = None
-        # Views of it that are limited to some domains (store.scoped_memory).
+        # Views of this memory that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
         self._registered: tuple[int, int] | None = None
 
@@ -102,7 +102,7 @@ class Memory(BaseMemory):
         return project is not None and project.id != self.project.id
 
     def readers(self) -> list[Reader]:
-        """Return what recall reads: one reader for each of the `databases`."""
+        """Return the readers for recall, one for each of the `databases`."""
         return [DatabaseReader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
@@ -269,7 +269,7 @@ class KeptMemory(Memory):
 
 
 class HeldMemory(KeptMemory):
-    """One whose changes are committed together, so that an event is done wholly or not at all.
+    """A memory whose changes are committed together, so that an event is done wholly or not at all.
 
     Not where domains are limited: their views have connections of their own, which would not see
     what is held.

@@ -30,7 +30,7 @@ class Counts(NamedTuple):
 
 
 def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
-    """Return the sums over the databases that exist; None if one cannot be read in `max_s`."""
+    """Return the sums over the existing databases; None if any cannot be read in `max_s`."""
     ends_s = time.monotonic() + max_s
     total = Counts()
     try:

@@ -226,7 +226,7 @@ class DatabaseReader:
         return graph.relations_of(self._db, names, at=at, only=only)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return when a relation was stated; empty if it was not."""
+        """Return the time of a relation's statement; empty if there is none."""
         return graph.stated_at(self._db, relation)
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
@@ -266,7 +266,7 @@ class DatabaseReader:
         )
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Return the rows; none if the database fails, which the search itself reports."""
+        """Return the rows; none if the database fails, since the search reports that failure."""
         try:
             return self._db.rows(sql, values)
         except DeadlinePassed:

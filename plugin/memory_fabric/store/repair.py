@@ -121,12 +121,12 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
         finally:
             connection.close()
     except (sqlite3.Error, TypeError):
-        return operations  # the rest of it cannot be read
+        return operations  # the rest of the table cannot be read
     return operations
 
 
 def _is_intact(path: str) -> bool:
-    """True if another process has repaired it meanwhile, or nothing was wrong."""
+    """Return True if the database is intact: another process repaired it, or nothing was wrong."""
     if not files.size_of(path):
         return False
     try:

@@ -149,7 +149,7 @@ class ScopedMemory(Memory):
         self.settings = self._whole.settings
 
     def visible(self, domains: Sequence[str]) -> list[str]:
-        """Return those of the domains that can be read here."""
+        """Return the domains among these that can be read here."""
         if self.domains is None:
             return [name for name in domains if name not in self.hidden]
         return [name for name in domains if name in self.domains]

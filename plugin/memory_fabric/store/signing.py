@@ -20,7 +20,7 @@ def key_of(home: str) -> bytes:
     key = _read(path)
     if key:
         return key
-    # Made once, and nothing can be queued without it: it is worth more than an event's time.
+    # Made once, and nothing can be queued without the key: this may outlast an event's time.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         key = _read(path)
         if not key:
@@ -60,7 +60,7 @@ class ListSignature:
         self._before = ", "
 
     def close(self) -> str:
-        """Return the signature; nothing can be added after it."""
+        """Return the signature; no item can be added afterwards."""
         self._signing.update(b"]}")
         return self._signing.hexdigest()
 

@@ -93,7 +93,7 @@ def read_file(home: str) -> ConfigFile:
     try:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
-        text = None  # it may isolate anything
+        text = None  # the unreadable file may isolate anything
     if text is None or may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
     return ConfigFile(switches_in(text), why)

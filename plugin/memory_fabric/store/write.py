@@ -135,7 +135,7 @@ def _verified(
 
 
 def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
-    """Raise StoreUnavailable if one of the names has no entity, unless it was forgotten."""
+    """Raise StoreUnavailable if any of the names has no entity, unless it was forgotten."""
     ids, forgotten = rows.entity_ids(c, names), set(result.get("forgotten", ()))
     for name in names:
         if name not in ids and name not in forgotten:
@@ -309,7 +309,7 @@ class Loaded(NamedTuple):
     forgotten: tuple[str, ...] = ()
 
     def after(self, result: Mapping[str, Any]) -> Loaded:
-        """Return the numbers with those of one more operation."""
+        """Return these numbers plus the numbers of another operation."""
         new = result.get("entities", ())
         stated = [*new, *result.get("merged", ())]
         return Loaded(

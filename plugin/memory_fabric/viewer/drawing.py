@@ -74,7 +74,7 @@ def drawing(
 
 
 def visible(text: str, max_chars: int) -> str:
-    """The text on one line, without what nobody sees; of one that is all unseen its code points."""
+    """Return the text on one line without invisible characters, or its code points if all are."""
     text_shown = " ".join("".join(map(_seen, text)).split())
     if not text_shown:
         text_shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
@@ -82,7 +82,7 @@ def visible(text: str, max_chars: int) -> str:
 
 
 def with_fewer_edges(drawn: Drawing, kept: int) -> Drawing:
-    """The drawing with its first edges only, which its note then says."""
+    """Return the drawing with only its first edges, and say so in its note."""
     remark = f"{kept} of {len(drawn.edges)} relations had room."
     return Drawing(drawn.nodes, drawn.edges[:kept], f"{drawn.note} {remark}".strip())
 
@@ -96,7 +96,7 @@ def _neighbours(relations: Sequence[Mapping[str, Any]]) -> dict[int, set[int]]:
 
 
 def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
-    """The numbers that can be reached, each with its distance."""
+    """Return the entities (numbers) that can be reached, each with its distance."""
     steps, edge = {start: 0}, {start}
     for distance in range(1, depth + 1):
         edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()

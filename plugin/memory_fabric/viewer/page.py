@@ -69,7 +69,7 @@ def content_security_policy(live: bool) -> str:
 
 
 def embedded(value: Mapping[str, Any]) -> str:
-    """JSON that can stand in a script element and be encoded, whatever texts it holds."""
+    """Return JSON that can stand in a script element and be encoded, whatever its texts are."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

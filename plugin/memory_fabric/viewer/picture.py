@@ -89,13 +89,13 @@ def picture(memory: Memory, now: str, name: str = "") -> dict[str, Any]:
 
 
 def presentable(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts without secrets, and every text in them as it may be shown."""
+    """Return the parts without secrets, and every text in them made fit to be shown."""
     cleaned: dict[str, Any] = _shown(redact.all_without_secrets(parts, {}))
     return cleaned
 
 
 def _shown(value: Any) -> Any:
-    """The same value with every text in it as it may be shown."""
+    """Return the value with every text in it made fit to be shown."""
     if isinstance(value, str):
         return neutralised(value)
     if isinstance(value, dict):
@@ -201,12 +201,12 @@ def candidate(record: Record) -> dict[str, Any]:
     return _with_fields(record, CANDIDATE_FIELDS, computed)
 
 
-# A browser still draws and searches so much at once.
+# A browser can still draw and search at most this many at once.
 MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
 MAX_RECORDS, MAX_CHANGES = 10_000, 500
-# Of one change, which may be the import of a whole graph.
+# Items shown of one change, which may be the import of a whole graph.
 MAX_TOUCHED = 100
-# A drawing shows an entity's neighbours within so many steps at most.
+# A drawing around an entity shows neighbours at most this many relations away.
 MAX_STEPS = 3
 NOT_A_CANDIDATE = "status <> 'candidate'"
 
@@ -336,7 +336,7 @@ def _counts(db: Database) -> dict[str, int]:
 
 
 def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
-    """The entity that a name means, and what lies within MAX_STEPS of it."""
+    """Return the entity that a name means, and the entities within MAX_STEPS of it."""
     entities = resolve.entities_meant(memory, name)
     keys: set[Key] = set()
     for db in databases:
@@ -458,7 +458,7 @@ def _about(
     known: Mapping[str, int],
     numbers: Mapping[Key, int],
 ) -> dict[str, tuple[int, ...]]:
-    """The entities of each record: those that it names, and those of which it says something."""
+    """Return the entities of each record: named in it, or with an observation of it."""
     numbers_by_record = {
         record.id: _known(known, (e.name for e in record.entities)) for record in records
     }

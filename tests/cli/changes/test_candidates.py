@@ -41,7 +41,9 @@ def test_nothing_waits_at_first_and_that_is_said_helpfully(shell: Shell) -> None
     assert shell.run("candidates", "--json").json == {"candidates": []}
 
 
-def test_a_candidate_is_listed_with_what_is_known_of_it(shell: Shell, memory: Memory) -> None:
+def test_a_candidate_is_listed_with_type_speaker_session_and_missing_parts(
+    shell: Shell, memory: Memory
+) -> None:
     id_ = hear(memory)
 
     plain = shell.run("candidates").out
@@ -54,7 +56,9 @@ def test_a_candidate_is_listed_with_what_is_known_of_it(shell: Shell, memory: Me
     assert "From: [id]" in told["missing"]
 
 
-def test_the_words_around_it_are_shown(shell: Shell, memory: Memory) -> None:
+def test_a_candidate_is_listed_with_the_prompt_and_the_message_before(
+    shell: Shell, memory: Memory
+) -> None:
     hear(memory, "don't start it", prompt="stop. don't start it", before="I started the server.")
 
     plain = shell.run("candidates").out
@@ -65,7 +69,9 @@ def test_the_words_around_it_are_shown(shell: Shell, memory: Memory) -> None:
     assert told["evidence"]["before"] == "I started the server."
 
 
-def test_the_prompt_is_not_repeated_where_it_is_the_sentence(shell: Shell, memory: Memory) -> None:
+def test_a_prompt_that_is_the_candidates_sentence_is_not_repeated(
+    shell: Shell, memory: Memory
+) -> None:
     hear(memory, prompt=SAID)
 
     assert "prompt:" not in shell.run("candidates").out
@@ -80,7 +86,7 @@ def test_what_was_said_again_comes_first_then_the_newest(shell: Shell, memory: M
     assert "(said again in 2 other sessions)" in shell.run("candidates").out
 
 
-def test_kept_it_is_a_record_by_the_user(shell: Shell, memory: Memory) -> None:
+def test_a_kept_candidate_is_a_record_by_the_user(shell: Shell, memory: Memory) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--keep", id_[-8:])
@@ -97,7 +103,9 @@ def test_kept_it_is_a_record_by_the_user(shell: Shell, memory: Memory) -> None:
     assert ids(shell) == [id_]
 
 
-def test_dropped_it_does_not_come_back_by_itself(shell: Shell, memory: Memory) -> None:
+def test_a_dropped_candidate_does_not_come_back_without_the_user(
+    shell: Shell, memory: Memory
+) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--drop", id_, "--json").json
@@ -108,7 +116,7 @@ def test_dropped_it_does_not_come_back_by_itself(shell: Shell, memory: Memory) -
     assert memory.find_records("1") == []
 
 
-def test_several_are_kept_and_dropped_at_once_and_undone_as_one(
+def test_several_candidates_are_kept_and_dropped_at_once_and_undone_together(
     shell: Shell, memory: Memory
 ) -> None:
     one, two = hear(memory, "Never push to main"), hear(memory, "Use tabs in Makefiles")
@@ -127,7 +135,7 @@ def test_several_are_kept_and_dropped_at_once_and_undone_as_one(
     assert sorted(ids(shell)) == sorted((one, two, three))
 
 
-def test_one_wrong_id_among_several_changes_nothing(shell: Shell, memory: Memory) -> None:
+def test_a_wrong_id_among_several_candidates_changes_nothing(shell: Shell, memory: Memory) -> None:
     one = hear(memory)
 
     refused = shell.run("candidates", "--keep", one, "--drop", "ffffffff")
@@ -158,7 +166,7 @@ def propose(memory: Memory, what: str) -> str:
     return str(stored.id)
 
 
-def test_what_may_hold_for_everybody_is_listed_as_it_would_be_kept(
+def test_proposals_for_every_project_are_listed_in_their_anonymous_form(
     shell: Shell, memory: Memory
 ) -> None:
     clean = propose(memory, "Use Redis for sessions, see /home/ann/plan.md")
@@ -174,7 +182,7 @@ def test_what_may_hold_for_everybody_is_listed_as_it_would_be_kept(
     assert memory.find_records("scope = 'global'") == []
 
 
-def test_one_is_kept_for_everybody_only_when_named_and_undone_as_one(
+def test_a_named_proposal_is_kept_for_every_project_and_undone_in_one_step(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = propose(memory, "Use Redis for sessions, see /home/ann/plan.md")

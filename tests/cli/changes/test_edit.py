@@ -120,7 +120,7 @@ def test_a_type_other_than_decision_ends_what_the_project_chose(
     assert "chose" in {relation.type for relation in only(memory, id_).relations}
 
 
-def test_reworded_by_the_user_it_has_the_users_trust_and_no_old_quotation(
+def test_a_record_reworded_by_the_user_has_their_trust_and_no_old_quotation(
     shell: Shell, memory: Memory
 ) -> None:
     evidence = {
@@ -160,7 +160,7 @@ def test_a_candidate_in_the_users_words_is_a_memory(shell: Shell, memory: Memory
 
 
 @pytest.mark.parametrize("scope", ["user", "global"])
-def test_another_scope_moves_it_between_the_databases_as_one_step(
+def test_another_scope_moves_a_record_between_the_databases_in_one_step(
     shell: Shell, memory: Memory, scope: str
 ) -> None:
     said = "Use cursor-based pagination for all list endpoints with Postgres"
@@ -190,7 +190,9 @@ def test_another_scope_moves_it_between_the_databases_as_one_step(
     assert project.rows("SELECT id FROM records") == []
 
 
-def test_moved_it_still_closes_what_it_had_replaced(shell: Shell, memory: Memory) -> None:
+def test_a_memory_moved_to_another_scope_still_closes_what_it_replaced(
+    shell: Shell, memory: Memory
+) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
     shell.run("edit", new, "--instead-of", old)
 

@@ -117,7 +117,7 @@ def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: She
     assert b"tangerine-walrus" not in bytes_of(filled).lower()
 
 
-def test_short_words_and_options_of_a_purge_alone_are_refused(filled: Shell) -> None:
+def test_a_purge_of_a_short_word_and_exact_without_a_purge_are_refused(filled: Shell) -> None:
     short = filled.run("forget", "1M", "--purge", "--yes")
     stray = filled.run("forget", "offset", "--exact")
 

@@ -96,7 +96,7 @@ def test_three_are_shown_with_what_they_are_about_and_the_rest_is_counted(
     assert told["step"].startswith("review-")
 
 
-def test_decided_by_several_commands_it_is_undone_as_one(
+def test_a_review_by_several_commands_is_undone_as_one(
     shell: Shell, memory: Memory, filled: dict[str, str]
 ) -> None:
     before = shell.run("recall", "--json").json

@@ -92,7 +92,7 @@ def begin(server: Serving, clients: ThreadPoolExecutor, number: int) -> list[Fut
     return [clients.submit(server.get, ASKED) for _ in range(number)]
 
 
-def test_questions_are_answered_by_several_processes_and_alike(
+def test_several_processes_give_the_same_answers(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     first, _ = readers(server)

@@ -64,7 +64,7 @@ def test_a_filter_holds_and_stands_in_the_label(server: Serving) -> None:
     assert answer["label"] == "[Domain-Filtered Memory (expert_domain=legal_advisor)]"
 
 
-def test_of_a_repeated_field_any_value_holds_and_all_fields_must(server: Serving) -> None:
+def test_values_of_one_filter_are_alternatives_and_all_filters_must_match(server: Serving) -> None:
     both = "domain=legal_advisor&domain=code_reviewer"
 
     either = server.get(f"{RECALL}?q=kept+for+a+year&{both}").json

@@ -71,7 +71,7 @@ def test_an_exact_name_or_alias_means_the_entity_and_nothing_else(memory: Memory
     assert by_name.entities[0].observations == ("is fast",)
 
 
-def test_words_mean_records_and_observations_that_hold_all_of_them(memory: Memory) -> None:
+def test_words_find_records_and_observations_that_hold_all_words(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     create(
         memory,
@@ -119,7 +119,7 @@ def test_what_was_not_shown_is_not_forgotten(memory: Memory) -> None:
     assert there(memory) == ["Ann"]
 
 
-def test_one_operation_forgets_all_that_was_found_in_a_database(memory: Memory) -> None:
+def test_all_matches_in_a_database_are_forgotten_by_one_operation(memory: Memory) -> None:
     memory.remember(pagination(), USER)
     create(memory, entity("Ann", "likes pagination"))
 
@@ -162,7 +162,7 @@ def test_an_import_does_not_bring_back_what_was_forgotten(memory: Memory) -> Non
     assert len(graph.read_graph(database(memory)).relations) == 1
 
 
-def test_who_states_it_again_brings_it_back_for_imports_too(memory: Memory) -> None:
+def test_an_entity_stated_again_after_forgetting_may_be_imported_too(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
 
@@ -175,7 +175,7 @@ def test_who_states_it_again_brings_it_back_for_imports_too(memory: Memory) -> N
     )
 
 
-def test_a_change_that_waited_since_before_does_not_bring_it_back(memory: Memory) -> None:
+def test_a_change_queued_before_forgetting_does_not_bring_the_entity_back(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
     early = TOOL._replace(at="2020-01-01T00:00:00.000Z")
@@ -219,7 +219,7 @@ def test_a_forgotten_record_is_not_put_back_by_an_older_change(memory: Memory) -
     assert there(memory) == []
 
 
-def test_a_backup_from_before_and_the_journal_do_not_bring_it_back(
+def test_an_old_backup_and_the_journal_do_not_bring_forgotten_memories_back(
     world: World, memory: Memory
 ) -> None:
     record = memory.remember(pagination(), USER)
@@ -242,7 +242,7 @@ def test_a_backup_from_before_and_the_journal_do_not_bring_it_back(
     assert there(memory) == []
 
 
-def test_the_journal_says_that_it_was_forgotten(world: World, memory: Memory) -> None:
+def test_the_journal_marks_a_record_as_forgotten(world: World, memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
 

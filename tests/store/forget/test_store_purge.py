@@ -182,7 +182,7 @@ def test_a_rebuilt_database_holds_the_rest_and_not_what_was_purged(world: World)
     assert_gone(world)
 
 
-def test_one_verified_backup_is_left(world: World) -> None:
+def test_a_purge_leaves_one_verified_backup_of_each_database(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
 
@@ -207,7 +207,7 @@ def test_nothing_brings_a_purged_memory_back(world: World) -> None:
     assert_gone(world)
 
 
-def test_an_entity_is_purged_by_an_alias_and_not_where_others_speak_of_it(world: World) -> None:
+def test_an_entity_purged_by_an_alias_stays_in_texts_of_other_entities(world: World) -> None:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"), entity("Bob", "Ann is his sister"))
     memory.write("create_relations", {"relations": [relation("Bob", "knows", "Ann")]}, TOOL)
@@ -300,7 +300,7 @@ def test_another_projects_own_words_stay_and_are_told(world: World) -> None:
     assert done.elsewhere and all("shop" in path for path in done.elsewhere)
 
 
-def test_what_changed_since_it_was_shown_is_not_purged(world: World) -> None:
+def test_a_purge_is_refused_if_the_memory_changed_after_the_preview(world: World) -> None:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"))
     found = purging.find(memory, "Ann", exact=True)
@@ -310,7 +310,7 @@ def test_what_changed_since_it_was_shown_is_not_purged(world: World) -> None:
         purging.purge(memory, found, BY)
 
 
-def test_it_works_while_another_process_has_the_database_open(world: World) -> None:
+def test_a_purge_works_while_another_process_has_the_database_open(world: World) -> None:
     id_ = filled(world)
     other = world.memory()
     assert database(other).rows("SELECT count(*) FROM records") == [(2,)]
@@ -324,7 +324,7 @@ def test_it_works_while_another_process_has_the_database_open(world: World) -> N
     assert_gone(world)
 
 
-def test_a_writer_that_does_not_let_go_stops_it_and_the_next_one_completes_it(world: World) -> None:
+def test_a_purge_stopped_by_another_writer_is_completed_by_the_next(world: World) -> None:
     id_ = filled(world)
     memory, other = world.memory(), world.memory()
     database(memory).connection.execute("PRAGMA busy_timeout = 50")
@@ -399,7 +399,7 @@ def served_file(world: World) -> Path:
     return path
 
 
-def test_a_purge_in_a_served_memory_leaves_it_in_no_byte_of_the_file_and_beside(
+def test_a_purge_in_a_served_memory_erases_the_words_from_the_file_and_beside(
     world: World,
 ) -> None:
     path = served_file(world)
@@ -432,7 +432,7 @@ def test_a_purge_in_a_served_memory_leaves_it_in_no_byte_of_the_file_and_beside(
     memory.close()
 
 
-def test_a_served_file_that_cannot_be_written_stops_the_purge_until_it_can(world: World) -> None:
+def test_an_unwritable_served_file_stops_a_purge_until_the_file_is_writable(world: World) -> None:
     path = served_file(world)
     settings = world.settings(MEMORY_FILE_PATH=str(path))
     memory = open_mirrored(settings, lambda _: None)
@@ -452,7 +452,7 @@ def test_a_served_file_that_cannot_be_written_stops_the_purge_until_it_can(world
     memory.close()
 
 
-def test_other_graphs_that_are_served_and_hold_it_are_told_and_left(world: World) -> None:
+def test_a_purge_names_and_leaves_other_served_graphs_with_the_words(world: World) -> None:
     path = served_file(world)
     open_mirrored(world.settings(MEMORY_FILE_PATH=str(path)), lambda _: None).close()
     before = path.read_bytes()

@@ -115,7 +115,7 @@ def filled(world: World, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", [PLAIN, WORDS])
-def test_words_go_from_every_place_and_leave_what_stands_beside_them(
+def test_words_are_erased_everywhere_and_the_text_beside_them_stays(
     world: World, words: str
 ) -> None:
     filled(world, words)
@@ -196,7 +196,7 @@ def test_every_spelling_of_the_words_goes(world: World, spelled: str) -> None:
     assert held(world, "Zürich-Österreich 9") == []
 
 
-def test_longer_words_keep_their_part_unless_it_is_asked_for(world: World) -> None:
+def test_words_inside_longer_words_are_erased_only_with_inside(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
     preview = purging.preview(memory, purging.find(memory, "backwater"))
@@ -243,7 +243,7 @@ def test_words_that_memory_writes_itself_are_refused(world: World, own: str) -> 
     assert turns(memory) == ["It is [erased] mine."]
 
 
-def test_what_was_purged_by_its_id_stays_away_when_it_is_asked_for_again(world: World) -> None:
+def test_a_second_purge_of_an_id_finds_nothing_and_keeps_the_tombstone(world: World) -> None:
     memory = world.memory()
     record = memory.remember(decision("Open the gate at noon"), USER)
     assert record is not None
@@ -299,7 +299,7 @@ def test_a_turn_is_forgotten_by_its_id_and_stays_away(world: World) -> None:
     assert "8080" not in Path(memory.journal_of("project")).read_text("utf-8")
 
 
-def test_a_turn_is_purged_by_its_id_with_what_repeats_it(world: World) -> None:
+def test_a_turn_is_purged_by_its_id_with_the_turns_that_repeat_its_text(world: World) -> None:
     memory = world.memory()
     say(memory, "The login is with the blue badge.", "He said: the login is with the blue badge.")
     with database(memory).transaction() as c:
@@ -364,7 +364,7 @@ def test_the_name_of_a_folder_is_told_and_left(world: World) -> None:
     assert turns(named.memory()) == ["In [erased] we use Redis."]
 
 
-def test_a_proof_that_fails_names_file_and_bytes_and_the_next_purge_completes_it(
+def test_a_failed_check_names_file_and_bytes_and_the_next_purge_completes(
     world: World,
 ) -> None:
     filled(world, PLAIN)
@@ -382,7 +382,7 @@ def test_a_proof_that_fails_names_file_and_bytes_and_the_next_purge_completes_it
     assert held(world, PLAIN) == []
 
 
-def test_a_backup_that_cannot_be_deleted_stops_it_until_it_can(world: World) -> None:
+def test_a_backup_that_cannot_be_deleted_stops_a_purge_until_it_can_be(world: World) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     found = purging.find(memory, PLAIN)
@@ -436,7 +436,7 @@ def test_settings_and_lists_of_names_are_no_memories() -> None:
     assert {path: purge_files.is_of_memories(path) for path in ours} == ours
 
 
-def test_words_in_a_list_are_found_as_the_text_they_were() -> None:
+def test_words_in_a_json_list_are_found_as_one_text() -> None:
     sought = Sought((Needle("correct horse battery", whole=True),))
 
     assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())

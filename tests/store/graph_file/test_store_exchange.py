@@ -117,7 +117,7 @@ def private_key() -> list[str]:
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_a_secret_of_several_lines_is_redacted_as_the_text_that_it_is(
+def test_a_secret_of_several_bad_lines_is_redacted_as_one_text(
     world: World, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
     if full:  # as if the batch had been full in the middle of the key

@@ -54,7 +54,7 @@ def test_lines_that_did_not_change_stay_byte_for_byte(served: Served) -> None:
     assert secret.encode() not in served.world.all_bytes()
 
 
-def test_mem_18_a_deletion_leaves_the_rest_as_it_was(served: Served) -> None:
+def test_mem_18_a_deletion_leaves_all_other_lines_unchanged(served: Served) -> None:
     rest = [line("a", "x"), line("c", color="red"), edge("a", "uses", "c")]
     served.put(rest[0], line("b", "y"), rest[1], edge("a", "uses", "b"), rest[2])
     memory = served.open()
@@ -124,7 +124,7 @@ def test_an_addition_that_was_cut_short_is_completed_at_the_next_start(
     assert served.told == []
 
 
-def test_many_edits_of_lines_are_known_after_each_of_them(served: Served) -> None:
+def test_forty_edits_in_a_row_leave_the_lines_of_the_last(served: Served) -> None:
     served.put(line("a"), line("b"))
     memory = served.open()
     for number in range(40):
@@ -205,7 +205,7 @@ def test_a_name_that_only_a_deleted_relation_stated_gets_a_line(served: Served) 
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_an_addition_to_a_file_that_is_one_object_keeps_all_of_it(
+def test_an_addition_to_a_file_with_one_object_keeps_its_entities_as_lines(
     served: Served, indent: int | None
 ) -> None:
     some = [{"name": name, "entityType": "t", "observations": ["x"]} for name in "ab"]

@@ -227,7 +227,7 @@ def test_changes_of_others_between_ours_and_the_mirror_are_kept_on_both_sides(
     ]
 
 
-def test_an_entity_that_they_remove_stays_while_something_of_ours_hangs_on_it(
+def test_an_entity_that_others_remove_stays_while_own_rows_refer_to_it(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("b"), line("c"))

@@ -30,7 +30,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.close()
 
 
-def test_a_stale_copy_over_our_writing_takes_nothing_of_it(served: Served) -> None:
+def test_a_stale_copy_written_over_the_file_loses_no_own_change(served: Served) -> None:
     served.put(line("old", "x"))
     memory = served.open()
     say(memory, entity("ours", "new"))

@@ -23,7 +23,9 @@ def remembered(memory: Memory, record: Record) -> Record:
     return stored
 
 
-def test_entities_that_it_made_are_new_and_what_it_says_is_counted(memory: Memory) -> None:
+def test_entities_of_the_first_record_are_new_and_its_observations_are_counted(
+    memory: Memory,
+) -> None:
     stored = remembered(memory, pagination())
 
     assert graph_rows(memory, stored, repeated=False) == GraphRows(

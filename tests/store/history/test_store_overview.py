@@ -14,7 +14,7 @@ from memory_fabric.viewer.picture import overview
 from store.support import TOOL, USER, World, create, decision, entity, pagination, relation
 
 
-def test_entities_come_as_they_were_created_with_what_is_said_of_them(tmp_path: Path) -> None:
+def test_entities_come_in_creation_order_with_their_observations(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "caches sessions", "runs on port 6379", kind="technology"))
     create(memory, entity("api"))
@@ -82,7 +82,7 @@ def test_a_record_finds_its_entity_under_the_name_it_has_after_a_merge(tmp_path:
     assert [seen.nodes[n].name for n in seen.about[known.id]] == ["Kubernetes"]
 
 
-def test_changes_are_told_newest_first_with_what_they_touched(tmp_path: Path) -> None:
+def test_changes_come_newest_first_with_their_entities_and_records(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "caches"))
     known = memory.remember(pagination(), USER)

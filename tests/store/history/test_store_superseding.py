@@ -67,7 +67,7 @@ def test_the_older_record_is_closed_and_linked(memory: Memory) -> None:
     assert now(memory, new).superseded_by == ""
 
 
-def test_it_is_one_operation_and_one_line_of_the_journal(memory: Memory) -> None:
+def test_superseding_is_one_operation_and_one_line_of_the_journal(memory: Memory) -> None:
     old, new = both(memory)
     memory.flush()
 
@@ -78,7 +78,7 @@ def test_it_is_one_operation_and_one_line_of_the_journal(memory: Memory) -> None
     assert latest[old.id]["superseded_by"] == new.id
 
 
-def test_undo_opens_exactly_what_it_closed_and_undo_again_closes_it(memory: Memory) -> None:
+def test_undo_reopens_the_closed_record_and_undoing_that_closes_it_again(memory: Memory) -> None:
     old, new = both(memory)
 
     (done,) = undoing.undo(memory, [undoing.last(memory)], USER)
@@ -113,7 +113,7 @@ def test_what_was_replaced_twice_stays_closed_when_the_one_between_goes(memory: 
     assert now(memory, between).superseded_by == last.id
 
 
-def test_both_forgotten_and_brought_back_stand_as_they_stood(memory: Memory) -> None:
+def test_undo_of_forgetting_both_records_restores_their_link(memory: Memory) -> None:
     old, new = both(memory)
 
     memory.forget([new.id, old.id], USER)
@@ -138,7 +138,7 @@ def test_a_replayed_journal_closes_the_same(memory: Memory) -> None:
     rebuilt.close()
 
 
-def test_a_purge_of_the_newer_one_leaves_the_older_open_and_no_word_of_it(memory: Memory) -> None:
+def test_a_purge_of_the_newer_record_reopens_the_older_record(memory: Memory) -> None:
     old, new = both(memory)
     memory.flush()
 
@@ -162,7 +162,7 @@ def test_a_purge_of_the_older_one_leaves_the_newer_whole(memory: Memory) -> None
     ]
 
 
-def test_undoing_an_earlier_strengthening_does_not_open_it(memory: Memory) -> None:
+def test_undoing_an_earlier_strengthening_does_not_reopen_a_closed_record(memory: Memory) -> None:
     old = keep(memory, MONGO, EARLY)
     keep(memory, MONGO._replace(why="documents vary"), EARLY, session="s2")
     strengthening = undoing.last(memory)
@@ -276,7 +276,7 @@ def test_a_local_record_closes_its_own_session_s_only_and_leaves_no_trace(memory
     assert database(memory).rows("SELECT * FROM operations") == []
 
 
-def test_what_waited_in_the_queue_closes_when_it_comes_in(tmp_path: Path) -> None:
+def test_a_queued_record_closes_its_predecessor_once_applied(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     old = keep(memory, MONGO, EARLY)

@@ -114,7 +114,7 @@ def test_all_changes_and_no_more_than_asked_for(memory: Memory) -> None:
     assert told(memory, "nobody") == []
 
 
-def test_why_of_a_record_says_who_saw_it_and_was_given_it(memory: Memory) -> None:
+def test_why_of_a_record_names_sessions_that_stated_it_or_were_given_it(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     memory.remember(pagination(), USER._replace(session="s2"))
@@ -159,7 +159,7 @@ def test_why_of_an_entity_says_who_said_each_observation(memory: Memory) -> None
     assert origin.statements[1].session == "s1"
 
 
-def test_why_of_what_was_forgotten_or_deleted_says_who_took_it(memory: Memory) -> None:
+def test_why_of_a_forgotten_or_deleted_memory_names_the_deletion(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     create(memory, entity("Redis", "is fast"))
@@ -182,7 +182,7 @@ def test_why_of_what_nobody_knows_is_said(memory: Memory) -> None:
             trace.why(memory, unknown)
 
 
-def test_a_change_that_is_older_than_a_rule_of_redaction_is_not_told_as_it_is(
+def test_a_change_logged_before_a_redaction_rule_is_shown_redacted(
     memory: Memory,
 ) -> None:
     secret = token()

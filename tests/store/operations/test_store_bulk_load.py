@@ -80,7 +80,7 @@ def test_a_name_that_is_stated_twice_in_one_operation_is_one_entity(memory: Memo
     assert observations_of(db, "a") == ("x", "y", "z")
 
 
-def test_a_relation_that_is_stated_twice_in_one_operation_is_one(memory: Memory) -> None:
+def test_a_relation_stated_twice_in_an_operation_is_stored_once(memory: Memory) -> None:
     create(memory, entity("a"))
     both = [relation("a", "uses", "b"), relation("a", "uses", "b")]
 

@@ -61,7 +61,7 @@ def test_br11_one_decision_three_places(world: World, memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.65, 0.69])
-def test_br11_below_the_limit_memory_md_does_not_hear_of_it(
+def test_br11_a_record_below_the_limit_is_not_in_memory_md(
     world: World, memory: Memory, confidence: float
 ) -> None:
     remembered(memory, pagination(confidence=confidence))
@@ -80,7 +80,7 @@ def test_only_what_the_user_said_reaches_memory_md(
     assert not world.native().exists()
 
 
-def test_a_record_gets_its_id_its_times_and_who_said_it(memory: Memory) -> None:
+def test_a_stored_record_has_id_times_and_provenance(memory: Memory) -> None:
     stored = remembered(memory, decision(), USER._replace(agent="a", at="2026-01-15T10:00:00.000Z"))
     assert stored == records.find(database(memory).connection, "id = ?", (stored.id,))[0][0]
     assert (stored.trust, stored.source, stored.session, stored.agent) == (
@@ -112,7 +112,7 @@ def test_a_reason_that_comes_later_replaces_what_the_entities_say(memory: Memory
     assert "because offsets" in whole(memory).entities[0].observations[0]
 
 
-def test_a_reason_that_comes_later_brings_the_names_in_it(memory: Memory) -> None:
+def test_a_reason_added_later_adds_its_entities_and_relations(memory: Memory) -> None:
     first = remembered(memory, pagination(why=""))
     keyset = Entity("keyset", "pattern")
     uses = Relation("cursor-pagination", "uses", "keyset")
@@ -169,7 +169,7 @@ def test_what_failed_is_never_the_same_as_what_worked(
     assert len(active(memory)) == 2
 
 
-def test_two_long_records_that_begin_alike_are_two(memory: Memory) -> None:
+def test_two_long_records_with_the_same_beginning_stay_separate(memory: Memory) -> None:
     begin = "Use the very long name of this thing " * 40
     assert (
         remembered(memory, decision(begin + "here")).id
@@ -177,7 +177,7 @@ def test_two_long_records_that_begin_alike_are_two(memory: Memory) -> None:
     )
 
 
-def test_a_candidate_becomes_a_record_when_a_second_session_sees_it(memory: Memory) -> None:
+def test_a_candidate_becomes_a_record_when_a_second_session_states_the_same(memory: Memory) -> None:
     weak = pagination(confidence=0.4)
     assert remembered(memory, weak).status == "candidate"
     assert remembered(memory, weak).status == "candidate"
@@ -262,7 +262,7 @@ def test_what_somebody_stated_himself_stays(memory: Memory) -> None:
     assert names(whole(memory).entities) == ["cursor-pagination", "billing"]
 
 
-def test_what_was_forgotten_comes_back_only_when_the_user_says_it_again(memory: Memory) -> None:
+def test_a_forgotten_record_comes_back_only_when_the_user_states_it_later(memory: Memory) -> None:
     at = "2026-01-15T10:00:00.000Z"
     stored = remembered(memory, pagination(), USER._replace(at=at))
     memory.forget([stored.id], USER._replace(at="2026-01-15T11:00:00.000Z"))
@@ -326,7 +326,7 @@ def test_br18_what_is_the_users_is_known_in_every_project(tmp_path: Path, scope:
     assert [r.what for r in active(other)] == ["Always validate input at boundaries"]
 
 
-def test_br18_what_is_global_tells_nothing_of_where_it_comes_from(tmp_path: Path) -> None:
+def test_br18_a_global_record_reveals_nothing_of_its_origin(tmp_path: Path) -> None:
     world = World(tmp_path)
     git = world.project / ".git" / "config"
     git.write_text('[remote "origin"]\n\turl = git@git.acme.example:Acme-Corp/Billing-Core.git\n')
@@ -417,7 +417,7 @@ def test_where_the_client_keeps_no_notes_nothing_is_promoted(tmp_path: Path) -> 
     assert not world.native().exists() and memory.native_ids("9999") == frozenset()
 
 
-def test_what_is_only_heard_stays_a_candidate_however_often_it_is_said(memory: Memory) -> None:
+def test_a_sentence_only_heard_in_prompts_stays_a_candidate(memory: Memory) -> None:
     heard = Record(
         "constraint", "I'll run the server", confidence=0.4, evidence={PROMPT: "No. I'll"}
     )
@@ -457,7 +457,7 @@ def test_a_record_is_the_same_after_json() -> None:
         {"relations": "x", "alternatives": {"a": 1}, "evidence": [], "why": None, "scope": 3},
     ],
 )
-def test_fields_that_are_not_what_they_should_be_keep_their_default(
+def test_invalid_fields_of_a_stored_record_keep_their_default(
     fields: dict[str, object],
 ) -> None:
     plain = Record("note", "x")

@@ -138,7 +138,7 @@ def test_a_seal_of_another_key_or_with_another_line_proves_nothing(world: World)
     assert project_id(moved(world, "blog2")) != before
 
 
-def test_after_a_lost_home_the_journal_is_shown_and_one_word_brings_it_back(world: World) -> None:
+def test_after_a_lost_home_the_journals_records_are_told_and_can_be_adopted(world: World) -> None:
     before = stored(world)
     lose_home(world)
     memory = world.memory()
@@ -168,7 +168,7 @@ def test_what_waits_is_not_forgotten_when_a_new_memory_begins(world: World) -> N
     assert len(whole(memory)) == 3 and adoption.missing(memory) is None
 
 
-def test_lines_of_other_authors_stay_where_they_are(world: World) -> None:
+def test_lines_of_other_authors_are_counted_but_not_adopted(world: World) -> None:
     path = world.local / "decisions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     lines[0]["author"] = "bob"
@@ -305,7 +305,7 @@ def test_of_a_large_journal_its_end_is_looked_at(world: World) -> None:
     assert everything is not None and len(everything.lines) == 2
 
 
-def test_lines_that_a_purge_changes_are_proved_as_they_are_now(world: World) -> None:
+def test_lines_that_a_purge_changed_are_signed_again(world: World) -> None:
     says(world, "Ship from build7 on Fridays")
     memory = world.memory()
     assert memory.project is not None

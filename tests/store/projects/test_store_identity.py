@@ -417,7 +417,9 @@ for folder in sys.argv[2:]:
 """
 
 
-def test_processes_that_see_projects_at_once_agree(home: str, tmp_path: Path) -> None:
+def test_processes_that_register_projects_at_once_agree_on_their_ids(
+    home: str, tmp_path: Path
+) -> None:
     folders = [str(git_folder(tmp_path / f"p{i}")) for i in range(6)]
     world = World(tmp_path / "w")
     processes = [world.start(REGISTER, home, *order) for order in (folders, folders[::-1], folders)]

@@ -105,7 +105,7 @@ def _undo_last(memory: Memory, by: Provenance, session: str) -> str:
         last = undoing.last(memory, session)
     except NotFound:
         if session:
-            return ""  # it may mean what the assistant did
+            return ""  # "undo" may mean something that the assistant did
         raise
     return _undone(memory, changes.together(memory, last), by)
 

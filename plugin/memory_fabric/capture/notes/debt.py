@@ -11,8 +11,8 @@ from memory_fabric.store.conversations.sessions import CLOSED, closed_elsewhere
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# The most candidates of one session, and how often each is shown: once more for each further
-# session in which it is said.
+# At most this many candidates are shown in one session, and each this many times, plus once for
+# each further session in which it is said.
 MAX_SHOWN, MAX_TIMES = 3, 2
 # The starts of a session at which they are shown.
 SOURCES = ("startup", "clear")
@@ -56,7 +56,7 @@ class Debt(NamedTuple):
 
     @property
     def closed_lines(self) -> list[str]:
-        """One line for each record that was closed."""
+        """Return one line for each closed record."""
         return [
             f"{'Replaced' if new else 'Dropped'} {when}: {_quoted(old)}"
             + (f" → {_quoted(new)}" if new else "")
@@ -92,7 +92,7 @@ def text(debt: Debt) -> str:
 
 
 def _closed(memory: Memory, session: str) -> list[tuple[Record, Record | None, str]]:
-    """Return the records that other sessions' notes closed and nobody opened since."""
+    """Return the records that other sessions' notes closed and that are still closed."""
     closed = []
     today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
     for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_SHOWN]:

@@ -22,7 +22,7 @@ KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
 MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
 # A longer text of the assistant is read up to here only.
 MAX_CHARS = 1 << 20
-# A note is wrapped to so many lines at most.
+# A note is wrapped into at most this many lines.
 MAX_LINES = 6
 
 # Values of `For:` that mean this user in every project.
@@ -177,7 +177,7 @@ def _shown(text: str) -> list[str]:
 
 
 def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
-    """Open or close a fence, if the line is one; `fences` has marks and depth of the open ones."""
+    """Open or close a fence if the line is one; `fences` has marks and depth of the open fences."""
     if fences and depth != fences[-1][1]:
         return False
     item = pattern(r"(?:[-*+]|\d{1,3}[.)])\s{1,4}").match(bare)
@@ -193,7 +193,7 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield kind ("" for `Dropped:`) and text of each note; an empty text is one that is unread.
+    """Yield kind ("" for `Dropped:`) and text of each note; the text of an unread note is empty.
 
     Joined lines keep their breaks, since a field may begin after one.
     """

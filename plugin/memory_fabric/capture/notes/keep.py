@@ -35,14 +35,14 @@ from memory_fabric.store.operations.remember import OPEN
 from memory_fabric.store.records import key_of
 from memory_fabric.text import one_line, same_form, stem, words
 
-# The most notes of one turn, which a pasted specification reaches; their time is limited as well.
+# At most this many notes of one turn are kept, since a pasted specification may hold many.
 MAX_NOTES = 20
-# The share of common words from which a summary repeats a note.
+# A summary repeats a note if at least this share of their words is common.
 SAME_FROM = 0.8
 # Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 ASKING = ("?", "？", "؟")
-# The key of a note's evidence: its kind.
+# The key of evidence under which a note's kind is kept.
 NOTED = "noted"
 
 
@@ -180,7 +180,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
             replaced.discard(memory, stated, by, bury=False)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
-    # What a session has refuted itself does not outlive it.
+    # A contrary record of the same session is closed: the session has refuted it.
     refuted = [
         old
         for old in contrary
@@ -290,7 +290,7 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 
 
 def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
-    """Return True if this session was given the record: repeating it is no further evidence."""
+    """Return True if this session was given the record: repeating the record is no new evidence."""
     same = "key = ? AND status IN ('active', 'candidate')"
     stored = memory.find_records(same, (key_of(record),), 1)
     if not stored or not by.session:

@@ -74,7 +74,7 @@ def is_told(settings: Settings) -> bool:
 
 
 def for_agent(settings: Settings, tasks: Sequence[str]) -> str:
-    """Return the protocol for a subagent; '' if it is not told or a task prescribes its answer."""
+    """Return the protocol for a subagent; '' if notes are off or its task prescribes the answer."""
     if not is_told(settings):
         return ""
     # Phrases that prescribe the form of an answer.

@@ -26,19 +26,19 @@ from memory_fabric.patterns import pattern
 from memory_fabric.store.conversations.prompts import CHOSEN, Prompt
 from memory_fabric.text import STOPWORDS, cut, one_line
 
-# A quotation has so many words, or twice as many letters in scripts without spaces.
+# A quotation has at least this many words, or twice as many letters in scripts without spaces.
 MIN_WORDS = 4
 # Shorter parts around an ellipsis could be found in any text.
 MIN_PART_WORDS, MAX_PARTS = 2, 4
 # The newest prompts of the session that are searched, in characters.
 MAX_TYPED_CHARS = 256 << 10
-# A prompt up to this length is kept whole; of a longer one the paragraph, up to this length.
+# A prompt up to this length is kept whole; of a longer prompt the paragraph, up to this length.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
 # The sentences before and behind a paragraph: whole ones of so many characters, at least one.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
-# A longer sentence is not kept, since it would have to be cut.
+# A sentence of more characters is not kept, since it would have to be cut.
 MAX_SENTENCE_CHARS = 1000
-# Words that stand in more places are not kept: what turns them may stand beside any.
+# Words found in more places than this are not kept: any place may add words that reverse them.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
 # Also between quotations: `"use pnpm" and "never npm"`.
@@ -152,7 +152,7 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
 
 
 def around(sentence: str, prompt: str) -> str:
-    """Return a sentence of a prompt with all that stands around it; '' if it is not found."""
+    """Return a sentence of a prompt with the text around it; '' if the sentence is not found."""
     text = _read(prompt)
     parts = [part for part in map(_joined, pattern(_ELISION).split(sentence)) if part]
     places = list(_places(parts, text)) if parts else []
@@ -267,7 +267,7 @@ def _sentence_at(place: int, said: _Said) -> int:
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
-    """Return the words with all that stands around them; '' if a sentence is too long for that."""
+    """Return the words with the text around them; '' if one of the sentences is too long."""
     every = range(len(said.sentences))
     if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
         return _text(said, every)
@@ -304,7 +304,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that lead a block in: before it, of its list, its headings."""
+    """Yield the sentences that introduce a block: before it, before its list, and its headings."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8

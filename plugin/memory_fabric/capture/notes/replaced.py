@@ -45,7 +45,8 @@ MOSTLY = 0.8
 # of the sentence: if two of the words are rare, if one value stands in the place of another, else.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Sentences that share so many words and differ in one at most are about one subject, however weak.
+# Sentences that share at least this many words, even weak ones, and differ in at most one word are
+# about one subject.
 FRAME = 3
 # A word is common if it stands in more of the texts than this share, and this number.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
@@ -61,7 +62,7 @@ _STILL = """still already indeed yet weiterhin immer noch bereits toujours encor
 _UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
     "bcdefghjklmnopqrtuvwxyz"
 )
-# With these the order of two things is what is said.
+# In sentences with these words the order of the two things carries the meaning.
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
 # The source of what prompts state.
 _PROMPT = "prompt"
@@ -76,12 +77,12 @@ def id_in(name: str) -> str:
 
 
 def with_id(memory: Memory, ending: str) -> list[Record]:
-    """Return the records whose ids end so, replaced ones too; several if it is ambiguous."""
+    """Return the records with this id or end of an id, also replaced ones; several if ambiguous."""
     return list(memory.find_records("scope <> 'local' AND id LIKE ?", (f"%{ending}",), 4))
 
 
 def named(memory: Memory, name: str, text: str = "") -> list[Record]:
-    """Return the current record that `name` means; empty if it is none for certain.
+    """Return the current record that `name` means; empty if that is uncertain.
 
     Words mean the record that says just this, else the one of which they, with those of the note
     `text`, hold most of the rare words: "npm" alone does not mean every record about npm.
@@ -141,7 +142,7 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a sentence of what the user typed says something on a record's subject.
+        """Return True if a sentence that the user typed says something on a record's subject.
 
         A question does not, nor does one that only says again what is on record.
         """
@@ -187,7 +188,7 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return why a note may not close a record without a word of the user; '' if it may.
+    """Return why a note may not close a record unless the user says so; '' if it may.
 
     `said` are the sentences of the user that the note quotes, without those around them.
     """
@@ -261,12 +262,12 @@ def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -
 
 
 def line(record: Record) -> str:
-    """Return a record as notices name it: its id and its words."""
+    """Return the line by which notices name a record: its id and its words."""
     return f"{short_id(record.id)}: {shown(record)}"
 
 
 def matching(memory: Memory, text: str) -> list[Record]:
-    """Return the records that share words with a text, best first, those that wait too."""
+    """Return the records, also candidates, that share words with a text, best first."""
     query = match_expression(terms(text)[:12])
     if not query:
         return []

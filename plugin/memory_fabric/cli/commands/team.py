@@ -144,7 +144,7 @@ def team(
 def _init(memory: Memory, dsn: str, stated: Options) -> Answer:
     _prepare(memory, stated)
     from memory_fabric.sharing.server.connect import shown
-    from memory_fabric.sharing.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
     state, name = joining.create(memory, dsn, stated.space, insecure=stated.insecure)
     return Answer(
@@ -160,7 +160,7 @@ def _init(memory: Memory, dsn: str, stated: Options) -> Answer:
 
 def _join(memory: Memory, dsn: str, stated: Options) -> Answer:
     _prepare(memory, stated)
-    from memory_fabric.sharing.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
     joined = joining.join(
         memory,
@@ -211,7 +211,7 @@ def _join(memory: Memory, dsn: str, stated: Options) -> Answer:
 def _add(memory: Memory, member: str, stated: Options) -> Answer:
     tie = _tie(memory)
     from memory_fabric.sharing.server.connect import shown
-    from memory_fabric.sharing.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
     password = joining.add(
         memory, tie, member, create_role=stated.create_role, owner=stated.owner, me=stated.me
@@ -236,7 +236,7 @@ def _add(memory: Memory, member: str, stated: Options) -> Answer:
 def _remove(memory: Memory, member: str, _stated: Options) -> Answer:
     tie = _tie(memory)
     from memory_fabric.sharing.server import spaces
-    from memory_fabric.sharing.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
     with joining.owning(memory, tie) as connection:
         spaces.remove(connection, tie.space, member)
@@ -253,7 +253,7 @@ def _remove(memory: Memory, member: str, _stated: Options) -> Answer:
 def _members(memory: Memory, _what: str, stated: Options) -> Answer:
     tie = _tie(memory)
     from memory_fabric.sharing.server import spaces
-    from memory_fabric.sharing.team import joining  # with the driver
+    from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
     with joining.owning(memory, tie) as connection:
         members = spaces.members(connection, tie.space)
@@ -295,7 +295,7 @@ def _ask_server(memory: Memory, tie: Tie) -> SpaceState | FabricError:
     """Return the server's state of a space, or why there is none."""
     try:
         driver.reach(memory.settings, tie.packages)
-        from memory_fabric.sharing.team import joining  # with the driver
+        from memory_fabric.sharing.team import joining  # late: imports the PostgreSQL driver
 
         return joining.server_state(memory, tie)
     except FabricError as error:

@@ -17,9 +17,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # As long as a connection may stay open after an answer.
 ASKING_S = 5.0
-# For reading what was answered, while the connection takes no more of it.
+# A client that takes no more of the answer has this long to read it.
 READING_S = 30.0
-# Of a body that nobody reads so much is taken, so that its sender sees the answer.
+# At most this much of an unread body is received, so that its sender sees the answer.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
@@ -30,7 +30,7 @@ class ConnectionPool:
     def __init__(self, most: int = MAX_CONNECTIONS) -> None:
         self._most = most
         self._open: set[PatientProtocol] = set()
-        # Those without a whole request, the longest wait first.
+        # Connections without a whole request, the longest wait first.
         self._waiting: dict[PatientProtocol, None] = {}
 
     def protocol(self, **given: Any) -> PatientProtocol:
@@ -108,7 +108,7 @@ class PatientProtocol(H11Protocol):
         self._stop_reading()
 
     def pause_writing(self) -> None:
-        """The other side reads more slowly than it is answered."""
+        """Start the timer: the client reads more slowly than the server answers."""
         super().pause_writing()
         if self._unread_ending is None:
             self._unread_ending = self.loop.call_later(READING_S, self.transport.abort)
@@ -146,7 +146,7 @@ class PatientProtocol(H11Protocol):
 
     def _end(self) -> None:
         if self.transport.get_write_buffer_size():
-            self.transport.abort()  # to close, it would wait until somebody reads
+            self.transport.abort()  # closing would wait until the client reads
         else:
             self.transport.close()
 

@@ -37,9 +37,9 @@ Outcome = Accepted | IdempotencyConflict
 Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 
 SAID_BY = Provenance(source="ingest", trust="tool")
-# The most texts in one commit: enough to hide the disk's latency, and soon finished.
+# At most this many texts share a commit: enough to hide the disk's latency, and soon finished.
 MAX_TOGETHER = 128
-# The most texts and bytes that may wait, which they do only if the disk is slower than senders.
+# At most this many texts and bytes may wait; they wait only if the disk is slower than the senders.
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 # The interval of checks of the backlog while texts arrive.
 LOOK_EVERY_S = 2.0
@@ -49,13 +49,13 @@ PROOF_BYTES = 64 << 10
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 _CACHE = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
 COMMAND = (sys.executable, "-I", *_CACHE, "-c", ENTRY, SOURCE, "queue", "work")
-# Whoever brings something in waits for the server; nobody waits for the worker.
+# The worker has a lower priority: senders wait for the server, nobody waits for the worker.
 NICE = 10
-# After an end that was too soon, each pause is twice the last one.
+# After a worker ended too soon, each pause is twice as long as the one before.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# Who worked so long did not fail at the start.
+# A worker that ran at least this long did not fail at its start.
 LONG_S = 30.0
-# For the text in hand when the server ends; whoever comes next takes it up again.
+# The time for the current text when the server ends; a later worker takes an unfinished text again.
 END_GRACE_S = 2.0
 
 
@@ -262,7 +262,7 @@ class WorkerChild:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Have somebody work from now on; nothing where there is somebody."""
+        """Keep a worker running from now on; does nothing if that was begun."""
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
 
@@ -275,7 +275,7 @@ class WorkerChild:
         return ""
 
     async def end(self) -> None:
-        """End the child, and wait for it a little."""
+        """End the worker's process, and wait for that a little."""
         if self._task is None:
             return
         self._task.cancel()
@@ -312,6 +312,6 @@ class WorkerChild:
             self._could_not_start = True
             return str(error)
         self._could_not_start = False
-        with suppress(OSError):  # it works all the same, if not as meekly
+        with suppress(OSError):  # the worker also works with normal priority
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         return f"exit code {await asyncio.to_thread(self._process.wait)}"

@@ -183,7 +183,7 @@ class Keys:
         return START if _same(key, self.lasting) else holder
 
     def opener(self, key: str) -> str:
-        """Like `holder`, also for a key that opens once and now has: it stands for the start's."""
+        """Return the holder of a key; a single-use key is used up, and stands for the run's key."""
         used = [unused for unused in self._once if _same(key, unused)]
         self._once = [unused for unused in self._once if unused not in used]
         return START if used else self.holder(key)
@@ -195,7 +195,7 @@ class Keys:
         return self._cookies[holder]
 
     def cookie_for(self, key: str) -> str:
-        """Return the cookie for the holder of a key, which opens with it; '' if it is not valid."""
+        """Return the cookie for a key's holder, '' if not valid; a single-use key is used up."""
         holder = self.opener(key)
         return "" if holder == NOBODY else self.cookie(holder)
 
@@ -221,7 +221,7 @@ class Keys:
         }
 
     def _look(self) -> None:
-        """Follow the file of kept keys; one that cannot be read leaves what was known."""
+        """Read the file of kept keys if it changed; an unreadable file changes nothing."""
         now = self._clock()
         if now - self._looked_at < LOOK_EVERY_S:
             return

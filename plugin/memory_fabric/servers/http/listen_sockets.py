@@ -67,7 +67,7 @@ class SocketFile:
             raise
 
     def close(self) -> None:
-        """Remove the file; nothing the second time, when it may be another server's."""
+        """Remove the file, but only once: later it may be another server's."""
         if self._file is not None and _identity(self.path) == self._file:
             os.unlink(self.path)
         self._file = None
@@ -106,7 +106,7 @@ def _answers(path: str) -> bool:
         except (ConnectionRefusedError, FileNotFoundError):
             return False
         except OSError:
-            return True  # it is busy, or somebody else's
+            return True  # the socket's server is busy, or another user's
     return True
 
 

@@ -25,7 +25,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues.ingest_queue import QueuedText
 
 MAX_MCP_SESSIONS = 256
-# The most seconds for each memory to write what a change left.
+# At its end each memory has at most this long to write what a change left for the other tiers.
 CLOSE_GRACE_S = 0.5
 
 
@@ -121,7 +121,7 @@ class LocalStore(Store):
         )
 
     async def _change(self, request: Request) -> Response:
-        """Make a change of the page, or show what it would do."""
+        """Make a change for the page, or return a preview of it."""
         body = await model_in(request, ChangeBody, page_changes.MAX_BYTES, ACTIONS)
         change = body.root
         return await self._stores.answer(

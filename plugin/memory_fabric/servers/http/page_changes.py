@@ -178,7 +178,7 @@ _CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
 
 
 def _require_as_shown(memory: Memory, shown: Shown) -> None:
-    """Raise Refused if the record is not as it was shown."""
+    """Raise Refused if the record has changed since the page showed it."""
     record, _, _ = resolve.record_by_id(memory, shown.id)
     if resolve.version_of(record) == shown.version:
         return

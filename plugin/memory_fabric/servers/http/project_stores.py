@@ -24,7 +24,7 @@ from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
-# Memories of other projects that stay open; the one that was asked for longest ago is closed.
+# At most this many memories of other projects stay open, those that were used last.
 MAX_OPEN = 4
 
 

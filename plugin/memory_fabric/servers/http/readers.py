@@ -27,9 +27,9 @@ from memory_fabric.servers.http.responses import Job, of_error
 from memory_fabric.store.search import EVERYTHING
 
 MAX_READERS = 32
-# A question that ended so many readers is refused.
+# A question is refused after this many readers have ended while they answered it.
 ATTEMPTS = 2
-# After an end that was too soon, each pause is twice the last one.
+# After a reader ended too soon, each pause is twice as long as the one before.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A reader that has not answered by then is ended: it was stopped, or its disk hangs.
 ANSWER_S = 30.0
@@ -40,7 +40,7 @@ WARM_UP = partial(
 
 
 class Reader(NamedTuple):
-    """A process, as an executor of one."""
+    """A reader: an executor with a single process."""
 
     pid: int
     executor: ProcessPoolExecutor
@@ -87,7 +87,7 @@ class ReaderPool:
                 break
             try:
                 answer = reader.executor.submit(_answer, job, project)
-            except BrokenExecutor:  # it has ended since its last question
+            except BrokenExecutor:  # the reader has ended since its last question
                 self._replace(reader)
                 continue
             try:
@@ -145,7 +145,7 @@ class ReaderPool:
         task.add_done_callback(self._starting.discard)
 
     async def _started(self, pause_s: float) -> None:
-        """Start a reader after a pause, and offer it once it has opened the memory."""
+        """Start a reader after a pause, and use it once it has opened the memory."""
         while True:
             await asyncio.sleep(pause_s)
             pause_s = min(MOST_PAUSE_S, 2 * max(pause_s, FIRST_PAUSE_S / 2))

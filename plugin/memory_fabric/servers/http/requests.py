@@ -45,7 +45,7 @@ from memory_fabric.text import encodable
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_BYTES = 1 << 20
-# For all of it, however it comes.
+# The time for the whole body, however slowly its parts arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
 # Names that pydantic gives the branches of a type, which no sender wrote.
@@ -198,7 +198,7 @@ def _a_domain(value: str) -> str:
 
 
 def _a_time(value: str) -> str:
-    """Return the time as the store writes it; a time without a zone is in UTC."""
+    """Return a time in the store's form; a time without a zone is in UTC."""
     if not value:
         return value
     try:
@@ -303,7 +303,7 @@ class _Body(BaseModel):
 
 
 class Shown(_Body):
-    """A memory as it was shown."""
+    """The version of a memory that the page showed."""
 
     id: Id = Field(description="Its id, or the end of it.")
     version: Code = Field(description="`version` of the picture that showed it.")

@@ -36,7 +36,7 @@ class Forbidden(FabricError):
     """The holder of the key may not do this."""
 
 
-# After so long a memory that cannot be written now is tried again: a person has to help, mostly.
+# Clients retry after this time while memory cannot be written.
 RETRY_AFTER_S = 5
 LATER = {"Retry-After": str(RETRY_AFTER_S)}
 # The most specific first.
@@ -123,7 +123,7 @@ async def of_fault(_request: Request, error: Exception) -> Response:
 
 
 async def of_route(_request: Request, error: Exception) -> Response:
-    """Return the response for an unknown path, or a method that it does not have."""
+    """Return the response for an unknown path, or for a method that the path does not have."""
     assert isinstance(error, HTTPException)
     phrase = HTTPStatus(error.status_code).phrase
     code = phrase.lower().replace(" ", "_")

@@ -77,7 +77,7 @@ class Store(Protocol):
         """Return the state of a text; None if there is none with this id. Raises FabricError."""
 
     async def reasons(self) -> list[str]:
-        """Return why a text sent now would not be stored and processed; empty if it would."""
+        """Return the reasons why a text sent now would not be stored or processed."""
 
     def mcp_manager(self, max_bytes: int) -> Any:
         """Return the SDK's manager of requests over streamable HTTP, for the tools."""
@@ -289,7 +289,7 @@ class McpEndpoint:
 
 @cache
 def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
-    """Return the description as JSON, built once, since it needs no key."""
+    """Return the OpenAPI description as JSON; anyone may request it, so it is built only once."""
     return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
 
 

@@ -60,7 +60,7 @@ class Listener:
             self._file.close()
 
     def _serve(self, config: uvicorn.Config) -> None:
-        """Answer until SIGINT or SIGTERM, also one that came before."""
+        """Answer until SIGINT or SIGTERM, even if the signal came before the start."""
         try:
             if config.workers > 1:
                 Multiprocess(config, [self._socket]).run()

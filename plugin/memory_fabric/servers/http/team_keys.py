@@ -17,12 +17,12 @@ from memory_fabric.sharing.team.errors import NotAMember
 
 KEY_BYTES = 32
 MAX_NAME_CHARS = 100
-# Longer ones are none of ours.
+# A longer key cannot be one that this package made.
 MAX_KEY_CHARS = 200
 
 
 class MemberKey(NamedTuple):
-    """A key of a member, without itself; `domain` is the only one that it shows, or ''."""
+    """The description of a member's key; `domain` is the only domain that the key shows, or ''."""
 
     name: str
     member: str
@@ -86,7 +86,7 @@ def drop(connection: Connection, space: str, name: str) -> None:
 
 
 def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
-    """Return whom the key or cookie of a digest stands for, if it is good."""
+    """Return the holder of the key or cookie with this digest; None if it is not valid."""
     row = connection.execute(
         "SELECT space, member, name, domain FROM memory_fabric.key_holder(%s)", (hashed,)
     ).fetchone()

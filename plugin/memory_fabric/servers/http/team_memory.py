@@ -71,7 +71,7 @@ class TeamMemory(Memory):
         return [self.reader]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return this memory limited to those of the domains that are visible."""
+        """Return this memory limited to the visible ones of these domains."""
         visible = [name for name in domains if self.domains is None or name in self.domains]
         return TeamMemory(
             self.settings, self.connection, self.space, self.member, self.vocabulary, visible
@@ -121,7 +121,7 @@ class TeamMemory(Memory):
         return self.apply_now(self._operation(kind, payload, by, store))
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-        """Append what a change says, and return its result as the local memory would.
+        """Append the statements of a change, and return its result as the local memory would.
 
         Raises NotFound, StoreUnavailable; then nothing is changed.
         """
@@ -134,7 +134,7 @@ class TeamMemory(Memory):
         return self.apply_now(self._operation(kind, payload, provenance, store))
 
     def domain_of(self, stated: str) -> str:
-        """Return the domain of what is written here: the stated one if it is visible."""
+        """Return the domain of a new statement: the stated domain if it is visible."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated
@@ -337,20 +337,20 @@ def _same_record(memory: TeamMemory, record: Record) -> dict[str, Any] | None:
 
 
 def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:
-    """Return the texts that nobody says of the entity yet."""
+    """Return the texts that no member has stated about the entity yet."""
     keys = {wire.key_of_observation(name, text): text for text in texts}
     standing = {row.key for row in memory.reader.standing(list(keys))}
     return [text for key, text in keys.items() if key not in standing]
 
 
 def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
-    """Return those of the names that are exactly an entity's name."""
+    """Return the names that are exactly an entity's name."""
     keys = {wire.key_of_entity(name): name for name in names}
     return {keys[row.key] for row in memory.reader.standing(list(keys))}
 
 
 def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
-    """Return those of the names that a relation or a record has."""
+    """Return the names that occur in a relation or a record."""
     entities = memory.reader.entities_by_key(map(name_key, names))
     return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
 

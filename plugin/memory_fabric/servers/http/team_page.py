@@ -16,7 +16,7 @@ from memory_fabric.sharing.replica import wire
 from memory_fabric.text import name_key, neutralised
 from memory_fabric.viewer.picture import presentable
 
-# A browser still draws and searches so much at once; search finds the rest.
+# A browser can still draw and search at most this many at once; a search finds the rest.
 MAX_RECORDS, MAX_STATEMENTS = 2000, 5000
 MAX_ENTITIES = 3000
 SHOWN = (

@@ -57,7 +57,7 @@ class SpaceQueries:
         self._member, self._domains = member, domains
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
-        """Return what stands under these keys; of several authors the caller's own."""
+        """Return the current statements of these keys; of several authors the caller's own."""
         condition = self.condition(filters)
         if condition is None:
             return []
@@ -135,7 +135,7 @@ class SpaceQueries:
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[Row]:
-        """Return these rows, one for each key: the caller's own, else the oldest."""
+        """Return one row for each key: the caller's own, else the oldest."""
         chosen: dict[str, Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self._member):

@@ -161,7 +161,7 @@ class TeamReader(SpaceQueries):
         return list(relations)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return when a relation was stated; empty if it was not."""
+        """Return the time of a relation's statement; empty if there is none."""
         if relation not in self._stated:
             rows = self.standing([wire.key_of_relation(*relation)])
             times = (str(row.value.get("created_at") or "") for row in rows)

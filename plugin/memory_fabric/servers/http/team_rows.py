@@ -76,7 +76,7 @@ _SHOWN = (
 
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
-    """Return the fields of a record as the caller may use them; None if it is none."""
+    """Return the fields of a record that the caller may use; None if the value is no record."""
     value, id_ = row.value, row.value.get("id")
     is_record = claims_read.is_id(id_) and row.key == wire.key_of_record(str(id_))
     if not is_record or not claims_read.is_of_a_team(value):
@@ -143,7 +143,7 @@ def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, An
 
 
 def said_in(row: Row) -> Said | None:
-    """Return what a row says of an entity; None if it is no entity and no observation."""
+    """Return the statement of a row about an entity; None for a row of another kind."""
     value = row.value
     name = claims_read.plain_text(
         value.get("name" if row.kind == wire.ENTITY else "entity"), MAX_NAME_CHARS
@@ -162,7 +162,7 @@ def said_in(row: Row) -> Said | None:
 
 
 def relation_in(row: Row) -> Relation | None:
-    """Return the relation in a row; None if it is none."""
+    """Return the relation in a row; None for a row of another kind."""
     ends = [
         claims_read.plain_text(row.value.get(name), MAX_NAME_CHARS)
         for name in ("from", "relationType", "to")
@@ -171,7 +171,7 @@ def relation_in(row: Row) -> Relation | None:
 
 
 def ends_of(row: Row) -> tuple[str, ...]:
-    """Return the names at both ends of the relation in a row; none if it is none."""
+    """Return the names at both ends of the relation in a row; none for a row of another kind."""
     relation = relation_in(row)
     return (relation.source, relation.target) if relation is not None else ()
 
@@ -193,7 +193,7 @@ def trust_of(author: str, member: str) -> str:
 
 
 def said_of(kind: str, value: object) -> str:
-    """Return what a value says in one sentence; of a withdrawn or blanked one, that it is gone."""
+    """Return a statement as one sentence; of a withdrawn or erased statement, that it is gone."""
     if not isinstance(value, dict):
         return "(withdrawn, or kept no longer)"
     if kind == wire.RECORD:

@@ -47,7 +47,7 @@ from memory_fabric.store.queues.ingest_queue import (
 from memory_fabric.text import cut, one_line
 
 UNDO_PATH = "/v1/memory/undo"
-# The most seconds of the end of a request or text that is under way.
+# At the end a request or text under way has at most this long to finish.
 CLOSE_GRACE_S = 2.0
 POLL_S = 1.0
 ACCEPT = (
@@ -87,7 +87,7 @@ class MemberKeys:
     are_needed = True
 
     def holder(self, key: str) -> str:
-        """Return the digest of a key or cookie in hexadecimal; NOBODY for what cannot be one."""
+        """Return the digest of a key or cookie in hexadecimal; NOBODY for any other text."""
         may_be_key = 0 < len(key) <= team_keys.MAX_KEY_CHARS
         return team_keys.digest(key).hex() if may_be_key else NOBODY
 
@@ -144,7 +144,7 @@ class TeamStore(Store):
         return await self._access.ask(holder, partial(find, id_=id_))
 
     async def reasons(self) -> list[str]:
-        """Return why the database does not answer; empty if it does."""
+        """Return the reasons why the database does not answer; empty if it answers."""
         try:
             await self._access.in_thread(lambda connection: connection.execute("SELECT 1"))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not ready

@@ -221,7 +221,7 @@ def _line(row: Row) -> str:
 
 
 def _text(kind: str, value: object) -> str:
-    """Return what a value says in one line, for a model or a screen."""
+    """Return the text of a statement in one line, for a model or a screen."""
     return neutralised(
         cut(one_line(without_secrets(team_rows.said_of(kind, value))), MAX_TEXT_CHARS)
     )

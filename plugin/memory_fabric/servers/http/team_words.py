@@ -164,7 +164,7 @@ class Vocabulary:
     def look_up(
         self, connection: Connection, space: str, words: Iterable[str]
     ) -> Mapping[str, Word]:
-        """Return what is known of these words, with one query for those that are new."""
+        """Return the statistics of these words; all new words are looked up in one query."""
         self._forget_old()
         entries = {word: self._words.get((space, word)) for word in words}
         missing = [word for word, entry in entries.items() if entry is None]

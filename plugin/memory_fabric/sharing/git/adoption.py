@@ -92,7 +92,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
 
 
 def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
-    """Return those of these ids of MEMORY.md that no database here has or had."""
+    """Return the ids of MEMORY.md that no database of this home has or had."""
     unseen, wanted = set(ids), json.dumps(list(ids))
     promoted: set[str] = set()
     databases = memory.databases() if unseen else []
@@ -113,7 +113,7 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
     """Return the record in a line of MEMORY.md.
 
-    It is of all projects if the journal, which begins on the day `since`, does not have it.
+    It belongs to all projects (scope user) if the journal, which goes back to `since`, lacks it.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")

@@ -185,7 +185,7 @@ def plain_text(value: object, max_chars: int) -> str:
 
 
 def name_in(value: object) -> str:
-    """Return a name for the mark of a rendered line, which it must not end or imitate."""
+    """Return a name that cannot end or imitate the mark of a rendered line in which it stands."""
     if not isinstance(value, str):
         return ""
     if value.isalnum() and len(value) <= MAX_NAME_CHARS:

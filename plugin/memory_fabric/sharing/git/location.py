@@ -110,7 +110,7 @@ def is_hidden(project: Project) -> bool:
 
 
 def is_tracked(project: Project) -> bool:
-    """True if the repository has a decisions.jsonl of its own there, committed or staged."""
+    """Return True if git tracks a decisions.jsonl in this folder, committed or staged."""
     common = identity.common_directory(os.path.join(project.root, ".git"))
     try:
         index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""

@@ -180,7 +180,7 @@ def _payload(
 
 
 def _ours(memory: Memory, wanted: list[str]) -> set[str]:
-    """Return those of the ids that are this user's records."""
+    """Return the ids that belong to this user's records."""
     query = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?)) AND source <> ?"
     values = (json.dumps(wanted), OTHERS)
     ours = {id_ for database in memory.databases() for (id_,) in database.rows(query, values)}
@@ -202,7 +202,7 @@ def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str,
 
 
 def _without_forgotten(lines: Lines) -> Lines:
-    """Return the lines without those of records that a later line reports as forgotten."""
+    """Return the lines without the records that a later line reports as forgotten."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
 

@@ -61,7 +61,7 @@ class Head(NamedTuple):
 
     @property
     def is_theirs(self) -> bool:
-        """True if another member states it."""
+        """Return True if another member states the value."""
         return self.state == THEIRS and self.value != ""
 
     @property

@@ -91,7 +91,7 @@ def merge(
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
-    """Merge the operations that could not be read so far and can be now.
+    """Merge the stored operations that can be read only now.
 
     After an update, or when this user's key was given. Raises StoreUnavailable, DeadlinePassed.
     """
@@ -107,7 +107,7 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 
 def _to_erase(database: Database, operations: Sequence[TeamOperation], owner: str) -> list[Head]:
-    """Return what is stored here of others and is to be erased by the demands among these."""
+    """Return the stored statements of others that the demands among these operations erase."""
     demands = [operation for operation in operations if operation.kind == wire.PURGE]
     erased: dict[str, Head] = {}
     rows = heads.of_keys(database.connection, [demand.key for demand in demands])
@@ -251,7 +251,7 @@ class _Batch:
             self._mine.setdefault(head.key, before)
 
     def _value_of(self, operation: TeamOperation, read: Fields) -> str | None:
-        """Return the value as it is stored; None if the operation is refused for it."""
+        """Return the value to be stored; None if the operation is refused because of its value."""
         if operation.value is None:
             return ""
         value = read(operation.kind, operation.key, dict(operation.value))
@@ -296,7 +296,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Take an operation that is stored already: an own one is acknowledged by that."""
+        """Take an operation that is stored already; this acknowledges an own operation."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():

@@ -37,7 +37,7 @@ def show(
     project: str,
     by: Provenance,
 ) -> None:
-    """Store what the heads of these keys say, and drop what nobody says any more.
+    """Store the statements of these keys' heads, and drop statements that no member makes any more.
 
     `was` are heads of these keys, with their values, that were replaced.
     """
@@ -88,7 +88,7 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provena
 def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> bool:
-    """Store or drop the records of these keys; return True if one was stored."""
+    """Store or drop the records of these keys; return True if any record was stored."""
     stored = _stored(c, changed)
     graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     records_shown: list[tuple[Record, str]] = []
@@ -116,7 +116,7 @@ def _show_records(
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
-    """Return records that came before the ones that close them, each with the id of that one."""
+    """Return records that arrived before the records that close them, each with that closing id."""
     keys = [key for (key,) in c.execute(f"{_CLOSED} {ANY_OF}", (json.dumps(successors),))]
     stored = _stored(c, keys)
     closed = []
@@ -135,7 +135,7 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show of a key that one or more members state.
+    """Return the head to show for a key, which several members may state.
 
     The member who is shown stays, so that no other displaces a record by its id.
     """
@@ -166,7 +166,7 @@ class _Graph:
         self._entities: dict[str, int | None] = {}
 
     def show(self, head: Head) -> None:
-        """Have the row that a head states, unless it was forgotten here."""
+        """Store the row that a head states, unless the row was forgotten here."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
@@ -174,7 +174,7 @@ class _Graph:
             show_row(self, value, head.shown_author)
 
     def drop(self, head: Head) -> None:
-        """Remove a row that no member states any more; one of this user's own stays."""
+        """Remove a row that no member states any more; this user's own row stays."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             _, drop_row = _ACTIONS[head.kind]

@@ -19,7 +19,8 @@ from memory_fabric.store.database import Database
 _OUTDATED = "{}"
 # Rows in one transaction: a hook that writes at the same time waits for no more.
 BATCH = 200
-# A machine that has read none of so many states of a key takes its own for a concurrent one.
+# An operation names at most this many earlier states of its key; a machine that knows none of
+# them treats the change as concurrent.
 MAX_BASE = 100
 # The key of a demand that means no key, only what was replaced.
 REPLACED = "p:replaced"
@@ -118,7 +119,7 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str]) -> int:
-    """Have the server erase what it holds of these own keys; return how many these are.
+    """Have the server erase everything under these own keys; return the number of keys.
 
     They are withdrawn, too, for the other machines of this user. A row that is still there, as
     without some words, is said again by `settle`. The demand comes first: other members erase by it
@@ -229,7 +230,7 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Have `settle` make new operations of everything that was sent, which replace those.
+    """Have `settle` make new operations of everything that was sent; they replace the old ones.
 
     Operations that were sent before this user had a key bear no proof, so other machines of the
     user take them for another's. Raises StoreUnavailable, DeadlinePassed.

@@ -167,7 +167,7 @@ def _shortened(instead: str, match: re.Match[str]) -> str:
 
 
 def _spellings(folder: str) -> list[str]:
-    """Return the folder as it is written, and as its links lead to it; never a root."""
+    """Return the folder as written, and with its links resolved; never a root folder."""
     plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
@@ -189,10 +189,10 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
 
 
 class _Stated:
-    """A value of this user from another machine, as it is said or withdrawn here."""
+    """A statement of this user from another machine, made or withdrawn here."""
 
     def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
-        """Take the provenance that the statement had where it was made."""
+        """Use the provenance that the statement had on the machine where it was made."""
         self.c, self.value = c, value
         own = value.get("own")
         self._own: Value = own if isinstance(own, dict) else {}
@@ -225,7 +225,7 @@ class _Stated:
             self._apply("tombstones", {"add": [], "remove": buried})
         seen_in = stored[0][1] if stored else []
         self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
-        # Close or reopen it as its value says.
+        # Close or reopen the record as the received value says.
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
         row = self.c.execute(link, (id_,)).fetchone()
         if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
@@ -290,7 +290,7 @@ class _Stated:
             self._apply("remove_orphans", {"entityNames": [name]})
 
     def _apply(self, kind: str, payload: Value) -> None:
-        """Apply and log an operation; one that does not fit what is stored here changes nothing."""
+        """Apply and log an operation; if it does not fit the stored rows, nothing changes."""
         operation = Operation(ids.new_id(), kind, write.cleaned(payload), self._by)
         self.c.execute("SAVEPOINT said")
         try:

@@ -164,7 +164,7 @@ def forget_position(database: Database, epoch: int) -> None:
 
 
 def _say_again(c: sqlite3.Connection) -> None:
-    """Give new ids to what was said after its key was erased in the log.
+    """Give new ids to statements that were made after their key was erased in the log.
 
     The demand is sent again, before it, and erases everything that the log has of the key.
     """

@@ -24,7 +24,7 @@ _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_
 
 
 def problem(operation: TeamOperation) -> str:
-    """Return the reason why an operation is none of ours; empty if it is one."""
+    """Return the reason why an operation does not have our form; empty if it has."""
     prefix, _, name = operation.key.partition(":")
     if operation.kind == wire.PURGE:
         return "" if prefix in wire.PREFIXES.values() and name else "It names no key to erase."
@@ -50,8 +50,7 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
     stated = _READERS[kind](value)
     if stated is None or wire.key_of(kind, value) != key:
         return None
-    # A sign of a secret or of a fence in one of the texts is one in all of them together; most have
-    # none, and one look is enough.
+    # Most statements hold no sign of a secret or a fence, so all their texts are searched at once.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:
@@ -61,7 +60,7 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return this user's own statement from another machine; None if it is not of its key."""
+    """Return this user's own statement from another machine; None if it does not fit its key."""
     as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
     is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
     return write.cleaned(value) if is_whole else None
@@ -104,7 +103,7 @@ def _entity(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
-    """Return the fields of a row of the graph; None if one of them is empty."""
+    """Return the fields of a row of the graph; None if any field is empty."""
     if not all(part for name, part in named.items() if name != "aliases"):
         return None
     domain = claims_read.name_in(value.get("domain")) or "general"

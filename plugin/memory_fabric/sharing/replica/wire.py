@@ -28,7 +28,7 @@ NAMED_BY = {
     OBSERVATION: ("entity", "text"),
     RELATION: ("from", "relationType", "to"),
 }
-# The longest payload, as JSON in UTF-8; the server refuses longer ones, too.
+# A payload has at most this many bytes, as JSON in UTF-8; the server refuses longer ones, too.
 MAX_PAYLOAD_BYTES = 256 << 10
 # Our payloads have seven levels. Functions that call themselves for each would end at some hundred.
 MAX_DEPTH = 50
@@ -94,7 +94,7 @@ def key_of_relation(source: str, kind: str, target: str) -> str:
 
 
 def key_of(kind: str, value: Mapping[str, Any]) -> str:
-    """Return the key of a value; empty if what names it is no text."""
+    """Return the key of a value; empty if one of the naming fields is no text."""
     names = [value[name] for name in NAMED_BY[kind]]
     if not _are_texts(names):
         return ""
@@ -155,7 +155,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation of a row, or None if its payload is none.
+    """Return the operation of a row, or None if its payload is not valid.
 
     Of a later form everything is kept: `value` is then the whole payload.
     """

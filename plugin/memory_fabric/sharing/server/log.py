@@ -209,7 +209,7 @@ class SharedLog:
             return self.connection.execute(HOLDS, place).fetchone() is not None
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return those of the ids that the log holds."""
+        """Return the ids that the log holds."""
         with self._asking("Cannot read the shared log"):
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
@@ -235,7 +235,7 @@ class SharedLog:
         return int(row[0]) if row else 0
 
     def _push_batch(self, rows: Sequence[Row], refuse: Callable[[str, str], object]) -> list[str]:
-        """Append one batch; halve it where an operation is bad, until that one is found."""
+        """Append one batch; if an operation is bad, halve the batch until it is found."""
         try:
             op_ids = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:

@@ -126,7 +126,7 @@ class Exchange:
         return bool(row and row[0])
 
     def _follow_database(self) -> None:
-        """Use the database that is there now: a long-lived process may outlive a repaired one."""
+        """Use the present database file: a repair may have replaced it since this process began."""
         if self._memory.database(self._tie.kind, create=True) not in (None, self._database):
             self._database = tied_database(self._memory, self._tie)
 
@@ -219,7 +219,7 @@ class Exchange:
         yield owner, operations[begin:]
 
     def _outgoing(self, operation: TeamOperation) -> TeamOperation:
-        """Return the operation as it leaves this machine: sealed, proved or as it is."""
+        """Return the operation as it is sent: sealed, proved or unchanged."""
         if self._key is None:
             return operation
         if self._tie.key == USER:

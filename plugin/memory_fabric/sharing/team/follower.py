@@ -48,7 +48,7 @@ def _run(settings: Callable[[], Settings]) -> None:
 
 
 def _follow(settings: Callable[[], Settings]) -> None:
-    """Follow the ties of the project until another one is served."""
+    """Follow the ties of the project until another project is served."""
     memory = Memory.open(settings())
     followed: dict[str, Followed] = {}
     try:
@@ -84,7 +84,7 @@ class Followed:
         self._lock: files.Locked | None = None
         self._exchange: Exchange | None = None
         self._looked_at = 0.0
-        # The last round left something, so the next one is not worth hurrying for.
+        # The last round left something unsent, so the next round need not be early.
         self._is_stuck = False
 
     def step(self, now_s: float) -> None:

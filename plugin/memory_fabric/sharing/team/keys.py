@@ -85,7 +85,7 @@ class Key:
         return operation if hmac.compare_digest(expected.encode(), stated) else None
 
     def announcement(self, space: str, origin: str) -> TeamOperation:
-        """Return the operation by which a machine says that it holds the key."""
+        """Return the operation by which this machine announces that it holds the key."""
         plain = TeamOperation(
             op_id=ids.id_for(f"machine {space} {origin} {self.mark}"),
             origin=origin,
@@ -97,7 +97,7 @@ class Key:
         return self.seal(plain, space)._replace(key=plain.key)
 
     def fits(self, operation: TeamOperation, space: str) -> bool:
-        """True if this key proves an operation, be it an announcement."""
+        """Return True if this key proves the operation, which may be an announcement."""
         if operation.key.startswith(MACHINE):
             operation = operation._replace(key=self.sealed_key(operation.key))
         return self.verified(operation, space) is not None
@@ -193,7 +193,7 @@ def secret_of(words: str) -> bytes:
 
 
 def _kept(home: str, secret: bytes) -> Key:
-    """Return the key of this home, which is this one if it had none."""
+    """Return the key of this home; if there was none, this key is saved."""
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)
@@ -203,7 +203,7 @@ def _kept(home: str, secret: bytes) -> Key:
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
-    """Return what the value is bound to."""
+    """Return the fields of an operation that are authenticated with its encrypted value."""
     o = operation
     return _canonical(
         [o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock],
@@ -211,7 +211,7 @@ def _place(operation: TeamOperation, space: str) -> bytes:
 
 
 def _canonical(value: object) -> bytes:
-    """Return the one text of a JSON value, the same after a way through PostgreSQL's jsonb."""
+    """Return the canonical text of a JSON value, which PostgreSQL's jsonb does not change."""
     text = json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":"))
     return text.encode()
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # it needs the driver, which is made importable later
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # How often a machine asks who has not read the log for a week.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds in one run: what changes meanwhile is sent, too, since its hook found this one at work.
+# Rounds in one run: changes made meanwhile are sent, too, since their hooks left them to this run.
 MAX_ROUNDS = 20
 # Longer than a round of another process takes.
 LEAVE_WAIT_S = 30.0
@@ -86,7 +86,7 @@ def exchange(
         return Result(tie)
     try:
         if ties.of(home, tie.key) != tie:
-            return Result(tie)  # it was ended or changed meanwhile
+            return Result(tie)  # the tie was ended or changed meanwhile
         outcome = _rounds(memory, tie, progress)
     except FabricError as error:
         note_failure(memory, tie, error)
@@ -100,7 +100,7 @@ def exchange(
 def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     """Connect to the server of a tie; yields its exchange. Raises TeamError, StoreUnavailable."""
     driver.reach(memory.settings, tie.packages)
-    # Late: with the driver.
+    # Late: imports the PostgreSQL driver.
     from memory_fabric.sharing.server.connect import connect
     from memory_fabric.sharing.server.log import SharedLog
     from memory_fabric.sharing.server.translate import translated

@@ -23,7 +23,7 @@ from memory_fabric.config import TIES, Settings, environment
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
-# The key of the tie of the user's own memories, next to the ids of projects.
+# Stands in place of a project's id in the tie of the user's own memories.
 USER = "user"
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
 # Uses of a tie that exclude each other: the exchange, and following it all the time.
@@ -163,7 +163,7 @@ def lock_path(home: str, key: str, use: str) -> str:
 
 
 def state_of(home: str, key: str) -> State:
-    """Return the state of a tie; an empty one if nothing is known."""
+    """Return the state of a tie; an empty state if nothing is known."""
     return State(**_fields(State, files.read_json(os.path.join(home, FOLDER, NAME)).get(key)))
 
 

@@ -80,7 +80,7 @@ def finish(db: Database, session: str) -> None:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Return how far each session's transcript was read; -1 for one that a run has only begun."""
+    """Return the offset up to which each transcript was read; -1 if a run only began a session."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     return dict(
         db.rows(f"SELECT id, CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END FROM sessions AS s")
@@ -113,7 +113,7 @@ def worked_since(db: Database, since: str, session: str, most: int) -> int:
 
 
 def field(db: Database, session: str, name: str) -> Any:
-    """Return one field of a session's row; None if there is no such session."""
+    """Return a field of a session's row; None for an unknown session."""
     row = db.row(f"SELECT {name} FROM sessions WHERE id = ?", (session,))
     return row[0] if row else None
 
@@ -310,7 +310,7 @@ def count_sessions(db: Database, most: int) -> int:
 
 
 def answer_to(db: Database, turn: str) -> str:
-    """Return the last thing that was said to a request (its id) before the next one, or ''."""
+    """Return the last answer to a request (by its id) before the next request, or ''."""
     row = db.row(
         "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
         "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
@@ -389,7 +389,7 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Note that these tasks were offered to this agent, whose start does not name its task.
+    """Note that an agent was offered these tasks, since its start does not name its task.
 
     Once as many agents as tasks have been offered them, every task has its agent, and all are
     deleted.

@@ -20,9 +20,9 @@ RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
 # The channel of the tool `recall`, whose answers were asked for.
 ASKED_FOR = "recall"
-# A memory told in so many sessions without any use is told often and never used.
+# A memory is "told often and never used" if at least this many sessions were told it in vain.
 OFTEN_SESSIONS = 5
-# The rows that are looked at for it, newest first: about fifty sessions.
+# At most this many rows are read to find such memories, newest first: about fifty sessions.
 MAX_ROWS_READ = 2000
 MAX_NAME_CHARS = 40
 

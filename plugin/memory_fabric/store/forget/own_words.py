@@ -41,7 +41,7 @@ OWN_TEXT = "\n".join(
 
 
 def are_in(sought: Sought) -> bool:
-    """True if the text that is sought is among memory's own words: then it cannot be erased from a
+    """Return True if the sought text is among memory's own words: then it cannot be erased from a
     file.
     """
     return sought.is_in(OWN_TEXT)

@@ -255,7 +255,7 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """Return what states the words in the project's and the user's memory; it may be empty."""
+    """Return the memories of the project and the user that state the words, perhaps none."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(
@@ -351,7 +351,7 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
 
 
 def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
-    """Count what one database holds."""
+    """Count the texts to erase in one database."""
     c, words = database.connection, target.asked
     stated = purge_rows.stated(c, target)
     texts = {text for item in stated["deletions"] for text in item["observations"]}

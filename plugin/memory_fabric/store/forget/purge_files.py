@@ -159,7 +159,7 @@ def is_in_user_text(path: str, sought: Sought) -> bool:
 
 
 def is_in_file(path: str, sought: Sought) -> bool:
-    """True if there is such a file and its bytes hold the text. Raises OSError."""
+    """Return True if the file exists and its bytes hold the text. Raises OSError."""
     try:
         with files.open_regular(path) as stream:
             return sought.is_in(stream.read())

@@ -378,7 +378,7 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in that column holds what is sought.
+    """Yield the rows whose text in this column holds the sought text.
 
     Texts are searched some hundred at once: few hold it, and a search costs most at its start.
     """

@@ -54,7 +54,7 @@ class PurgeTarget:
             object.__setattr__(self, name, Sought(needles))
 
     def is_in(self, text: str | bytes) -> bool:
-        """True if the text holds one of the texts or words."""
+        """Return True if the text holds any of the purged texts or words."""
         return self.sought.is_in(text)
 
     def is_name(self, name: str) -> bool:
@@ -122,7 +122,7 @@ def without_steps(
 
 
 def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any]:
-    """Return a line of queue or journal without purged content; an empty one becomes a no-op."""
+    """Return a line of queue or journal without purged content; an empty line becomes a no-op."""
     new: Mapping[str, Any] = value
     if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
         payload = without(value["kind"], value["payload"], target)

@@ -38,7 +38,7 @@ _UNSPACED = (
 
 
 class Needle(NamedTuple):
-    """One text to search for: `whole` not inside longer words, `exact` in this case only."""
+    """A text to search for: `whole`: not inside longer words; `exact`: only in this case."""
 
     text: str
     whole: bool = False
@@ -55,7 +55,7 @@ class Sought:
         return bool(self._needles)
 
     def is_in(self, text: str | bytes) -> bool:
-        """True if the text holds any of them, in its bytes however deep they are escaped."""
+        """Return True if the bytes hold any of the sought texts, however deep they are escaped."""
         data = text if isinstance(text, bytes) else _bytes(text)
         return bool(self._needles) and next(self._spans(data), None) is not None
 
@@ -155,7 +155,7 @@ def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
 
 
 def _joins(edge: str, neighbour: str) -> bool:
-    """True if a match that ends with one character goes on with the other, if there is one."""
+    """Return True if the second character continues the word of the first; it may be missing."""
     if not (_is_of_word(edge) and neighbour and _is_of_word(neighbour)):
         return False
     return not any(low <= c <= high for c in (edge, neighbour) for low, high in _UNSPACED)

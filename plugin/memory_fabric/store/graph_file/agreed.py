@@ -81,7 +81,7 @@ def is_ahead(db: Database, state: State | None) -> bool:
 
 
 def agree(db: Database, home: str, state: State) -> None:
-    """Save the agreed state, and delete the lines of former ones."""
+    """Save the agreed state, and delete the lines of former states."""
     value = json.dumps(state._asdict())
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
@@ -150,7 +150,7 @@ def saved_lines(home: str, state: State) -> bytes:
 
 
 def load_lines(home: str, state: State | None) -> Marked:
-    """Return the agreed lines; empty if they are lost, so that nothing counts as removed."""
+    """Return the last agreed lines; empty if they are lost, so that no line counts as removed."""
     marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():

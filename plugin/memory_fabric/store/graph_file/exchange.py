@@ -148,7 +148,7 @@ def content_of(lines: Iterable[bytes]) -> bytes:
 
 
 def cleaned(item: Item) -> Item:
-    """Return the item as it would be stored: redacted."""
+    """Return the redacted item, as it would be stored."""
     if isinstance(item, Entity):
         # Storing may change a text that was read: by redaction, or a tag of ours in it.
         texts = (*item[:2], *item.observations)

@@ -160,7 +160,7 @@ def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, by
 
 
 def edited(content: bytes, edits: Edits) -> bytes | None:
-    """Return the content with these edits; None if a line is not in it exactly once."""
+    """Return the content with these edits; None unless each line to edit is in it exactly once."""
     if content and not content.endswith(b"\n"):
         content += b"\n"
     for old, new in edits.replaced.items():

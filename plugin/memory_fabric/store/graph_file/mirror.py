@@ -273,7 +273,7 @@ class Mirror:
         agreed.agree(db, self.home, state._replace(signature=signature))
 
     def _merge_file(self, memory: BaseMemory) -> None:
-        """Update the database with the changes that others made to the file."""
+        """Update the database with the changes that other programs made to the file."""
         for _ in range(ATTEMPTS):
             signature = signature_of(self.path)
             state = _agreed(memory)

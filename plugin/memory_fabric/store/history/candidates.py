@@ -76,7 +76,7 @@ def said_again(candidate: Record) -> int:
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Note which candidates this session has been shown, so that its model only repeats them."""
+    """Note the candidates that were shown to this session, whose model may only repeat them."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -139,7 +139,7 @@ def settle_for_everybody(
 
 
 def upgrade(memory: Memory, most: int) -> int:
-    """Make candidates of what earlier releases captured by phrases; return how many, at most.
+    """Make candidates of records that earlier releases captured by phrases; return their number.
 
     All of it is one step for `undo`, told once when it is done.
     """

@@ -38,12 +38,12 @@ class Change(NamedTuple):
 
     @property
     def at(self) -> str:
-        """The time at which it was made, in ISO 8601."""
+        """Return the time of the change, in ISO 8601."""
         return str(self.by.get("at", ""))
 
     @property
     def settles(self) -> bool:
-        """True if it only gave a staged record its trust: it is undone with what was stated."""
+        """True if the change only gave a staged record its trust: both are undone together."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -88,7 +88,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes of both databases by time; those of one database keep its order.
+    """Sort changes of both databases by time; changes of one database keep its order.
 
     A change that waited in a queue was made earlier than it was applied.
     """

@@ -100,7 +100,7 @@ def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
-    """Return the same with its last observation, cut, and the number of its relations."""
+    """Return an aged memory with its last observation, cut, and the number of its relations."""
     if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "
@@ -118,7 +118,7 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
 
 
 def reread(db: Database, shown: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
-    """Return each as it is now, without its text; None for one that is gone, closed or pinned."""
+    """Return each memory as it is now, without text; None if it is gone, closed or pinned."""
     rows: dict[tuple[str, int], AgedMemory] = {}
     numbers = {kind: json.dumps([a.row for a in shown if a.kind == kind]) for kind in KINDS}
     of_shown = "IN (SELECT value FROM json_each(?))"

@@ -78,7 +78,7 @@ def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, ob
 def add_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Add aliases to an entity; return all it has now, and those that were refused.
+    """Add aliases to an entity; return all its aliases, and the refused names.
 
     Raises NotFound for an unknown entity, BadInput if all names belong to other entities.
     """
@@ -92,7 +92,7 @@ def add_aliases(
 def remove_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Remove aliases from an entity; return those that remain.
+    """Remove aliases from an entity; return its remaining aliases.
 
     Raises NotFound for an unknown entity, or if none of the names was its alias.
     """
@@ -110,7 +110,7 @@ def remove_aliases(
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
-    """Return the aliases of one entity, or of all entities that have some, by name."""
+    """Return the aliases by entity name: of one entity, or of all entities with aliases."""
     if entity:
         part, database = _find_entity(memory, entity)
         return [_aliases_of(database, part.name)]
@@ -124,7 +124,7 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
 
 
 def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
-    """Return the entity with exactly this name, else the one that the name means."""
+    """Return the entity with exactly this name, else the entity that the name means."""
     databases = memory.databases()
     exact = ((database, name) for database in databases)
     alike = (

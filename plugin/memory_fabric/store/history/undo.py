@@ -16,7 +16,7 @@ from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations.kind import step
 
-# Excludes operations without a visible effect, and those that cannot be undone.
+# Excludes operations without a visible effect, and operations that cannot be undone.
 _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
 
 
@@ -74,7 +74,7 @@ def of_step(memory: Memory, name: str) -> list[Change]:
 
 
 def prospect(change: Change) -> str:
-    """Return the reason why a change cannot be undone; empty if it can."""
+    """Return the reason why a change cannot be undone; empty if there is none."""
     if change.kind == "purged":
         return "it was purged"
     if change.undone:

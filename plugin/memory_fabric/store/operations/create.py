@@ -18,7 +18,7 @@ from memory_fabric.text import many
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations; an existing one gets the observations it lacks.
+    """Create entities with their observations; an existing entity gets the observations it lacks.
 
     With `apart` only the caller's own domain counts: an observation of another domain does not make
     the same text a repeat.

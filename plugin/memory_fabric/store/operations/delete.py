@@ -61,7 +61,7 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete exactly these relations, with `only` in these domains; unknown ones are ignored. Their
+    """Delete exactly these relations, with `only` in these domains; ignore unknown relations. Their
     ends stay.
     """
     only = payload.get("only")

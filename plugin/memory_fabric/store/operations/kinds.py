@@ -73,7 +73,7 @@ def _purged(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _is_step(value: Any) -> bool:
-    """True for a step of an inverse. An undo is none: it would nest others."""
+    """Return True for a step of an inverse. An undo is no step: undos would nest."""
     if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
         return False
     return KINDS[value["kind"]].is_logged and value["kind"] != "undo"

@@ -98,7 +98,7 @@ def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
 
 
 def finish_session(c: Connection, session: str) -> None:
-    """Note that a run has read a session to its end, and made its record."""
+    """Note that a run has read a session to its end, and stored the session's record."""
     c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
 
 

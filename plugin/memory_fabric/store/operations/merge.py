@@ -91,7 +91,7 @@ def _existing(c: Connection, name: str) -> int:
 
 
 def _refusal(c: Connection, entity: int, other: str) -> BadInput | None:
-    """Return the error why the entity cannot have this name; None if it can."""
+    """Return the error if the entity cannot have this name; else None."""
     if not other.strip():
         return BadInput("alias", "An alias is empty.", remedy="Give a name.")
     for condition, problem, remedy in (
@@ -114,7 +114,7 @@ def _refusal(c: Connection, entity: int, other: str) -> BadInput | None:
 
 
 def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
-    """Return the group that makes one entity of several, with the names of all."""
+    """Return the group that merges several entities into one, with the names of all."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
@@ -160,7 +160,7 @@ def _moved(
     groups = []
     for same in alike.values():
         # The row that the entity had already keeps its number.
-        same.sort(key=_is_of_others)  # one's own statement comes first
+        same.sort(key=_is_of_others)  # this user's own statement comes first
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])
         record = "" if any(not row["record"] for row in same) else first["record"]

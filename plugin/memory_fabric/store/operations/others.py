@@ -39,7 +39,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     pinned or in the journal of another clone. `sums` are checksums of the lines that were read.
     """
     place, stored = payload["place"], []
-    of_team = f"{_OF_TEAM} ?"  # where its author is proved
+    of_team = f"{_OF_TEAM} ?"  # the team's log proves the author of these records
     for value in payload["records"]:
         if c.execute(of_team, (f"r:{value['id']}",)).fetchone() is None:
             old = records.find(c, "id = ?", (value["id"],))
@@ -133,7 +133,7 @@ def claimed_record(
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record with its successor, if that is also a record of others.
+    """Link a replaced record with its successor, if the successor is also a record of others.
 
     A link to an own record would lend the foreign claim the authority of this user's words.
     """

@@ -124,7 +124,7 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Close those of the records that `new` may close; return the links that were set.
+    """Close the records that `new` may close; return the links that were set.
 
     `new` is the statement as it was made, `stored` the record that keeps it, which may be an older
     one that it repeats: trust is that of the statement. Permission is checked again here, inside
@@ -257,7 +257,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
 
 
 def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
-    """Remove from the graph what only this record states, and leave the rest to other sources.
+    """Remove the graph rows that only this record states; rows with other sources stay.
 
     Returns all rows that it stated or brought, as they were, for putting them back.
     """
@@ -347,7 +347,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Add to the evidence of a record what a repeat states beside it, unless its trust is lower."""
+    """Add the evidence of a repeat to a record, unless the repeat has less trust."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}

@@ -46,7 +46,7 @@ def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete those of the entities that have neither observations nor relations."""
+    """Delete the entities that have neither observations nor relations."""
     removed = rows.nothing() | {"entities": rows.orphans(c, payload["entityNames"])}
     rows.remove(c, removed)
     return {"deleted": len(removed["entities"])}, [step("restore", **removed)]
@@ -147,7 +147,7 @@ def _claim(c: Connection, table: str, existing: Row, row: Row) -> None:
 
 
 def _live(c: Connection, wanted: Payload) -> Rows | None:
-    """Return the existing rows with the same content; None if one is missing."""
+    """Return the existing rows with the same content; None if any row is missing."""
     live = rows.nothing()
     for table in _ENDS:
         for row in wanted.get(table) or ():

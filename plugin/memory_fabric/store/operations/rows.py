@@ -65,13 +65,13 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Return those of these entities (row numbers) that a record brought."""
+    """Return the entities among these (row numbers) that a record brought."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
 
 def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
-    """Return those of these relations that exist."""
+    """Return the relations among these that exist."""
     existing: set[Edge] = set()
     for some in _chunks(edges, CHUNK // 3):
         listed = ", ".join(["(?, ?, ?)"] * len(some))
@@ -214,7 +214,7 @@ def add_texts(
 def add_relation(
     c: Connection, source: int, kind: str, target: int, by: Provenance, record: str = ""
 ) -> bool:
-    """Add the relation if it does not exist; return True if it is new."""
+    """Add the relation unless it exists; return True if it was added."""
     row = {"relationType": kind, "record": record, "domain": by.domain, "created_at": by.at}
     return insert_relation(c, None, source, target, row)
 

@@ -39,7 +39,7 @@ def is_set(c: Connection, id_: str) -> bool:
 
 
 def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
-    """Set a tombstone; return it in a list, which is empty if it was there already."""
+    """Set a tombstone; return a list with it, or an empty list if it existed already."""
     cursor = c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, at))
     return [[id_, key, at]] if cursor.rowcount > 0 else []
 

@@ -36,7 +36,7 @@ class Summary(NamedTuple):
 
 
 class ShownMemory(Memory):
-    """The memory of another project than the one that this process works in.
+    """The memory of a project other than the project of this process.
 
     Reading leaves its files as they are. The first change opens them as a session there would.
     """
@@ -56,7 +56,7 @@ class ShownMemory(Memory):
         return _project(self.settings, registry, self.project.id) != self.project
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; to write (`create`), not one opened for reading."""
+        """Return the open database of a kind; with `create`, reopen one that is read-only."""
         database = self._open.get(kind)
         if database is not None and database.read_only:
             is_outdated = database.is_copy and self._copied.get(kind) != _stamp(database.path)
@@ -65,7 +65,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: views of domains are those of any memory.
+        """Return None: views of domains are made as for any memory.
 
         Raises StoreUnavailable if a database is of an older release, which views would migrate.
         """

@@ -167,7 +167,7 @@ def _is_at(path: str, place: str) -> bool:
 
 
 def worktree_of(folder: str) -> str:
-    """Return the top folder of the worktree that a folder is in; the folder itself without one."""
+    """Return the top folder of the worktree around a folder, or the folder without a worktree."""
     return _up_to_git(folder) or folder
 
 
@@ -197,7 +197,7 @@ def _common(dot_git: str, own: str) -> str:
 
 
 def git_directory(dot_git: str) -> str:
-    """Return the git directory that a `.git` file names; empty if it names none."""
+    """Return the git directory that a `.git` file names; empty if the file names none."""
     pointer = git_text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
         return ""

@@ -100,7 +100,7 @@ def pending_question(memory: Memory) -> str:
 
 
 def _plan_link(memory: Memory, wanted: str) -> Plan:
-    """Plan to link this folder with another project; by default with the one that it claims."""
+    """Plan to link this folder with another project; by default with the project that it claims."""
     registry, place = _registry_and_identity(memory)
     old, own = _id(memory), _own(place)
     new = _named(memory.settings.home, registry, wanted) if wanted else _claimed(registry, place)
@@ -267,7 +267,7 @@ def _id(memory: Memory) -> str:
 
 
 def _claimed(registry: Registry, found: Identity) -> str:
-    """Return the one project that a folder claims. Raises NotFound, BadInput."""
+    """Return the only project that a folder claims. Raises NotFound, BadInput."""
     claimed_ids = registry_file.claimed(registry, found)
     if len(claimed_ids) == 1:
         return claimed_ids[0]
@@ -300,7 +300,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
 
 
 def _keys_of(path: str) -> Sequence[str]:
-    """Return the keys of a folder; if it is gone, those that it may have had."""
+    """Return the keys of a folder; of a deleted folder the keys that it may have had."""
     if os.path.isdir(path):
         return identity.identify(os.path.realpath(path)).keys
     if not os.path.isabs(path):

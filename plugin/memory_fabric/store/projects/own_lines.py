@@ -90,7 +90,7 @@ def path_in(folder: str) -> str:
 
 
 def exists(folder: str) -> bool:
-    """True if the file exists, no matter who wrote it."""
+    """Return True if the file exists, no matter who wrote it."""
     return files.is_own_file(path_in(folder))
 
 
@@ -124,7 +124,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
         return
     ignores = {line.strip() for line in ignored.splitlines()}
     if "*" not in ignores or any(line[:1] == "!" and line not in SHOWN for line in ignores):
-        return  # git would show it
+        return  # git would show the file
     key = signing.key_of(home)
     first = {field: getattr(head, field) for field in HEAD_FIELDS}
     whole = [{**first, "signature": signing.signature(first, key)}]
@@ -134,7 +134,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return those of the lines that this home wrote for the file's project and place."""
+    """Return the lines that this home wrote for the file's project and place."""
     key = signing.known_key(home)
     try:
         marks = files.read_lines(path_in(folder))[0] if key else []

@@ -49,7 +49,7 @@ def find_project(
 
 
 def read_registry(home: str) -> Registry:
-    """Return the registry; if it is lost or damaged, the one that the projects' cards give."""
+    """Return the registry; a lost or damaged registry is rebuilt from the projects' cards."""
     try:
         text = files.read_text(os.path.join(home, REGISTRY))
     except files.Refused as error:
@@ -186,7 +186,7 @@ def place_owner(registry: Registry, found: Identity) -> str:
 
 
 def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Registry:
-    """Return the registry with this folder in it; the same object if nothing is new."""
+    """Return the registry with this folder added; the same object if nothing is new."""
     id_ = place_owner(known, found)
     if not id_:
         known, id_ = _assigned(home, known, found, trust)
@@ -258,7 +258,7 @@ def _rebuilt(cards: Cards, text: str | None) -> Registry:
 
 
 def _read(cards: Cards) -> Registry:
-    """Return the registry that cards give; a key on two cards is of the project that settled it."""
+    """Return the registry from the cards; a key on two cards is of the project that settled it."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()

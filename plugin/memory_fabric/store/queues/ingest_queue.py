@@ -227,7 +227,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Mapping[str, Any])
 
 
 def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt, or mark the text as dead; False if it is another worker's now."""
+    """Schedule another attempt, or mark the text as dead; False if another worker has it now."""
     database = _database(memory)
     if database is None:
         return False
@@ -364,7 +364,7 @@ def _database(memory: BaseMemory) -> Database | None:
 
 
 def _changed(memory: BaseMemory, change: str, values: tuple[Any, ...]) -> bool:
-    """Change the row of a text that this worker has claimed; False if it is another worker's."""
+    """Change the row of a text that this worker has claimed; False if another worker has it."""
     database = _database(memory)
     if database is None:
         return False

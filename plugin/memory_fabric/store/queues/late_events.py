@@ -67,7 +67,7 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 
 
 def waiting(home: str, ending: str = ".jsonl") -> list[str]:
-    """Return the files of waiting events, oldest first; those set aside with the ending REFUSED."""
+    """Return the files of waiting events, or those with the ending REFUSED, oldest first."""
     folder = os.path.join(home, FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -77,7 +77,7 @@ def waiting(home: str, ending: str = ".jsonl") -> list[str]:
 
 
 def put_off(path: str) -> None:
-    """Note that an event failed once more; the last time it is set aside. Raises OSError."""
+    """Count another failure of an event, which is set aside after too many. Raises OSError."""
     whole, _, count = path.removesuffix(".jsonl").partition("~")
     failed = int(count or 0) + 1
     ending = f".jsonl{REFUSED}" if failed == MAX_ATTEMPTS else f"~{failed}.jsonl"

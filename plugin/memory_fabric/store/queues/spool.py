@@ -26,7 +26,7 @@ MAX_ITEMS, MAX_BYTES = 500, 32 << 20
 LOCK_S = 2.0
 # Keys of sent items that are kept to recognise repetitions.
 KEPT_KEYS = 200
-# Longest back-off, also if the receiver asks for more or the clock was set back.
+# The back-off is at most this long, also if the receiver asks for more or the clock was set back.
 MAX_WAIT_S = 24 * 3600
 
 
@@ -82,7 +82,7 @@ def rejected(home: str) -> list[Item]:
 
 
 def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -> bool:
-    """Add an item durably; False if one with its body's idempotency key is known.
+    """Add an item durably; False if an item with its body's idempotency key is known.
 
     Raises SpoolFull, OSError, TimeoutError.
     """
@@ -134,7 +134,7 @@ def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
     """
     with _locked(home):
         content = read(item)
-        if content:  # else it was erased meanwhile and must not come back
+        if content:  # else the item was erased meanwhile and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**content, "answer": answer}))
         files.remove(item.path)
@@ -243,7 +243,7 @@ def _sent(home: str) -> list[Any]:
 
 
 def _created_at(item: Item) -> str:
-    """Return when an item was made: its id begins with the milliseconds."""
+    """Return the time at which an item was made, from the milliseconds in its id."""
     try:
         return ids.timestamp(int(item.id.replace("-", "")[:12], 16) / 1000)
     except ValueError:

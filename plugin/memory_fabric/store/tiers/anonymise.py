@@ -152,7 +152,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
 
 
 def identifying_names(memory: BaseMemory) -> dict[str, str]:
-    """Return the names that would reveal the origin, each with its replacement."""
+    """Return the names that would reveal the origin of a record, each with its replacement."""
     project, settings = memory.project, memory.settings
     names: dict[str, str] = {}
     of_types = f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({_TYPES}) LIMIT ?"

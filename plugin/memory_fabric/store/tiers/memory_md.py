@@ -31,7 +31,8 @@ MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# A line with the user's words has so much room for the assistant's sentence, whole sentences of it.
+# A line with the user's words has room for at most this many characters of the assistant's text, in
+# whole sentences.
 CAPTION_CHARS = 200
 # A larger file, which the client would not show, is neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
@@ -136,7 +137,7 @@ def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
 def rewritten(
     text: str, records: Sequence[Record], keeps: Keeps | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text with its block replaced by one of these records, and their ids in it."""
+    """Return the text with a new block of these records, and the ids of the records in it."""
     parts = parse(text)
     other_lines = dict(parts.lines)
     for record in records:
@@ -244,7 +245,7 @@ def _fitting(
 
 
 def _size(line: str) -> int:
-    """Return the bytes of a line with its end, as long as it is anywhere."""
+    """Return the bytes of a line with its end, counted with the longest possible line end."""
     return len(line.encode("utf-8", "replace")) + 2
 
 
@@ -260,7 +261,7 @@ def _line(record: Record) -> str:
 
 
 def _replaced(path: str, before: str, text: str) -> bool:
-    """Replace the file unless it was changed meanwhile; True if it was replaced."""
+    """Replace the file unless others changed it meanwhile; return True if it was replaced."""
     parts = parse(before)
     if "\0" in parts.before + parts.after:
         raise StoreUnavailable(path, f"{path} is not UTF-8 text.")
@@ -285,7 +286,7 @@ def _version(path: str) -> tuple[int, int, int] | None:
 
 
 def _id_in(marker: str) -> str:
-    """Return the id in a marker; empty if it is another line."""
+    """Return the id in a marker; empty for any other line."""
     id_ = marker[len(_ID) : -len(_ID_ENDS)]
     is_id = len(id_) == 36 and _ID_CHARS.issuperset(id_)
     return id_ if is_id and marker == f"{_ID}{id_}{_ID_ENDS}" else ""

@@ -27,7 +27,7 @@ _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 def flush(memory: BaseMemory) -> None:
-    """Do all of it; a part that fails is named in `memory.failures` and the others go on."""
+    """Update tiers 2 and 3; a part that fails is named in `memory.failures`."""
     # Created while home can be written: a queue needs the key when home cannot.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
