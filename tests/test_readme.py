@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from memory_fabric.cli.commands import stale_prune
+from memory_fabric.cli.commands import review
 from memory_fabric.cli.commands.setup import Client
 from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS
@@ -146,8 +146,8 @@ def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> No
 @pytest.mark.parametrize(
     "told",
     [
-        stale_prune.NOTHING,
-        str(stale_prune.stale.__doc__),
+        review.NOTHING_STALE,
+        str(review.stale.__doc__),
         re.findall(r"No memory is deleted.*?never\.", TIERS, re.DOTALL)[0],
     ],
     ids=["stale", "help", "tiers"],

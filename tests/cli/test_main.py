@@ -162,7 +162,7 @@ def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> N
 
 @pytest.mark.parametrize("words", [("recall", "--help"), ("project", "--help")])
 def test_a_commands_help_loads_neither_the_completion_nor_tables(words: tuple[str, ...]) -> None:
-    assert not {"memory_fabric.cli.commands.completion", "rich.table"} & loaded_by(*words)
+    assert not {"memory_fabric.cli.commands.switches", "rich.table"} & loaded_by(*words)
 
 
 @pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.hooks.handlers"])

@@ -25,8 +25,8 @@ from memory_fabric.store import backup
 MANY = 600
 UNDELAYED = """
 import sys
-from memory_fabric.cli import main, progress
-progress.DELAY_S = 0.0
+from memory_fabric.cli import main, show
+show.DELAY_S = 0.0
 sys.exit(main.main(sys.argv[1:]))
 """
 

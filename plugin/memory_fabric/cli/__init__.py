@@ -1,4 +1,4 @@
-"""The command line `memory-fabric`, with one module for each command."""
+"""The command line `memory-fabric`, with a module for the commands of each subject."""
 
 # Set by the script that `completion` prints when the shell asks for completions.
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"

@@ -125,10 +125,26 @@ class Demo:
         self.terminal.say("memory-fabric: two days in one project, through the real hooks", BOLD)
         self.terminal.say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
         self._monday()
-        self._tuesday_begins()
-        self._ask_again()
+        self.terminal.heading("Tuesday, in a new session, before the first prompt")
+        start = self._run_hook("SessionStart", TUESDAY, source="startup")
+        items = [*_items(start.context), *_memory_md(self.sandbox)]
+        for item in items:
+            self.terminal.row(TOLD, item, CYAN)
+        is_known = RULED in "\n".join(items) and DECIDED in "\n".join(items)
+        self._claim(is_known, "Monday's rule and decision are known")
+        repeated = self._prompt(TUESDAY, PARAPHRASE).context
+        self._claim(LESSON in repeated, "A problem met again brings the fix of last time")
+        unrelated = self._prompt(TUESDAY, UNRELATED).context
+        self._claim(not unrelated, "An unrelated prompt is told nothing")
         replacement = self._correct()
-        self._delegate()
+        self.terminal.row("Claude", f"asks a subagent: {AGENT_TASK}")
+        task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
+        call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
+        self._run_hook("PreToolUse", TUESDAY, **call)
+        start = self._run_hook("SubagentStart", TUESDAY, agent_id="agent-1", agent_type=AGENT)
+        self._show_told(start.context)
+        is_current = CHOSEN in start.context and DECIDED not in start.context
+        self._claim(is_current, "The subagent is told what holds now, and only that")
         self._ask_why(replacement)
         self._take_back()
         ratio = statistics.median(hook_s / bare_s for hook_s, bare_s in self.took)
@@ -150,27 +166,20 @@ class Demo:
         self._prompt(MONDAY, TASK)
         self.terminal.row("Claude", f"runs {FAILING}: {FAILURE}")
         self.terminal.row("Claude", f"changes {CHANGED_FILE}, runs it again: {PASSING}")
-        _write_calls(self.sandbox, MONDAY)
+        changed = {"file_path": os.path.join(self.sandbox.project, CHANGED_FILE)}
+        run = {"command": FAILING}
+        calls = (("Bash", run, FAILURE), ("Edit", changed, "done"), ("Bash", run, PASSING))
+        for number, (tool, arguments, output) in enumerate(calls):
+            call = f"toolu_{number}"
+            use = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
+            result = {"type": "tool_result", "tool_use_id": call, "content": output}
+            self.sandbox.write(MONDAY, "assistant", [use])
+            self.sandbox.write(MONDAY, "user", [{**result, "is_error": output == FAILURE}])
         self._answer(MONDAY, ANSWER)
         self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
         _wait_for_backup(self.sandbox)
         is_noted = RULED in rule.notice and DECIDED in decision.notice
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
-
-    def _tuesday_begins(self) -> None:
-        self.terminal.heading("Tuesday, in a new session, before the first prompt")
-        start = self._run_hook("SessionStart", TUESDAY, source="startup")
-        items = [*_items(start.context), *_memory_md(self.sandbox)]
-        for item in items:
-            self.terminal.row(TOLD, item, CYAN)
-        text = "\n".join(items)
-        self._claim(RULED in text and DECIDED in text, "Monday's rule and decision are known")
-
-    def _ask_again(self) -> None:
-        again = self._prompt(TUESDAY, PARAPHRASE).context
-        self._claim(LESSON in again, "A problem met again brings the fix of last time")
-        other = self._prompt(TUESDAY, UNRELATED).context
-        self._claim(not other, "An unrelated prompt is told nothing")
 
     def _correct(self) -> str:
         """Correct Monday's decision; return the id of the record that replaces it, or nothing."""
@@ -181,16 +190,6 @@ class Demo:
         is_replaced = bool(old) and f"replaces {old}" in notice
         self._claim(is_replaced, "A correction replaces what was noted")
         return notice.partition("), replaces")[0].rpartition("(")[2]
-
-    def _delegate(self) -> None:
-        task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
-        self.terminal.row("Claude", f"asks a subagent: {AGENT_TASK}")
-        call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
-        self._run_hook("PreToolUse", TUESDAY, **call)
-        start = self._run_hook("SubagentStart", TUESDAY, agent_id="agent-1", agent_type=AGENT)
-        self._show_told(start.context)
-        is_current = CHOSEN in start.context and DECIDED not in start.context
-        self._claim(is_current, "The subagent is told what holds now, and only that")
 
     def _ask_why(self, id_: str) -> None:
         self.terminal.heading(f"$ memory-fabric why {id_}")
@@ -219,8 +218,8 @@ class Demo:
             chosen = changes.together(memory, undo.last(memory))
             described = [trace.described(memory, change).what for change in chosen]
             undone = undo.undo(memory, chosen, Provenance(source="cli", trust="user"))
-            for what in described:
-                self.terminal.say(f"Undone: {what}")
+            for change in described:
+                self.terminal.say(f"Undone: {change}")
         except FabricError as error:
             self.terminal.say(str(error), RED)
         finally:
@@ -273,10 +272,10 @@ def main() -> int:
     try:
         sandbox = Sandbox(root, folder, PROJECT)
         with sandbox.without_installing():
-            held = Demo(sandbox, terminal).tell()
+            is_true = Demo(sandbox, terminal).tell()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if not held:
+    if not is_true:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
@@ -289,8 +288,8 @@ def main() -> int:
 
 def _items(context: str) -> list[str]:
     """Return the memories and cues in an injected text, without headings and the protocol."""
-    fence, _, rest = context.partition("</memory-fabric>")
-    if not rest and "<memory-fabric>" not in fence:
+    fence, _, after = context.partition("</memory-fabric>")
+    if not after and "<memory-fabric>" not in fence:
         return [context] if context and "\n" not in context else []
     return [line.removeprefix("- ") for line in fence.splitlines() if line.startswith("- ")]
 
@@ -313,20 +312,6 @@ def _wait_for_backup(sandbox: Sandbox) -> None:
         time.sleep(POLL_S)
     with files.Locked(os.path.join(sandbox.settings().home, LOCK), BACKUP_WAIT_S):
         return
-
-
-def _write_calls(sandbox: Sandbox, session: str) -> None:
-    """Write what Claude does on Monday: a failing test, its repair, the test that passes."""
-    changed = {"file_path": os.path.join(sandbox.project, CHANGED_FILE)}
-    run = {"command": FAILING}
-    for number, (tool, arguments, output) in enumerate(
-        (("Bash", run, FAILURE), ("Edit", changed, "done"), ("Bash", run, PASSING))
-    ):
-        call = f"toolu_{number}"
-        use = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
-        result = {"type": "tool_result", "tool_use_id": call, "content": output}
-        sandbox.write(session, "assistant", [use])
-        sandbox.write(session, "user", [{**result, "is_error": output == FAILURE}])
 
 
 if __name__ == "__main__":

@@ -24,26 +24,10 @@ REPAIR_DOMAINS = (
 def settings() -> Settings:
     """Return the settings as hooks read them; the project defaults to the current folder.
 
-    Raises BadInput if config.toml cannot be read, or if a file is in the path of the home.
+    Raises BadInput if config.toml cannot be read, if a file is in the path of the home, or if the
+    current folder was deleted.
     """
     home = home_path(os.environ)
-    _check_home(home)
-    file = switches.read_file(home)
-    if file.error:
-        raise BadInput(
-            switches.NAME,
-            f"{os.path.join(home, switches.NAME)} cannot be read: {file.error}.",
-            remedy=REPAIR_DOMAINS if file.closed else "Correct or remove it.",
-        )
-    stated = read_settings(os.environ, file.table)
-    return stated._replace(
-        project_dir=stated.project_dir or _current_folder(),
-        plugin_root=stated.plugin_root or plugin_root(),
-    )
-
-
-def _check_home(home: str) -> None:
-    """Raise BadInput if the home or one of its parents is not a folder."""
     above = home
     while not os.path.lexists(above):
         above = os.path.dirname(above)
@@ -51,15 +35,21 @@ def _check_home(home: str) -> None:
         text = f"{above} is not a folder, so memory cannot be stored in {home}."
         remedy = "Move it away, or set MEMORY_FABRIC_HOME to another folder."
         raise BadInput("MEMORY_FABRIC_HOME", text, remedy=remedy)
-
-
-def _current_folder() -> str:
-    """Return the current folder. Raises BadInput if it was deleted."""
+    file = switches.read_file(home)
+    if file.error:
+        text = f"{os.path.join(home, switches.NAME)} cannot be read: {file.error}."
+        remedy = REPAIR_DOMAINS if file.closed else "Correct or remove it."
+        raise BadInput(switches.NAME, text, remedy=remedy)
+    stated = read_settings(os.environ, file.table)
     try:
-        return os.getcwd()
+        folder = stated.project_dir or os.getcwd()
     except FileNotFoundError as error:
         remedy = "Change to another folder, and try again."
         raise BadInput("folder", "The current folder was deleted.", remedy=remedy) from error
+    return stated._replace(
+        project_dir=folder,
+        plugin_root=stated.plugin_root or plugin_root(),
+    )
 
 
 def program(settings: Settings) -> str:

@@ -61,8 +61,8 @@ def imported_from(record: Record) -> str:
     """Name the program, file and line that a record was imported from; '' for other records."""
     program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
     line = f", line {record.evidence[LINE]}" if record.evidence.get(LINE) else ""
-    named = [str(part) for part in (program, place) if part]
-    return ", ".join(dict.fromkeys(named)) + line if named and program else ""
+    parts = [str(part) for part in (program, place) if part]
+    return ", ".join(dict.fromkeys(parts)) + line if parts and program else ""
 
 
 def speaker(source: str, trust: str) -> str:

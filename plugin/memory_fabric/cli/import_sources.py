@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Any
 
-from memory_fabric.cli import environment, progress, show
+from memory_fabric.cli import environment, show
 from memory_fabric.config import captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import timestamp
@@ -75,8 +75,8 @@ def import_from(
         # Records of instruction files come first: a changed line is not a new one.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = follow.update(memory, names)
-        others = run.folders_by_name(settings, roots) if every else {}
-        plans = [_planned(memory, source, path, here, others) for source, path in sources]
+        folders = run.folders_by_name(settings, roots) if every else {}
+        plans = [_planned(memory, source, path, here, folders) for source, path in sources]
         if not as_json:
             for plan in plans:
                 _show_plan(plan)
@@ -85,16 +85,16 @@ def import_from(
             raise _ambiguous(here, twins)
         stored: list[Stored] = []
         if not dry_run and any(plan.new or _relations(plan) for plan in plans):
-            with progress.bar("Importing", quiet=as_json) as tell:
+            with show.progress_bar("Importing", quiet=as_json) as tell:
                 stored = run.store(memory, plans, run.new_batch(), tell)
         for plan in () if dry_run else plans:
             if plan.source is INSTRUCTIONS:
                 follow.begin(memory, plan.path)
         failures = list(memory.failures)
     if as_json:
-        made = [result._asdict() for result in stored]
+        results = [result._asdict() for result in stored]
         rows = [
-            _plan_as_json(plan) | {"stored": made[number] if made else None}
+            _plan_as_json(plan) | {"stored": results[number] if results else None}
             for number, plan in enumerate(plans)
         ]
         answer = {"imports": rows, "followed": followed._asdict(), "failures": failures}
@@ -156,19 +156,21 @@ def _show_plan(plan: Plan) -> None:
 
 
 def _show_left(left_out: Iterable[Any]) -> None:
-    for left in left_out:
-        shown = "; ".join(f"“{one_line(text)}”" for text in left.examples[:MAX_EXAMPLES])
-        show.line(f"  left out, {left.reason}: {left.number}" + (f" ({shown})" if shown else ""))
+    for cause in left_out:
+        examples = "; ".join(f"“{one_line(text)}”" for text in cause.examples[:MAX_EXAMPLES])
+        show.line(
+            f"  left out, {cause.reason}: {cause.number}" + (f" ({examples})" if examples else "")
+        )
 
 
 def _outcome(stored: Sequence[Stored]) -> str:
     if not stored:
         return "Nothing new to import; nothing was changed."
-    made = sum(result.records for result in stored)
+    total = sum(result.records for result in stored)
     related = sum(result.relations for result in stored)
     also = f" and {many(related, 'relation')}" if related else ""
     return (
-        f"Imported {made} {'memory' if made == 1 else 'memories'}{also}, without your trust: "
+        f"Imported {total} {'memory' if total == 1 else 'memories'}{also}, without your trust: "
         "they are told with their source and bind nothing. memory-fabric import --undo takes "
         "them back."
     )
@@ -182,14 +184,14 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         **show.fields(plan, "found new"),
         "relations": _relations(plan),
         "projects": {part.name: len(part.records) for part in plan.parts},
-        "left_out": [left._asdict() for left in plan.left],
+        "left_out": [omission._asdict() for omission in plan.left],
     }
 
 
 def _command(plan: Plan) -> str:
     home, path = os.path.expanduser("~"), plan.path
-    shown = f"~{quote(path[len(home) :])}" if path.startswith(home + os.sep) else quote(path)
-    return f"memory-fabric import {shown}"
+    shortened = f"~{quote(path[len(home) :])}" if path.startswith(home + os.sep) else quote(path)
+    return f"memory-fabric import {shortened}"
 
 
 def undo_last(as_json: bool) -> int:
@@ -215,7 +217,13 @@ def restore_pages(
     """Say what pages bring, and bring it unless `dry_run`; `anyway` takes another project's."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
-        pages = [(path, _page(memory, path, mine, anyway)) for path in paths]
+        pages = []
+        for path in paths:
+            try:
+                plan = page_restore.plan(memory, path, mine=mine, anyway=anyway)
+            except OSError as error:
+                raise _unreadable(path, error, "size and permissions") from error
+            pages.append((path, plan))
         for path, page in () if as_json else pages:
             _show_page(path, page)
         due = [
@@ -229,7 +237,18 @@ def restore_pages(
                 page_restore.store(memory, page, batch)
         failures = list(memory.failures)
     if as_json:
-        rows = [_page_as_json(path, page) for path, page in pages]
+        rows = [
+            {
+                "path": path,
+                "of": page.name,
+                "own": page.is_own,
+                **show.fields(page, "restored edited added"),
+                "without_trust": page.had_trust,
+                "graph": dict.fromkeys(page_restore.KEYS[1:], 0) | _graph(page),
+                "left_out": [omission._asdict() for omission in page.left],
+            }
+            for path, page in pages
+        ]
         stored = bool(due) and not dry_run
         return show.json_out({"pages": rows, "stored": stored, "failures": failures})
     imported = "Imported. memory-fabric import --undo takes it back."
@@ -237,13 +256,6 @@ def restore_pages(
     show.line(UNCHANGED if dry_run else imported if due else nothing)
     show.warn_all(failures)
     return 0
-
-
-def _page(memory: Memory, path: str, mine: bool, anyway: bool) -> Restoring:
-    try:
-        return page_restore.plan(memory, path, mine=mine, anyway=anyway)
-    except OSError as error:
-        raise _unreadable(path, error, "size and permissions") from error
 
 
 def _graph(page: Restoring) -> dict[str, int]:
@@ -264,15 +276,3 @@ def _show_page(path: str, page: Restoring) -> None:
             "they come without it. If they are your own words, use --mine."
         )
     _show_left(page.left)
-
-
-def _page_as_json(path: str, page: Restoring) -> dict[str, Any]:
-    return {
-        "path": path,
-        "of": page.name,
-        "own": page.is_own,
-        **show.fields(page, "restored edited added"),
-        "without_trust": page.had_trust,
-        "graph": dict.fromkeys(page_restore.KEYS[1:], 0) | _graph(page),
-        "left_out": [left._asdict() for left in page.left],
-    }

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import sys
+import warnings
 
 from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound
@@ -29,25 +30,33 @@ REMEDIES_BY_NUMBER = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
+# Variables in which the script of `completion` passes the words of the line.
+COMPLETED_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 PROGRAM_COMMANDS = ("hook", "mcp", "statusline")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    closed = _fill_closed_streams()
-    if (
-        len(argv) == 1 and argv[0] in PROGRAM_COMMANDS
-    ):  # started often by programs: skip the command line
+    closed = sys.stdout is None
+    # No file that is opened later may take the number of a closed stream.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
+    # Programs start these often: skip the command line.
+    if len(argv) == 1 and argv[0] in PROGRAM_COMMANDS:
         from memory_fabric.cli.commands import programs
 
         return programs.run_program(argv[0])
     if closed:
-        return _say(
-            "standard output is closed; nothing was done. Send it to /dev/null instead.", FAILED
-        )
+        text = "standard output is closed; nothing was done. Send it to /dev/null instead."
+        return _say(text, FAILED)
     try:
-        _configure_streams()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # not every character can be encoded
+                stream.reconfigure(errors="replace")
+        if not sys.warnoptions:  # those of other packages
+            warnings.simplefilter("ignore")
         code = _run(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
@@ -56,7 +65,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        code = _say(_describe(error), FAILED)
+        where = str(error.filename2 or error.filename or "")  # the target of a link or move
+        reason = error.strerror or str(error)
+        helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
+        code = _say(f"{where + ': ' if where else ''}{reason.rstrip('.')}. {helps}", FAILED)
         try:
             sys.stdout.flush()
         except OSError:  # standard output itself cannot be written
@@ -74,10 +86,13 @@ def _run(argv: list[str]) -> int:
 
     words = argv
     if COMPLETING in os.environ:
-        from memory_fabric.cli.commands import completion
+        from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion.prepare()
-        words = completion.line()[1:]
+        completion_init()  # the application then completes from the environment
+        # Errors must not be printed while the user types.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+        line = next((os.environ[name] for name in COMPLETED_LINES if name in os.environ), "")
+        words = line.split()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
     app = build(names) if names else listing()
@@ -122,37 +137,6 @@ def _report_bug() -> str:
         f"this is a bug in memory-fabric ({name}: {str(error)[:MAX_SAID_CHARS]}). "
         f"{where}; please report it. Run memory-fabric doctor to check everything else."
     )
-
-
-def _describe(error: OSError) -> str:
-    """Return the path, the error and the remedy of an operating system error."""
-    where = str(error.filename2 or error.filename or "")  # the target of a link or move
-    what = error.strerror or str(error)
-    helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
-    return f"{where + ': ' if where else ''}{what.rstrip('.')}. {helps}"
-
-
-def _fill_closed_streams() -> bool:
-    """Open /dev/null for each closed stream, so that no opened file takes its number.
-
-    Returns True if standard output was closed.
-    """
-    closed = sys.stdout is None
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
-    return closed
-
-
-def _configure_streams() -> None:
-    """Replace characters that cannot be encoded, and hide the warnings of other packages."""
-    import warnings
-
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
 
 
 def _discard_output() -> None:

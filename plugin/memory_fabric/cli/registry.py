@@ -17,19 +17,22 @@ class Command(NamedTuple):
     says: str
 
 
-# The commands whose module in `commands` has another name.
-_MODULES = {
-    "load": "recall",
-    **dict.fromkeys(("why", "undo"), "history"),
-    **dict.fromkeys(("stale", "prune"), "stale_prune"),
-    "pin": "edit",
-    "review": "candidates",
-    "alias": "merge",
-    **dict.fromkeys(("sync", "check", "repair", "backup"), "upkeep"),
-    **dict.fromkeys(("import", "export"), "import_export"),
-    **dict.fromkeys(("off", "on", "semantic"), "switches"),
-    **dict.fromkeys(("demo", "hook", "mcp", "statusline"), "programs"),
+# The commands of each module in `commands` that has others than its own.
+_SHARED_MODULES = {
+    "edit": "pin merge alias",
+    "history": "why undo",
+    "import_export": "import export",
+    "project": "domains",
+    "programs": "demo hook mcp statusline",
+    "recall": "load",
+    "review": "candidates stale prune",
+    "serve": "viz",
+    "setup": "uninstall",
+    "status": "doctor worth",
+    "switches": "off on semantic completion",
+    "upkeep": "sync check repair backup queue",
 }
+_MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
 # Names that Python keeps for itself.
 _FUNCTIONS = {"import": "import_file"}
 # The panels, and the first line of each command's docstring.

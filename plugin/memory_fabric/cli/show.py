@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -31,6 +33,8 @@ PLAIN_WIDTH = 200
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
 # Cells that say nothing about a single row.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
+# Shorter work shows no bar, which would only flash.
+DELAY_S = 0.5
 
 
 def console() -> Console:
@@ -90,7 +94,12 @@ def table(
     from rich.table import Table
 
     whole = [[_cell(value) for value in row] for row in rows]
-    chosen = [n for n, name in enumerate(columns) if name not in optional or _tells(whole, n)]
+    chosen = []
+    for n, name in enumerate(columns):
+        values = {row[n].plain for row in whole}
+        tells = len(values) > 1 or (len(whole) == 1 and not values & NOTHING_SAID)
+        if tells or name not in optional:
+            chosen.append(n)
     cells = [[row[n] for n in chosen] for row in whole]
     out = console()
     if lines and out.is_terminal:
@@ -108,28 +117,22 @@ def _cell(value: str | Text) -> Text:
     return styled(value, "") if isinstance(value, str) else value
 
 
-def _tells(rows: Sequence[Sequence[Text]], column: int) -> bool:
-    """Return True if a column distinguishes rows, or says something about the only one."""
-    values = {row[column].plain for row in rows}
-    return len(values) > 1 or (len(rows) == 1 and not values & NOTHING_SAID)
-
-
 def _cut_last(
     columns: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int
 ) -> None:
     """Cut the last cell of each row to so many lines of the width that the others leave."""
-    others = sum(
+    other_widths = sum(
         max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
         for n, name in enumerate(columns[:-1])
     )
-    room = max(out.width - others - COLUMN_GAP, MIN_LAST_WIDTH)
+    room = max(out.width - other_widths - COLUMN_GAP, MIN_LAST_WIDTH)
     for row in cells:
         folded = row[-1].wrap(out, room)
         if len(folded) > lines:
-            shown = folded[:lines]
-            shown[-1].truncate(room - 1)
-            shown[-1].append("…")
-            row[-1] = shown[0].blank_copy("\n").join(shown)
+            visible = folded[:lines]
+            visible[-1].truncate(room - 1)
+            visible[-1].append("…")
+            row[-1] = visible[0].blank_copy("\n").join(visible)
 
 
 def rows(lines: Iterable[Sequence[str | Text]]) -> None:
@@ -145,7 +148,7 @@ def rows(lines: Iterable[Sequence[str | Text]]) -> None:
     console().print(Padding(grid, (0, 0, 0, 2), expand=False))
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> None:
+def facts(*pairs: tuple[str, str]) -> None:
     """Print names and values, one pair per line, without empty values."""
     from rich.table import Table
 
@@ -210,8 +213,8 @@ def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> No
         raise BadInput("FILE", text, remedy="Name another file, or - for standard output.")
     if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
         raise BadInput("FILE", f"The folder of {target} does not exist.")
-    still = None if force else lambda: not os.path.lexists(target)
-    if (still and not still()) or not files.write_atomic(target, content, still=still):
+    is_free = None if force else lambda: not os.path.lexists(target)
+    if (is_free and not is_free()) or not files.write_atomic(target, content, still=is_free):
         text = f"{target} exists; nothing was written."
         raise BadInput("--force", text, remedy="Use --force to replace it.")
 
@@ -226,3 +229,32 @@ def open_page(address: str) -> bool:
     import webbrowser  # only where one is opened
 
     return webbrowser.open(address)
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function to call with (done, total); None if `quiet` or outside a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    began_s = time.monotonic()
+    drawn: list[tuple[Any, Any]] = []  # the bar and its task, once the delay is over
+
+    def update(done: int, of: int) -> None:
+        if not drawn and time.monotonic() - began_s < DELAY_S:
+            return
+        if not drawn:
+            from rich.console import Console  # not needed without a bar
+            from rich.progress import Progress
+
+            progress = Progress(console=Console(stderr=True), transient=True)
+            drawn.append((progress, progress.add_task(what)))
+            progress.start()
+        progress, task = drawn[0]
+        progress.update(task, completed=done, total=of)
+
+    try:
+        yield update
+    finally:
+        for progress, _ in drawn:
+            progress.stop()

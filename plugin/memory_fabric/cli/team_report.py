@@ -1,10 +1,11 @@
 """Report on shared logs, for team, status and doctor: ties, what waits, failures."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
+from memory_fabric.cli import show
 from memory_fabric.errors import FabricError
-from memory_fabric.health.check import ago
+from memory_fabric.health.check import Message, ago
 from memory_fabric.sharing.replica import heads, space
 from memory_fabric.sharing.replica.space import Counts
 from memory_fabric.sharing.team import ties
@@ -15,23 +16,11 @@ from memory_fabric.text import many
 WEEK_S = 7 * 24 * 3600.0
 
 
-class Trouble(NamedTuple):
-    """A sentence about a tie, with a remedy."""
-
-    text: str
-    remedy: str = ""
-
-
-def ties_here(memory: Memory) -> list[Tie]:
-    """Return the joined ties of this project and the user."""
-    return list(ties.joined_by(memory))
-
-
 def lines(memory: Memory, now_s: float) -> list[str]:
     """Return the lines of `status`, without asking the server; none without a tie."""
     return [
         line
-        for tie in ties_here(memory)
+        for tie in ties.joined_by(memory)
         for line in (headline(memory, tie, now_s), *trouble_lines(memory, tie, now_s))
     ]
 
@@ -56,7 +45,7 @@ def trouble_lines(memory: Memory, tie: Tie, now_s: float) -> list[str]:
     return [f"{t.text} {t.remedy}".rstrip() for t in troubles(memory, tie, now_s)]
 
 
-def troubles(memory: Memory, tie: Tie, now_s: float) -> list[Trouble]:
+def troubles(memory: Memory, tie: Tie, now_s: float) -> list[Message]:
     """Return what is wrong with a tie, as far as this machine knows."""
     state, numbers = ties.state_of(memory.settings.home, tie.key), counts(memory, tie)
     since = ago(state.since, now_s) if state.since else "lately"
@@ -92,7 +81,7 @@ def troubles(memory: Memory, tie: Tie, now_s: float) -> list[Trouble]:
         ),
         (state.silent, f"Members who have not read {tie.space} for a week: {state.silent}.", ""),
     )
-    return [Trouble(text, remedy) for is_so, text, remedy in possible if is_so]
+    return [Message(text, remedy) for is_so, text, remedy in possible if is_so]
 
 
 def is_bad(memory: Memory, tie: Tie, now_s: float) -> bool:
@@ -119,13 +108,8 @@ def as_json(memory: Memory, tie: Tie) -> dict[str, Any]:
     state, numbers = ties.state_of(memory.settings.home, tie.key), counts(memory, tie)
     return {
         "scope": "user" if tie.key == USER else "team",
-        "space": tie.space,
-        "member": tie.member,
-        "me": tie.me,
-        "last_success": state.last_success,
-        "failures": state.failures,
-        "last_error": state.last_error,
-        "remedy": state.remedy,
+        **show.fields(tie, "space member me"),
+        **show.fields(state, "last_success failures last_error remedy"),
         "silent": [name for name in state.silent.split(", ") if name],
         **numbers._asdict(),
         "records": dict(numbers.records),

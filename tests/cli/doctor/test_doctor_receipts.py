@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.cli.commands import doctor
+from memory_fabric.cli.commands import status
 from memory_fabric.health import checks
 from memory_fabric.ids import timestamp
 
@@ -76,7 +76,7 @@ def prove(shell: Shell) -> dict[str, dict[str, Any]]:
         for name, value in shell.environ.items():
             patch.setenv(name, value)
         patch.chdir(shell.project)
-        with doctor.sight() as seen:
+        with status.sight() as seen:
             return {finding.name: finding.as_json() for finding in checks.receipts(seen)}
 
 

@@ -1,1 +1,1 @@
-"""One module a command (or a pair of commands)."""
+"""One module for the commands of a subject; `cli.registry` lists them."""

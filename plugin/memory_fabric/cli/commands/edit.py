@@ -1,4 +1,4 @@
-"""edit, pin: change a memory, and give one to every session at its start."""
+"""edit, pin, merge, alias: change a memory or an entity, and what sessions are given."""
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import RECORD_TYPES, AsJson, Step, argument, flag, option
@@ -7,6 +7,7 @@ from memory_fabric.ids import new_id, short_id
 from memory_fabric.models import LASTING_SCOPES, STATED_TYPES, shown_type, worded
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store.history import changes, resolve
+from memory_fabric.store.history import merge as merging
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 400
@@ -58,19 +59,17 @@ def edit(
 
     wanted = request(text=text, kind=kind, scope=scope, why=why, when=when, prefix="--")
     if wanted == editing.Edit() and not instead_of:
-        raise BadInput(
-            "--text",
-            f"Nothing to change in {identifier} was given.",
-            remedy="Use --text, --type, --scope, --why, --when or --instead-of.",
-        )
+        text = f"Nothing to change in {identifier} was given."
+        remedy = "Use --text, --type, --scope, --why, --when or --instead-of."
+        raise BadInput("--text", text, remedy=remedy)
     with environment.open_memory(step=step) as whole:
         memory, by = visible_to_process(whole), environment.provenance()
         memory.batch = whole.batch = step or new_id()
         old, new, replaced = editing.change(memory, identifier, wanted, instead_of or (), by)
         whole.flush()
         tiers, failures = resolve.tiers_holding(memory, new.id), list(whole.failures)
-        made = changes.of_batch(whole, whole.batch)
-        newest = short_id(made[0].id) if made else "--last"
+        new_changes = changes.of_batch(whole, whole.batch)
+        newest = short_id(new_changes[0].id) if new_changes else "--last"
         undo = f"memory-fabric undo {f'--step {step}' if step else newest}"
     if as_json:
         return show.json_out(
@@ -80,18 +79,16 @@ def edit(
         )
     show.line(f"Changed: {shown_type(new.type)} {short_id(new.id)}", style="bold")
     show.facts(
-        (
-            ("what", cut(new.what, MAX_TEXT_CHARS)),
-            ("before", cut(old.what, MAX_TEXT_CHARS) if old.what != new.what else ""),
-            ("why", cut(new.why, MAX_TEXT_CHARS)),
-            ("type", _arrow(shown_type(old.type), shown_type(new.type))),
-            ("scope", _arrow(old.scope, new.scope)),
-            ("when", formatting.applies_when(new)),
-            ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),
-            ("relations", formatting.relations(new)),
-            ("replaces", formatting.replaced(replaced)),
-            ("stored in", ", ".join(tiers)),
-        )
+        ("what", cut(new.what, MAX_TEXT_CHARS)),
+        ("before", cut(old.what, MAX_TEXT_CHARS) if old.what != new.what else ""),
+        ("why", cut(new.why, MAX_TEXT_CHARS)),
+        ("type", _arrow(shown_type(old.type), shown_type(new.type))),
+        ("scope", _arrow(old.scope, new.scope)),
+        ("when", formatting.applies_when(new)),
+        ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),
+        ("relations", formatting.relations(new)),
+        ("replaces", formatting.replaced(replaced)),
+        ("stored in", ", ".join(tiers)),
     )
     show.line(f"{undo} takes this back.")
     show.warn_all(failures)
@@ -114,7 +111,86 @@ def pin(
         if as_json:
             show.json_out(formatting.as_json(record))
         else:
-            done = "Not pinned" if off else "Pinned"
+            state = "Not pinned" if off else "Pinned"
             kind = shown_type(record.type)
-            show.line(f"{done}: {kind} {short_id(record.id)}, {one_line(worded(record))}")
+            show.line(f"{state}: {kind} {short_id(record.id)}, {one_line(worded(record))}")
+    return 0
+
+
+def merge(
+    into: str = argument(..., "INTO", "The entity to keep."),
+    names: list[str] = argument(..., "NAME...", "The entities to merge into it."),
+    yes: bool = flag("--yes", "Merge the entities of the preview."),
+    step: Step = "",
+    as_json: bool = flag("--json", "Answer in JSON: the merged entities."),
+) -> int:
+    """Show which entities would be merged; with `--yes` merge them.
+
+    Their observations and relations move to the first, and their names become its aliases;
+    `memory-fabric undo` separates them again.
+    """
+    with environment.open_memory(step=step) as memory:
+        plan = merging.plan(memory, into, names)
+        result = merging.merge(memory, plan, environment.provenance()) if yes else {}
+        if yes:
+            memory.flush()
+    if as_json:
+        parts = [
+            {"name": part.name, "entityType": part.type, "observations": part.observations}
+            for part in plan.others
+        ]
+        is_merged = bool(result) and not result.get("queued")
+        return show.json_out({"merged": is_merged, "into": plan.into.name, "names": parts})
+    rows = [
+        (part.name, part.type, str(part.observations), str(part.relations))
+        for part in (plan.into, *plan.others)
+    ]
+    show.table(("entity", "type", "observations", "relations"), rows)
+    merged = ", ".join(part.name for part in plan.others)
+    if yes:
+        show.line(f"{merged}: now {plan.into.name}. memory-fabric undo --last separates them.")
+    else:
+        show.line(
+            f"{merged} would become {plan.into.name}; nothing was changed. Use --yes to merge them."
+        )
+    return 0
+
+
+def alias(
+    entity: str = argument("", "ENTITY", "An entity; by default all."),
+    names: list[str] | None = argument(
+        None, "NAME...", "Names to add; without any, the existing ones are shown."
+    ),
+    remove: list[str] | None = option(None, "NAME", "Remove this name from it; can be repeated."),
+    as_json: AsJson = False,
+) -> int:
+    """Show or add other names by which an entity is found.
+
+    A name that belongs to another entity is reported and skipped; if all of them do, nothing is
+    changed. The graph tools do not use aliases.
+    """
+    if names and remove:
+        text = "Names cannot be added and removed at once."
+        raise BadInput("--remove", text, remedy="Use one command for each.")
+    with environment.open_memory() as memory:
+        if names:
+            aliases = [merging.add_aliases(memory, entity, names, environment.provenance())]
+        elif remove:
+            aliases = [merging.remove_aliases(memory, entity, remove, environment.provenance())]
+        else:
+            aliases = merging.all_aliases(memory, entity)
+        if names or remove:
+            memory.flush()
+    if as_json:
+        rows = [
+            {"entity": a.entity, "aliases": list(a.names), "store": a.store}
+            | ({"refused": dict(a.refused)} if a.refused else {})
+            for a in aliases
+        ]
+        show.json_out(rows)
+    elif any(a.names for a in aliases):
+        show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in aliases])
+    else:
+        show.line("No entity has another name." if not entity else "It has no other name.")
+    show.warn_all(why for a in aliases for why in a.refused.values())
     return 0

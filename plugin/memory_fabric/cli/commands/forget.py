@@ -1,6 +1,5 @@
 """forget: forget or purge memories after a preview."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +11,6 @@ from memory_fabric.models import shown_type
 from memory_fabric.store import graph
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
-from memory_fabric.store.forget.plan import Found
 from memory_fabric.store.forget.purge import Purged, PurgePreview
 from memory_fabric.store.forget.purge_files import is_of_memories
 from memory_fabric.store.forget.scrub_log import marked
@@ -117,20 +115,20 @@ def forget(
             reason = f"{len(matches)} memories match; nothing was forgotten."
             remedy = "Use the id of one, --all, or --confirm with the code of the preview."
             raise BadInput("--yes", reason, remedy=remedy)
-        gone, purged = 0, None
+        forgotten, purged = 0, None
         if (yes or confirm) and purge:
             purged = purging.purge(memory, matches, environment.provenance())
-            gone = purged.memories
+            forgotten = purged.memories
         elif yes or confirm:
-            gone = plan.forget(memory, matches, environment.provenance())
-        left = [n for db in memory.databases() if gone for n in graph.left_alone(db, 1)]
+            forgotten = plan.forget(memory, matches, environment.provenance())
+        lone_names = [n for db in memory.databases() if forgotten for n in graph.left_alone(db, 1)]
     if as_json:
-        show.json_out(_as_json(matches, gone, preview, purged))
+        show.json_out(_as_json(matches, forgotten, preview, purged))
     else:
         _show(matches)
-        _say(matches, gone if yes or confirm else None, preview, purged)
-        if left and matches.entities:
-            names = ", ".join(map(graph.shown, left))
+        _say(matches, forgotten if yes or confirm else None, preview, purged)
+        if lone_names and matches.entities:
+            names = ", ".join(map(graph.shown, lone_names))
             hint = "memory-fabric repair --orphans lists them."
             show.warn(f"left without relations: {names}; {hint}")
     return 1 if purged and purged.ours else 0
@@ -148,12 +146,12 @@ def _resume(memory: Memory, text: str, as_json: bool) -> bool:
     if as_json:
         show.json_out({"forgotten": purged.memories, "purged": asdict(purged)})
     else:
-        _say(Found(text), purged.memories, None, purged)
+        _say(plan.Found(text), purged.memories, None, purged)
     return True
 
 
 def _as_json(
-    matches: Found, gone: int, preview: PurgePreview | None, purged: Purged | None
+    matches: plan.Found, gone: int, preview: PurgePreview | None, purged: Purged | None
 ) -> dict[str, Any]:
     fields: dict[str, Any] = marked({"forgotten": gone} | plan.as_json(matches), _words_of(matches))
     if preview:
@@ -161,8 +159,23 @@ def _as_json(
     return fields | ({"purged": asdict(purged)} if purged else {})
 
 
-def _show(matches: Found) -> None:
-    rows = list(_rows(matches))
+def _show(matches: plan.Found) -> None:
+    rows = [
+        (short_id(r.id), shown_type(r.type), r.created_at[:10], _short(r.what))
+        for r in matches.records
+    ]
+    own = "observations of its own"
+    rows += [
+        ("", f"entity ({e.type})", "", f"{e.name}, {len(e.observations)} {own}")
+        for e in matches.entities
+    ]
+    rows += [("", "observation", "", f"{o.entity}: {_short(o.text)}") for o in matches.observations]
+    rows += [(short_id(t.id), f"turn ({t.role})", t.at[:10], _short(t.text)) for t in matches.turns]
+    names = {entity.name for entity in matches.entities}
+    for r in matches.kept:
+        other_names = ", ".join(name for name in plan.named_in(r) if name not in names)
+        text = f"{_short(r.what)} (also about {other_names})"
+        rows.append((short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text))
     if rows:
         # The output does not repeat the words that are to be erased.
         hidden = _words_of(matches)
@@ -170,41 +183,39 @@ def _show(matches: Found) -> None:
         show.table(columns, [tuple(map(hidden.without, row)) for row in rows])
 
 
-def _rows(matches: Found) -> Iterator[tuple[str, str, str, str]]:
-    for r in matches.records:
-        yield short_id(r.id), shown_type(r.type), r.created_at[:10], _short(r.what)
-    for e in matches.entities:
-        own = f"{e.name}, {len(e.observations)} observations of its own"
-        yield "", f"entity ({e.type})", "", own
-    for o in matches.observations:
-        yield "", "observation", "", f"{o.entity}: {_short(o.text)}"
-    for t in matches.turns:
-        yield short_id(t.id), f"turn ({t.role})", t.at[:10], _short(t.text)
-    names = {entity.name for entity in matches.entities}
-    for r in matches.kept:
-        others = ", ".join(name for name in plan.named_in(r) if name not in names)
-        text = f"{_short(r.what)} (also about {others})"
-        yield short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text
-
-
 def _short(text: str) -> str:
     return cut(one_line(text), MAX_TEXT_CHARS)
 
 
-def _words_of(matches: Found) -> Sought:
+def _words_of(matches: plan.Found) -> Sought:
     """Return the words of a purge, which the output must not repeat."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 
 
 def _say(
-    matches: Found, gone: int | None, preview: PurgePreview | None, purged: Purged | None
+    matches: plan.Found, forgotten: int | None, preview: PurgePreview | None, purged: Purged | None
 ) -> None:
     if purged:
-        _say_purged(matches, gone, purged)
-    elif gone is not None:
+        words = "" if forgotten or not matches.words else "the words, which no memory stated"
+        whose = "this project's memory" if purged.ours else "this memory"
+        left_numbers = ((text, getattr(purged, name)) for name, text in LEFT.items())
+        exceptions = [f"{text}: {number}" for text, number in left_numbers if number]
+        but = f", except for {'; '.join(exceptions)}" if exceptions else ""
+        show.line(f"Erased: {words or forgotten}. No file of {whose} contains it any more{but}.")
+        for path in purged.elsewhere:
+            if path not in purged.ours:
+                owner = "it does not belong to this memory"
+            elif is_of_memories(path):
+                owner = "it belongs to another project (use --everywhere)"
+            else:
+                owner = "it is a configuration file, and stays"
+            show.warn(f"{path} contains it, too; {owner}.")
+    elif forgotten is not None:
         back = "" if matches.turns else " memory-fabric undo --last restores it."
-        show.line(f"Forgotten: {gone}. {plan.TURN_STAYS if matches.turns else plan.STAYS}{back}")
+        show.line(
+            f"Forgotten: {forgotten}. {plan.TURN_STAYS if matches.turns else plan.STAYS}{back}"
+        )
     elif preview:
         numbers = ((text, getattr(preview, name)) for name, text in COUNTED.items())
         show.lines(f"{text}: {number}" for text, number in numbers if number)
@@ -213,21 +224,3 @@ def _say(
         show.line(f"{PURGE_NOTICE} Nothing was changed. {confirm}")
     else:
         show.line("This would be forgotten; nothing was changed. Use --yes to forget it.")
-
-
-def _say_purged(matches: Found, gone: int | None, purged: Purged) -> None:
-    """Print what was erased, what is left, and the result of the verification."""
-    words = "" if gone or not matches.words else "the words, which no memory stated"
-    whose = "this project's memory" if purged.ours else "this memory"
-    numbers = ((text, getattr(purged, name)) for name, text in LEFT.items())
-    left = [f"{text}: {number}" for text, number in numbers if number]
-    but = f", except for {'; '.join(left)}" if left else ""
-    show.line(f"Erased: {words or gone}. No file of {whose} contains it any more{but}.")
-    for path in purged.elsewhere:
-        if path not in purged.ours:
-            owner = "it does not belong to this memory"
-        elif is_of_memories(path):
-            owner = "it belongs to another project (use --everywhere)"
-        else:
-            owner = "it is a configuration file, and stays"
-        show.warn(f"{path} contains it, too; {owner}.")

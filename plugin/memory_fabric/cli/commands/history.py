@@ -11,16 +11,7 @@ from memory_fabric.models import shown_type, worded
 from memory_fabric.store import file_states
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
-from memory_fabric.store.history.changes import Change
-from memory_fabric.store.history.trace import (
-    DescribedChange,
-    EntityTrace,
-    Injection,
-    RecordTrace,
-    Statement,
-)
 from memory_fabric.store.history.undo import Undone
-from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
@@ -46,58 +37,61 @@ def why(
     with environment.open_memory() as memory:
         origin = trace.why(memory, name)
         files = {}
-        if isinstance(origin, RecordTrace):
+        if isinstance(origin, trace.RecordTrace):
             files = file_states.of_record(memory, origin.record.id)
-    if isinstance(origin, RecordTrace):
+    if isinstance(origin, trace.RecordTrace):
         if as_json:
-            show.json_out(_record_as_json(origin) | ({"files": files} if files else {}))
+            fields = formatting.as_json(origin.record) | show.fields(origin, "store seen_in tiers")
+            show.json_out(fields | _given_and_gone(origin) | ({"files": files} if files else {}))
         else:
-            _show_record(origin, files)
+            record = origin.record
+            show.line(
+                f"{shown_type(record.type)} {short_id(record.id)}: {one_line(worded(record))}",
+                "bold",
+            )
+            states = "; ".join(f"{path} {FILE_STATES[state]}" for path, state in files.items())
+            removed = ("removed", _deletion(origin.deletion))
+            show.facts(*formatting.origin_facts(origin), ("files", states), removed)
+            _show_injections(origin.injections)
     elif as_json:
-        show.json_out(_entity_as_json(origin))
+        names = "text trust source session agent domain record at"
+        observations = [
+            show.fields(statement, names) | {"given_to": _injections_as_json(statement.injections)}
+            for statement in origin.statements
+        ]
+        entity = {"name": origin.name, "entityType": origin.type}
+        entity |= show.fields(origin, "aliases store") | {"observations": observations}
+        show.json_out(entity | _given_and_gone(origin))
     else:
         _show_entity(origin)
     return 0
 
 
-def _show_record(origin: RecordTrace, files: dict[str, str]) -> None:
-    record = origin.record
-    show.line(
-        f"{shown_type(record.type)} {short_id(record.id)}: {one_line(worded(record))}", "bold"
-    )
-    states = "; ".join(f"{path} {FILE_STATES[state]}" for path, state in files.items())
-    removed = ("removed", _deletion(origin.deletion))
-    show.facts((*formatting.origin_facts(origin), ("files", states), removed))
-    _show_injections(origin.injections)
-
-
-def _show_entity(origin: EntityTrace) -> None:
+def _show_entity(origin: trace.EntityTrace) -> None:
     show.line(f"{origin.name} ({origin.type})", style="bold")
     show.facts(
-        (
-            ("also called", ", ".join(origin.aliases)),
-            ("stored in", f"the {origin.store}'s memory"),
-            ("removed", _deletion(origin.deletion)),
-        )
+        ("also called", ", ".join(origin.aliases)),
+        ("stored in", f"the {origin.store}'s memory"),
+        ("removed", _deletion(origin.deletion)),
     )
-    rows = [
-        (
-            formatting.when(statement.at),
-            _speaker(statement),
-            short_id(statement.record),
-            cut(one_line(statement.text), MAX_TEXT_CHARS),
-        )
-        for statement in origin.statements
-    ]
+    rows = []
+    for s in origin.statements:
+        agent = f" (agent {s.agent})" if s.agent else ""
+        session = f", session {s.session}" if s.session else ""
+        speaker = f"{formatting.speaker(s.source, s.trust)}{agent}, by {s.source}{session}"
+        if s.trust == "foreign":
+            speaker = f"{s.agent or 'someone else'}, by {s.source}"
+        text = cut(one_line(s.text), MAX_TEXT_CHARS)
+        rows.append((formatting.when(s.at), speaker, short_id(s.record), text))
     if rows:
         show.table(("when", "said by", "memory", "observation"), rows)
     else:
         show.line("It has no observations.")
     of_records = (s.injections for s in origin.statements if s.record)
-    _show_injections((*origin.injections, *(given for part in of_records for given in part)))
+    _show_injections((*origin.injections, *(item for part in of_records for item in part)))
 
 
-def _show_injections(injections: Iterable[Injection]) -> None:
+def _show_injections(injections: Iterable[trace.Injection]) -> None:
     unique = list(dict.fromkeys(injections))
     for injection in unique:
         agent = f", agent {injection.agent}," if injection.agent else ""
@@ -109,44 +103,19 @@ def _show_injections(injections: Iterable[Injection]) -> None:
         show.line("given to no session yet")
 
 
-def _speaker(statement: Statement) -> str:
-    if statement.trust == "foreign":
-        return f"{statement.agent or 'someone else'}, by {statement.source}"
-    agent = f" (agent {statement.agent})" if statement.agent else ""
-    session = f", session {statement.session}" if statement.session else ""
-    speaker = formatting.speaker(statement.source, statement.trust)
-    return f"{speaker}{agent}, by {statement.source}{session}"
-
-
-def _deletion(described: DescribedChange | None) -> str:
+def _deletion(described: trace.DescribedChange | None) -> str:
     if described is None:
         return ""
     change = described.change
     return f"{described.what}, on {formatting.when(change.at)} by {changes.who(change.by)}"
 
 
-def _record_as_json(origin: RecordTrace) -> dict[str, Any]:
-    fields = formatting.as_json(origin.record) | show.fields(origin, "store seen_in tiers")
-    return fields | _given_and_gone(origin)
-
-
-def _entity_as_json(origin: EntityTrace) -> dict[str, Any]:
-    names = "text trust source session agent domain record at"
-    observations = [
-        show.fields(statement, names) | {"given_to": _injections_as_json(statement.injections)}
-        for statement in origin.statements
-    ]
-    fields = {"name": origin.name, "entityType": origin.type}
-    fields |= show.fields(origin, "aliases store") | {"observations": observations}
-    return fields | _given_and_gone(origin)
-
-
-def _given_and_gone(origin: RecordTrace | EntityTrace) -> dict[str, Any]:
+def _given_and_gone(origin: trace.RecordTrace | trace.EntityTrace) -> dict[str, Any]:
     fields: dict[str, Any] = {"given_to": _injections_as_json(origin.injections)}
     return fields | ({"gone": trace.as_json(origin.deletion)} if origin.deletion else {})
 
 
-def _injections_as_json(injections: Iterable[Injection]) -> list[dict[str, Any]]:
+def _injections_as_json(injections: Iterable[trace.Injection]) -> list[dict[str, Any]]:
     return [show.fields(injection, "session agent channel at") for injection in injections]
 
 
@@ -176,17 +145,17 @@ def history(
     return 0 if described else 3
 
 
-def _show_changes(phrases: Iterable[tuple[DescribedChange, str]]) -> None:
+def _show_changes(phrases: Iterable[tuple[trace.DescribedChange, str]]) -> None:
     """Print changes with the phrase for each; authors are named where there are several."""
     pairs = list(phrases)
     authors = {str(described.change.by.get("author") or "") for described, _ in pairs}
     rows = []
-    for described, what in pairs:
+    for described, phrase in pairs:
         change, by = described.change, dict(described.change.by)
         if len(authors) < 2:
             by.pop("author", None)
         at = f"{change.at[:10]} {change.at[11:16]}"
-        rows.append((at, short_id(change.id), changes.who(by), what))
+        rows.append((at, short_id(change.id), changes.who(by), phrase))
     show.table(("when (UTC)", "id", "by", "what"), rows, lines=1)
 
 
@@ -210,58 +179,51 @@ def undo(
     text = "An id, --last, --session and --step exclude each other."
     exclusive("--last", text, identifier, last, session, step)
     with environment.open_memory() as memory:
-        chosen = _chosen(memory, identifier, session, step)
+        if session:
+            chosen = undoing.of_session(memory, session)
+        elif step:
+            chosen = undoing.of_step(memory, step)
+        else:
+            first = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
+            chosen = changes.together(memory, first, is_named=bool(identifier))
         described = [trace.described(memory, change) for change in chosen]
-        done = bool(identifier or last or step or yes) and (yes or not session)
-        undone = undoing.undo(memory, chosen, environment.provenance()) if done else []
+        undoes = bool(identifier or last or step or yes) and (yes or not session)
+        undone = undoing.undo(memory, chosen, environment.provenance()) if undoes else []
     if as_json:
-        show.json_out(_undone_as_json(described, undone))
-    elif done:
+        results = {result.change.id: result for result in undone}
+        rows = []
+        for entry in described:
+            result = results.get(entry.change.id)
+            because = result.because if result else undoing.prospect(entry.change)
+            rows.append(
+                trace.as_json(entry) | {"undo": result.by if result else "", "because": because}
+            )
+        show.json_out({"undone": sum(bool(result.by) for result in undone), "changes": rows})
+    elif undoes:
         _say_undone(described, undone)
     else:
-        prospects = [(one, undoing.prospect(one.change)) for one in described]
+        prospects = [(d, undoing.prospect(d.change)) for d in described]
         _show_changes((d, f"(stays: {why}) {d.what}" if why else d.what) for d, why in prospects)
         show.line("This would be undone; nothing was changed. Use --yes to undo it.")
     return 0 if not undone or any(result.by for result in undone) else 1
 
 
-def _chosen(memory: Memory, identifier: str | None, session: str, step: str) -> list[Change]:
-    if session:
-        return undoing.of_session(memory, session)
-    if step:
-        return undoing.of_step(memory, step)
-    first = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
-    return changes.together(memory, first, is_named=bool(identifier))
-
-
-def _say_undone(described: Sequence[DescribedChange], undone: Sequence[Undone]) -> None:
-    done = [result.by for result in undone if result.by]
-    are_many = len(done) > MAX_NAMED
+def _say_undone(described: Sequence[trace.DescribedChange], undone: Sequence[Undone]) -> None:
+    undo_ids = [result.by for result in undone if result.by]
+    are_many = len(undo_ids) > MAX_NAMED
     if are_many:
         show.line(
-            f"Undone: {len(done)} changes that were made together. "
-            f"memory-fabric undo {short_id(done[-1])} redoes them."
+            f"Undone: {len(undo_ids)} changes that were made together. "
+            f"memory-fabric undo {short_id(undo_ids[-1])} redoes them."
         )
-    for result, one in zip(undone, described, strict=True):
-        what = one.what.rstrip(".")
+    for result, entry in zip(undone, described, strict=True):
+        text = entry.what.rstrip(".")
         if not result.by:
-            show.warn(f"not undone, {result.because}: {one.what}")
-        elif one.change.kind == changes.LEARN:
-            show.line(f"Undone: {what}. Its turns are deleted.")
+            show.warn(f"not undone, {result.because}: {entry.what}")
+        elif entry.change.kind == changes.LEARN:
+            show.line(f"Undone: {text}. Its turns are deleted.")
             show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
         elif not are_many:
-            show.line(f"Undone: {what}. memory-fabric undo {short_id(result.by)} redoes it.")
-            if one.change.kind == "ingest":
+            show.line(f"Undone: {text}. memory-fabric undo {short_id(result.by)} redoes it.")
+            if entry.change.kind == "ingest":
                 show.line("Its turns stay until they expire, like those of sessions.")
-
-
-def _undone_as_json(
-    described: Sequence[DescribedChange], undone: Sequence[Undone]
-) -> dict[str, Any]:
-    results = {result.change.id: result for result in undone}
-    rows = []
-    for one in described:
-        result = results.get(one.change.id)
-        because = result.because if result else undoing.prospect(one.change)
-        rows.append(trace.as_json(one) | {"undo": result.by if result else "", "because": because})
-    return {"undone": sum(bool(result.by) for result in undone), "changes": rows}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memory_fabric.cli import environment, import_sources, progress, show
+from memory_fabric.cli import environment, import_sources, show
 from memory_fabric.cli.options import argument, flag, option
 from memory_fabric.cli.show import STREAM
 from memory_fabric.errors import BadInput, StoreUnavailable
@@ -99,12 +99,10 @@ def import_file(
 
 def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
     if dry_run:
-        raise BadInput(
-            "--dry-run",
-            "A graph file is read line by line, so there is no preview of it.",
-            remedy="Import it, and take it back with memory-fabric undo if need be.",
-        )
-    bar = progress.bar("Importing", quiet=as_json)
+        text = "A graph file is read line by line, so there is no preview of it."
+        remedy = "Import it, and take it back with memory-fabric undo if need be."
+        raise BadInput("--dry-run", text, remedy=remedy)
+    bar = show.progress_bar("Importing", quiet=as_json)
     with _readable(source) as path, environment.open_memory() as memory, bar as tell:
         called = "standard input" if source == STREAM else ""
         expect_graph(path, called or source)
@@ -149,8 +147,8 @@ def _show(imported: Imported) -> None:
             "restore those of decisions.jsonl, run memory-fabric project adopt in its project's "
             "folder."
         )
-    for name, others in list(loaded.variants.items())[:MAX_SHOWN]:
-        show.line(f"{name} is spelled almost like {', '.join(others)}; both are kept.")
+    for name, spellings in list(loaded.variants.items())[:MAX_SHOWN]:
+        show.line(f"{name} is spelled almost like {', '.join(spellings)}; both are kept.")
     if loaded.forgotten:
         names = ", ".join(loaded.forgotten[:MAX_SHOWN])
         show.line(f"Left out, because forgotten earlier: {names}.")
@@ -184,10 +182,28 @@ def export(
     if markdown:
         if target != STREAM:
             raise BadInput("FILE", "--markdown names the folder.", remedy="Leave the file out.")
-        return _export_pages(markdown, force=force, as_json=as_json)
+        if os.path.exists(markdown) and not os.path.isdir(markdown):
+            raise BadInput("--markdown", f"{markdown} is not a folder.", remedy="Name a folder.")
+        with environment.open_memory() as whole:
+            memory = visible_to_process(whole)
+            with pages.pages(memory) as written:
+                _expect_all(memory)
+                files.make_folder(os.path.abspath(markdown))
+                filled = (
+                    page for page in written if page.records or page.entities or page.relations
+                )
+                rows = [_write_page(page, markdown, force, quiet=as_json) for page in filled]
+        if as_json:
+            return show.json_out({"pages": rows, "left_out": pages.LEFT_OUT})
+        for row in rows:
+            entities = f"{row['entities']} {'entity' if row['entities'] == 1 else 'entities'}"
+            counts = (many(row["records"], "record"), entities, many(row["relations"], "relation"))
+            show.line(f"{row['text']}: {', '.join(counts)}")
+        show.line(pages.LEFT_OUT if rows else "Nothing is remembered yet; no page was written.")
+        return 0
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output is used for the graph.", remedy="Name a file.")
-    with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:
+    with environment.open_memory() as whole, show.progress_bar("Exporting", quiet=as_json) as tell:
         memory = visible_to_process(whole)
         lines = exchange.export_lines(memory.databases(), tell)
         _expect_all(memory)
@@ -208,39 +224,18 @@ def _expect_all(memory: Memory) -> None:
         raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
 
 
-def _export_pages(folder: str, *, force: bool, as_json: bool) -> int:
-    """Write the pages of this project and the user into a folder."""
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise BadInput("--markdown", f"{folder} is not a folder.", remedy="Name a folder.")
-    with environment.open_memory() as whole:
-        memory = visible_to_process(whole)
-        with pages.pages(memory) as written:
-            _expect_all(memory)
-            files.make_folder(os.path.abspath(folder))
-            filled = (page for page in written if page.records or page.entities or page.relations)
-            made = [_write_page(page, folder, force, quiet=as_json) for page in filled]
-    if as_json:
-        return show.json_out({"pages": made, "left_out": pages.LEFT_OUT})
-    for row in made:
-        entities = f"{row['entities']} {'entity' if row['entities'] == 1 else 'entities'}"
-        counts = (many(row["records"], "record"), entities, many(row["relations"], "relation"))
-        show.line(f"{row['text']}: {', '.join(counts)}")
-    show.line(pages.LEFT_OUT if made else "Nothing is remembered yet; no page was written.")
-    return 0
-
-
 def _write_page(page: pages.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
     """Write a page; return its name, path and numbers."""
     plain = "".join(c if c.isalnum() or c in SIGNS_IN_NAMES else "-" for c in page.name)
     path = os.path.join(folder, f"{plain.strip('. ') or 'project'}.md")
-    with progress.bar(f"Writing {path}", quiet=quiet) as tell:
+    with show.progress_bar(f"Writing {path}", quiet=quiet) as tell:
         show.write_file(path, _encoded(page, tell), force)
     numbers = {name: getattr(page, name) for name in ("records", "entities", "relations")}
     return {"name": page.name, "text": path, **numbers}
 
 
 def _encoded(page: pages.Written, tell: Callable[[int, int], object] | None) -> Iterator[bytes]:
-    for done, part in enumerate(page.parts, start=1):
+    for number, part in enumerate(page.parts, start=1):
         yield part.encode("utf-8", "replace")
         if tell:
-            tell(min(done, page.about_parts), page.about_parts)
+            tell(min(number, page.about_parts), page.about_parts)

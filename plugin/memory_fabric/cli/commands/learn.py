@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from memory_fabric import ids
-from memory_fabric.cli import environment, formatting, progress, show
+from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import exclusive, flag, option
 from memory_fabric.config import Settings, captures, transcript_roots
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.health import work
 from memory_fabric.importing import past_sessions, runs
-from memory_fabric.importing.learn import Reading, Result, condense
-from memory_fabric.importing.past_sessions import Group, Session
+from memory_fabric.importing.learn import Reading, condense
+from memory_fabric.importing.past_sessions import Session
 from memory_fabric.importing.runs import undo
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.recall.request_context import visible_to
@@ -75,7 +75,14 @@ def learn(
     exclusive("--run", text, run, take_back, condensed)
     if condensed:
         return _condensed(budget, before, as_json)
-    settings = _settings()
+    settings = environment.settings()
+    if settings.domain in settings.domains.isolated and settings.domain:
+        text = f"This shell is limited to the domain {settings.domain}, and sessions are of others."
+        raise BadInput("MEMORY_FABRIC_DOMAIN", text, remedy="Unset MEMORY_FABRIC_DOMAIN.")
+    is_off = not switches.state(settings.home, switches.EVERYWHERE)["write"]
+    if is_off or not captures(settings):
+        raise switches.off_error(settings)
+    settings = settings._replace(domain="", session="")
     if take_back:
         return _undo(settings, as_json)
     moved = _moved(folder or ())
@@ -96,8 +103,8 @@ def learn(
             return 0
     runs.note_moved(settings.home, moved)
     if not (unread or as_json or runs.unfinished(settings.home)):
-        left = list(_left_out(sessions))
-        show.block("\n".join(["Nothing to read.", *left] if left else [ALL_READ]))
+        reasons = list(_left_out(sessions))
+        show.block("\n".join(["Nothing to read.", *reasons] if reasons else [ALL_READ]))
         return 0
     return _run(settings, unread, as_json)
 
@@ -109,28 +116,11 @@ def _moved(pairs: Sequence[str]) -> dict[str, str]:
         old, sign, new = pair.partition("=")
         new = os.path.realpath(os.path.expanduser(new)) if new else ""
         if not (old and sign and os.path.isdir(new)):
-            raise BadInput(
-                "--folder",
-                f"--folder {pair} names no folder that exists." if sign else f"No = in {pair}.",
-                remedy="Use --folder OLD=NEW with the old path and the folder where it is now.",
-            )
+            text = f"--folder {pair} names no folder that exists." if sign else f"No = in {pair}."
+            remedy = "Use --folder OLD=NEW with the old path and the folder where it is now."
+            raise BadInput("--folder", text, remedy=remedy)
         moved[os.path.abspath(os.path.expanduser(old))] = new
     return moved
-
-
-def _settings() -> Settings:
-    """Return the settings. Raises BadInput or StoreUnavailable where nothing may be read in."""
-    settings = environment.settings()
-    if settings.domain in settings.domains.isolated and settings.domain:
-        raise BadInput(
-            "MEMORY_FABRIC_DOMAIN",
-            f"This shell is limited to the domain {settings.domain}, and sessions are of others.",
-            remedy="Unset MEMORY_FABRIC_DOMAIN.",
-        )
-    is_off = not switches.state(settings.home, switches.EVERYWHERE)["write"]
-    if is_off or not captures(settings):
-        raise switches.off_error(settings)
-    return settings._replace(domain="", session="")
 
 
 def _preview(
@@ -144,8 +134,16 @@ def _preview(
     news = f"{len(unread)} not in memory yet ({size / 1e6:.1f} MB)" if unread else "none to read"
     number = many(len(sessions), "session")
     show.line(f"{number} of {work.clients_of(sessions)} since {began[:10]}; {news}.", "bold")
+    rows = []
+    for group in past_sessions.groups(sessions):
+        waiting = str(len(group.of(*past_sessions.TO_READ)) or "-")
+        since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
+        deleted_s = past_sessions.first_deletion(group.sessions)
+        deleted = formatting.when(ids.timestamp(deleted_s))[:10] if deleted_s else "-"
+        name, number = group.place.name, str(len(group.sessions))
+        rows.append((name, number, waiting, since, deleted, group.place.root))
     columns = ("project", "sessions", "to read", "since", "deleted from", "folder")
-    show.table(columns, map(_row, past_sessions.groups(sessions)))
+    show.table(columns, rows)
     show.lines(_left_out(sessions))
     if old := past_sessions.expired(sessions, settings, now_s):
         show.line(
@@ -156,15 +154,6 @@ def _preview(
     if unread:
         program = environment.program(settings)
         show.line(f"{program} learn --run reads them; learn --undo takes all of it back.")
-
-
-def _row(group: Group) -> tuple[str, ...]:
-    waiting = len(group.of(*past_sessions.TO_READ))
-    since = formatting.when(group.sessions[0].transcript.head.began_at)[:10]
-    deleted_s = past_sessions.first_deletion(group.sessions)
-    deleted = formatting.when(ids.timestamp(deleted_s))[:10] if deleted_s else "-"
-    place = group.place
-    return place.name, str(len(group.sessions)), str(waiting or "-"), since, deleted, place.root
 
 
 def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
@@ -206,7 +195,7 @@ def _condensed(budget: int, before: str, as_json: bool) -> int:
 def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
     if not unread and runs.unfinished(settings.home) is None:
         return show.json_out({"run": "", "projects": [], "failures": []})
-    with runs.alone(settings.home), progress.bar("Reading", quiet=as_json) as tell:
+    with runs.alone(settings.home), show.progress_bar("Reading", quiet=as_json) as tell:
         run = runs.begin(settings.home)
         result = Reading(settings, run, tell or (lambda done, of: None)).read(unread)
     if as_json:
@@ -214,11 +203,6 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
         return show.json_out(
             {"run": result.run.batch, "projects": projects, "failures": result.failures}
         )
-    _report(result, settings)
-    return 0
-
-
-def _report(result: Result, settings: Settings) -> None:
     rows = [
         (p.name, *map(str, (p.sessions, p.turns, p.fixes, p.candidates))) for p in result.projects
     ]
@@ -229,6 +213,7 @@ def _report(result: Result, settings: Settings) -> None:
     program = environment.program(settings)
     show.line(f"Memory has these sessions now; ask {program} recall '…', or in any new session.")
     show.line(f"{program} learn --undo takes all of it back.")
+    return 0
 
 
 def _undo(settings: Settings, as_json: bool) -> int:

@@ -1,14 +1,18 @@
-"""project: show, list, link and split projects."""
+"""project, domains: show, list, link and split projects, and count memories by domain."""
 
 import os
 from typing import Any
 
-from memory_fabric.cli import environment, progress, show
-from memory_fabric.cli.options import argument, flag
-from memory_fabric.config import in_client
+from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, argument, flag, option
+from memory_fabric.config import Settings, in_client
+from memory_fabric.domain_config import DomainConfig, domain_name
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.sharing.git import adoption
 from memory_fabric.sharing.git.adoption import Missing
+from memory_fabric.store import domain_counts as store
+from memory_fabric.store.domain_counts import Contents, DomainCounts, contents
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.projects.link import KnownProject, Plan
@@ -16,6 +20,7 @@ from memory_fabric.text import cut
 
 ACTIONS = ("list", "link", "split", "undo", "adopt")
 MAX_SHOWN, MAX_CHARS = 10, 100
+SINGULAR = {"entities": "entity"}
 
 
 def project(
@@ -48,11 +53,9 @@ def project(
         text = f"There is no action {action!r}."
         raise BadInput("ACTION", text, remedy=f"Use {', '.join(ACTIONS)}.")
     if wanted and action not in ("link", "adopt"):
-        raise BadInput(
-            "KEY-OR-PATH",
-            "Only link takes a project, and only adopt an author.",
-            remedy="memory-fabric project list shows ids, keys and folders.",
-        )
+        text = "Only link takes a project, and only adopt an author."
+        remedy = "memory-fabric project list shows ids, keys and folders."
+        raise BadInput("KEY-OR-PATH", text, remedy=remedy)
     with environment.open_memory() as memory:
         if action == "list":
             return _list(memory, as_json)
@@ -70,14 +73,12 @@ def _show_current(memory: Memory, as_json: bool) -> int:
     if as_json:
         return show.json_out({**project._asdict(), "database": memory.path_of("project")})
     show.facts(
-        (
-            ("name", project.name),
-            ("id", project.id),
-            ("folder", project.root),
-            ("database", memory.path_of("project")),
-            ("journal", project.local),
-            ("keys", "\n".join(project.keys)),
-        )
+        ("name", project.name),
+        ("id", project.id),
+        ("folder", project.root),
+        ("database", memory.path_of("project")),
+        ("journal", project.local),
+        ("keys", "\n".join(project.keys)),
     )
     question = link.pending_question(memory)
     if question:
@@ -97,40 +98,46 @@ def _list(memory: Memory, as_json: bool) -> int:
     projects = link.list_projects(memory.settings.home)
     own = memory.project.id if memory.project else ""
     if as_json:
-        show.json_out([_as_json(project, own) for project in projects])
+        states = [{"bytes": p.size_bytes, "asked": p.asked, "here": p.id == own} for p in projects]
+        names = "id name folders keys records entities"
+        show.json_out([show.fields(p, names) | s for p, s in zip(projects, states, strict=True)])
     elif projects:
-        columns = ("", "name", "id", "records", "entities", "size", "folders")
-        show.table(columns, [_row(project, own) for project in projects])
-        for project in projects:
-            if project.asked:
-                claims = "claims to belong to another project: run memory-fabric project there."
-                show.line(f"{', '.join(project.folders)} {claims}")
+        rows = []
+        for p in projects:
+            numbers = ("?" if n is None else str(n) for n in (p.records, p.entities))
+            size, folders = f"{p.size_bytes / 1024:.0f} KB", "\n".join(p.folders) or "—"
+            rows.append(("*" if p.id == own else "", p.name, p.id, *numbers, size, folders))
+        show.table(("", "name", "id", "records", "entities", "size", "folders"), rows)
+        for p in (p for p in projects if p.asked):
+            claims = "claims to belong to another project: run memory-fabric project there."
+            show.line(f"{', '.join(p.folders)} {claims}")
     else:
         show.line("No project is known yet.")
     return 0 if projects else 3
-
-
-def _row(project: KnownProject, own: str) -> tuple[str, ...]:
-    numbers = ("?" if n is None else str(n) for n in (project.records, project.entities))
-    size, folders = f"{project.size_bytes / 1024:.0f} KB", "\n".join(project.folders) or "—"
-    return ("*" if project.id == own else "", project.name, project.id, *numbers, size, folders)
-
-
-def _as_json(project: KnownProject, own: str) -> dict[str, Any]:
-    state = {"bytes": project.size_bytes, "asked": project.asked, "here": project.id == own}
-    return show.fields(project, "id name folders keys records entities") | state
 
 
 def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
     plan = link.plan(memory, action, wanted)
     target = f"{plan.new.name} ({plan.new.id})"
     if not as_json:
-        _show(plan)
+        show.facts(("from", _named(plan.old)), ("to", _named(plan.new)))
+        owners = ((key, owner or "no project") for key, owner in plan.before)
+        show.lines((f"  {key}, until now of {owner}" for key, owner in owners), "dim")
+        show.lines(f"No folder will belong to {_named(project)} any more." for project in plan.left)
+        if plan.coming:
+            show.line(
+                f"Its memories are copied ({plan.coming} records and entities), and also stay "
+                "where they are; turns of past conversations are not copied."
+            )
+        elif plan.left:
+            show.line("Its memories stay where they are.")
+        if plan.undoes and plan.undoes.get("left"):
+            show.line("The memories that were copied are removed again.")
     elif not yes:
         return show.json_out(_plan_as_json(plan) | {"done": False})
     _require_user(action, wanted)
     show.confirm(f"Assign this folder to {target}?", yes)
-    with progress.bar("Copying memories", quiet=as_json) as tell:
+    with show.progress_bar("Copying memories", quiet=as_json) as tell:
         copied = link.carry_out(memory, plan, environment.provenance(), tell)
     undo = "" if action == "undo" else "memory-fabric project undo"
     if as_json:
@@ -146,14 +153,22 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     if missing is None:
         raise NotFound("journal", "Memory has all records of the journal in this folder already.")
     if not as_json:
-        _show_lines(missing)
+        first, last = missing.span
+        if missing.lines:
+            number = f"{len(missing.lines)} records that are not in memory"
+            show.line(f"{missing.path}: {number}, {first} to {last}.")
+        for line in missing.lines[:MAX_SHOWN]:
+            date, text = str(line.get("created_at", ""))[:10], str(line["what"])
+            show.line(f"  {date} {cut(text, MAX_CHARS)}")
+        for name, count in missing.others.items():
+            show.line(f"{count} are by {name or 'an unnamed author'}; they are left alone.")
     if not missing.lines or (as_json and not yes):
         if as_json:
             show.json_out(_missing_as_json(missing) | {"done": False})
         return 0 if missing.lines else 3
     _require_user("adopt", author)
     show.confirm("Are they yours?", yes)
-    with progress.bar("Restoring records", quiet=as_json) as tell:
+    with show.progress_bar("Restoring records", quiet=as_json) as tell:
         copied = adoption.adopt(memory, missing, environment.provenance(), tell)
     memory.flush()
     if as_json:
@@ -161,17 +176,6 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     show.line(f"{copied} records were restored. memory-fabric undo removes them again.")
     show.warn_all(memory.failures)
     return 0
-
-
-def _show_lines(missing: Missing) -> None:
-    first, last = missing.span
-    if missing.lines:
-        number = f"{len(missing.lines)} records that are not in memory"
-        show.line(f"{missing.path}: {number}, {first} to {last}.")
-    for line in missing.lines[:MAX_SHOWN]:
-        show.line(f"  {str(line.get('created_at', ''))[:10]} {cut(str(line['what']), MAX_CHARS)}")
-    for name, count in missing.others.items():
-        show.line(f"{count} are by {name or 'an unnamed author'}; they are left alone.")
 
 
 def _missing_as_json(missing: Missing) -> dict[str, Any]:
@@ -191,27 +195,9 @@ def _require_user(action: str, wanted: str) -> None:
     """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
     if in_client(os.environ):
         typed = f"/memory-fabric:project {action} {wanted}".rstrip()
-        raise BadInput(
-            "project",
-            "Nothing was changed: only the user may decide which project a folder belongs to.",
-            remedy=f"The user types {typed}, or runs this in a terminal outside Claude Code.",
-        )
-
-
-def _show(plan: Plan) -> None:
-    show.facts((("from", _named(plan.old)), ("to", _named(plan.new))))
-    owners = ((key, owner or "no project") for key, owner in plan.before)
-    show.lines((f"  {key}, until now of {owner}" for key, owner in owners), "dim")
-    show.lines(f"No folder will belong to {_named(left)} any more." for left in plan.left)
-    if plan.coming:
-        show.line(
-            f"Its memories are copied ({plan.coming} records and entities), and also stay where "
-            "they are; turns of past conversations are not copied."
-        )
-    elif plan.left:
-        show.line("Its memories stay where they are.")
-    if plan.undoes and plan.undoes.get("left"):
-        show.line("The memories that were copied are removed again.")
+        text = "Nothing was changed: only the user may decide which project a folder belongs to."
+        remedy = f"The user types {typed}, or runs this in a terminal outside Claude Code."
+        raise BadInput("project", text, remedy=remedy)
 
 
 def _named(project: KnownProject) -> str:
@@ -225,6 +211,144 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "from": plan.old.id,
         "to": plan.new.id,
         "keys": dict(plan.before),
-        "left": [left.id for left in plan.left],
+        "left": [project.id for project in plan.left],
         "coming": plan.coming,
     }
+
+
+def domains(
+    name: str | None = argument(None, "NAME", "List the entities and relations of this domain."),
+    limit: int = option(50, "N", "With NAME, at most so many of each.", min=1, max=1000),
+    offset: int = option(0, "N", "With NAME, leave out the first N of each.", min=0),
+    as_json: AsJson = False,
+) -> int:
+    """Count memories by domain, and show how domains are related.
+
+    Counts entities, relations, observations, records and episodes (turns of past sessions) of the
+    project and of the user. A relation between entities of different domains is contamination,
+    since recall in one domain may reach the other. These are counted, and the first are shown.
+
+    Then shows the configuration in config.toml: the domains of agents and folders, which are
+    isolated, and the domain of this folder. docs/domains.md explains domains and isolation. If
+    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is counted. Exit code 3 if
+    memory is empty.
+
+    With NAME it lists the entities and relations of this domain, oldest first, and counts its
+    observations, records and episodes. An entity of another domain is listed if this one says
+    something about it, with the observations that this one made. Exit code 3 if the domain is
+    empty.
+
+        memory-fabric domains
+        memory-fabric domains code_reviewer --limit 20 --offset 20
+        memory-fabric domains legal --json
+    """
+    with environment.open_memory() as whole:
+        memory = visible_to_process(whole)
+        if name is not None:
+            return _list_domain(memory, name, limit, offset, as_json)
+        counts = store.count_by_domain(memory.databases(), MAX_SHOWN)
+        failures, settings = list(memory.failures), memory.settings
+    if as_json:
+        config = settings.domains
+        configured = {
+            "agents": dict(config.agents),
+            "paths": dict(config.paths),
+            "isolated_domains": sorted(config.isolated),
+            "isolated_agents": sorted(config.isolated_agents),
+            "complaints": list(settings.complaints),
+        }
+        rows = [
+            {"domain": name, **dict(zip(store.TABLES, numbers, strict=True))}
+            for name, numbers in counts.counts
+        ]
+        first = [
+            {"from": r.source, "from_domain": r.source_domain, "relation": r.type}
+            | {"to": r.target, "to_domain": r.target_domain, "store": r.store}
+            for r in counts.first
+        ]
+        crossings = {"relations": counts.crossings, "first": first}
+        stated = {"configured": configured, "here": domain_for(settings).name}
+        show.json_out({"domains": rows, "contamination": crossings, **stated, "failures": failures})
+    else:
+        _show_domains(counts, settings)
+        show.warn_all((*failures, *settings.complaints))
+    return 0 if counts.counts else 1 if failures else 3
+
+
+def _list_domain(memory: Memory, typed: str, limit: int, offset: int, as_json: bool) -> int:
+    """Print what a domain holds. Raises BadInput for a name without a letter or digit."""
+    # late: only for one domain
+    from memory_fabric.store.scoped_memory import within
+
+    name = domain_name(typed)
+    if not name:
+        raise BadInput("NAME", f"{typed!r} is no domain.", remedy="A name has letters or digits.")
+    scoped = within(memory, (name,))
+    listing = contents(scoped.databases(), limit, offset)
+    if as_json:
+        fields = {"domain": name, "counts": listing.counts, "limit": limit, "offset": offset}
+        entities = [
+            {"name": e.name, "entityType": e.type, "observations": e.observations}
+            | {"timestamp": e.created_at, "store": e.store}
+            for e in listing.entities
+        ]
+        relations = [
+            {"from": r.source, "relation": r.type, "to": r.target}
+            | {"timestamp": r.created_at, "store": r.store}
+            for r in listing.relations
+        ]
+        fields |= {"entities": entities, "relations": relations}
+        show.json_out({**fields, "failures": list(scoped.failures)})
+    else:
+        _show_contents(name, listing, offset)
+        show.warn_all(scoped.failures)
+    return 0 if any(listing.counts.values()) else 1 if scoped.failures else 3
+
+
+def _show_contents(name: str, listing: Contents, offset: int) -> None:
+    if not any(listing.counts.values()):
+        show.line(f"The domain {name} holds nothing here.")
+        return
+    numbers = (
+        f"{count} {SINGULAR.get(table, table[:-1]) if count == 1 else table}"
+        for table, count in listing.counts.items()
+    )
+    show.line(f"{name}: {', '.join(numbers)}")
+    if listing.entities:
+        rows = [(e.name, e.type, str(e.observations), e.created_at[:10]) for e in listing.entities]
+        show.table(("entity", "type", "observations", "since"), rows)
+    show.lines(f"{r.source} {r.type} {r.target} ({r.created_at[:10]})" for r in listing.relations)
+    last = offset + max(len(listing.entities), len(listing.relations))
+    if last < max(listing.counts["entities"], listing.counts["relations"]):
+        show.line(f"There are more: --offset {last}", "dim")
+
+
+def _show_domains(counts: DomainCounts, settings: Settings) -> None:
+    """Print the counts, the first relations between domains, and the domains of config.toml."""
+    if not counts.counts:
+        show.line("Nothing is stored here yet.")
+    else:
+        rows = [(name, *map(str, numbers)) for name, numbers in counts.counts]
+        show.table(("domain", *store.TABLES), rows)
+        crossings = f"Relations between different domains: {counts.crossings}"
+        none = "No relation connects different domains."
+        show.line(crossings if counts.crossings else none)
+    for r in counts.first:
+        show.line(f"  {r.source} ({r.source_domain}) {r.type} {r.target} ({r.target_domain})")
+    if counts.crossings > len(counts.first):
+        show.line(f"  and {counts.crossings - len(counts.first)} more", "dim")
+    config = settings.domains
+    if config == DomainConfig() and not settings.domain:
+        return
+    show.line("From config.toml:")
+    for domain in sorted({*config.agents.values(), *config.paths.values(), *config.isolated}):
+        agents = [agent for agent, name in config.agents.items() if name == domain]
+        paths = [path for path, name in config.paths.items() if name == domain]
+        parts = ["isolated"] if domain in config.isolated else []
+        parts += [f"agents {', '.join(agents)}"] if agents else []
+        parts += [f"paths {', '.join(paths)}"] if paths else []
+        show.line(f"  {domain}: {'; '.join(parts)}")
+    if config.isolated_agents:
+        show.line(f"  isolated agent types: {', '.join(sorted(config.isolated_agents))}")
+    current = domain_for(settings)
+    show.line(f"This folder: {current.name}{', isolated' if current.isolated else ''}")

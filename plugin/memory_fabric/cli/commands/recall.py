@@ -7,6 +7,7 @@ from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import AsJson, argument, flag, option
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Answer, Hit, as_reason, shown_type, words_first
+from memory_fabric.recall import render
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.text import cut, one_line
 
@@ -136,7 +137,7 @@ def recall(
 
 
 def _show(answer: Answer) -> None:
-    _show_label(answer)
+    show.lines(filter(None, (render.filter_label(answer.query.filters),)), "dim")
     if answer.query.filters.as_of:
         show.line(f"The memory as it was on {formatting.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
@@ -147,36 +148,26 @@ def _show(answer: Answer) -> None:
     _show_notes(answer)
 
 
-def _show_label(answer: Answer) -> None:
-    from memory_fabric.recall.render import filter_label
-
-    show.lines(filter(None, (filter_label(answer.query.filters),)), "dim")
-
-
 def _show_notes(answer: Answer) -> None:
     """Print the paths, the notes on the query, and what could not be searched."""
-    from memory_fabric.recall.render import path_text
-
-    show.lines((f"path: {path_text(path)}" for path in answer.paths), "dim")
+    show.lines((f"path: {render.path_text(path)}" for path in answer.paths), "dim")
     show.lines(answer.notes, "dim")
     show.warn_all(f"not searched: {failure}" for failure in answer.failures)
 
 
 def _row(hit: Hit) -> tuple[Any, ...]:
-    from memory_fabric.recall.render import changed_files, low_trust, replaced_by, words_of
-
     facts = hit.metadata
     marks = [
-        low_trust("foreign", facts) if facts.get("trust") == "foreign" else "",
+        render.low_trust("foreign", facts) if facts.get("trust") == "foreign" else "",
         "stale" if facts.get("stale") else "",
-        replaced_by(facts),
-        changed_files(facts).strip("()"),
+        render.replaced_by(facts),
+        render.changed_files(facts).strip("()"),
     ]
     text = show.styled("", "")
     for mark in filter(None, marks):
         text.append(f"[{mark}] ", style="yellow")
     statement = one_line("; ".join((hit.text, *facts.get("also_observed", ()))))
-    statement, words = cut(statement, MAX_TEXT_CHARS), words_of(hit)
+    statement, words = cut(statement, MAX_TEXT_CHARS), render.words_of(hit)
     text.append(show.printable(words_first(words, statement) if words else statement))
     why = one_line(str(facts.get("why") or ""))
     if why and why.lower() not in text.plain.lower():
@@ -196,7 +187,7 @@ def _row(hit: Hit) -> tuple[Any, ...]:
 def _show_explained(explained: Any) -> None:
     """Print the parts of each score, and what a prompt with these words would be given."""
     answer, verdicts = explained.answer, explained.verdicts
-    _show_label(answer)
+    show.lines(filter(None, (render.filter_label(answer.query.filters),)), "dim")
     words = ", ".join(f"{word} ×{strength:g}" for word, strength in explained.words)
     show.line(f"searched for: {words or 'names and filters only'}", "dim")
     for rank, hit in enumerate(answer.hits, 1):
@@ -215,7 +206,6 @@ def _show_explained(explained: Any) -> None:
 
 def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
     from memory_fabric.recall.explain import GIVEN
-    from memory_fabric.recall.render import low_trust, replaced_by
 
     facts = hit.metadata
     kind = facts.get("type") or facts.get("entityType") or hit.source
@@ -226,8 +216,8 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
     replaces = ids.short_id(facts["replaces"]) if facts.get("replaces") else ""
     about = (
         f"holds {', '.join(facts.get('matched', ())) or 'none of the words'}",
-        replaced_by(facts),
-        low_trust("foreign", facts) if facts.get("trust") == "foreign" else "",
+        render.replaced_by(facts),
+        render.low_trust("foreign", facts) if facts.get("trust") == "foreign" else "",
         f"replaces {replaces}" if replaces else "",
         "stale" if facts.get("stale") else "",
         "said twice" if facts.get("cross_validated") else "",

@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from memory_fabric.capture.contradiction import (
-    as_line,
-    contradicting,
-    is_choice_against,
-    outcome_of,
-)
+from memory_fabric.capture import contradiction
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import RECORD_TYPES, Step, argument, flag, option
 from memory_fabric.errors import BadInput, StoreUnavailable
@@ -130,17 +125,23 @@ def remember(
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -
     """
-    kind = _checked_type(kind, success, failed, instead)
+    from memory_fabric.redaction.redact import redact  # not needed for --help
+
+    kind, scope = _checked(
+        kind, scope, success=success, failed=failed, instead=instead, for_all=for_all
+    )
     text, left_out = _cut(_text(words), "text")
     reason, _ = _cut(one_line(why), "reason")
+    # When it applies, and other words to find it by.
+    beside = {WHEN: redact(one_line(when)), ALSO: redact(one_line(also))}
     stated = Record(
         type=kind,
         what=text,
         why=_with_lesson(reason, instead),
         outcome="success" if success else "failed" if failed else "neutral",
         category=category,
-        scope=_scope(scope, for_all),
-        evidence=_evidence(when, also),
+        scope=scope,
+        evidence={key: _cut(value, key)[0] for key, value in beside.items() if value},
     )
     with environment.open_memory(step=step) as whole:
         own = domain_for(whole.settings, agent)
@@ -148,11 +149,9 @@ def remember(
         memory.batch = step
         stated = stated._replace(domain=_domain(domain) or own.name)
         if stated.scope == "local" and not memory.settings.session:
-            raise BadInput(
-                "--scope",
-                "Scope local is for one session, and this shell is not part of one.",
-                remedy="Use it inside Claude Code, or use another scope.",
-            )
+            text = "Scope local is for one session, and this shell is not part of one."
+            remedy = "Use it inside Claude Code, or use another scope."
+            raise BadInput("--scope", text, remedy=remedy)
         replaced = _replaced(memory, instead_of or (), stated)
         complete = _completed(memory, stated)
         is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -169,14 +168,13 @@ def remember(
     return 0
 
 
-def _checked_type(kind: str, success: bool, failed: bool, instead: str) -> str:
-    """Return the type of the options, '' to infer it; raise BadInput if they contradict."""
+def _checked(
+    kind: str, scope: str, *, success: bool, failed: bool, instead: str, for_all: bool
+) -> tuple[str, str]:
+    """Return type and scope of the options, '' to infer the type; raise BadInput for others."""
     if success and failed:
-        raise BadInput(
-            "--success",
-            "--success and --failed contradict each other.",
-            remedy="Use one of them; two outcomes are two memories.",
-        )
+        text = "--success and --failed contradict each other."
+        raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")
     kind = record_type(kind)
     if (success and kind == "antipattern") or (failed and kind == "pattern"):
         outcome = "--success" if success else "--failed"
@@ -188,7 +186,14 @@ def _checked_type(kind: str, success: bool, failed: bool, instead: str) -> str:
     if kind and kind not in STATED_TYPES:
         text = f"There is no type {kind!r}."
         raise BadInput("--type", text, remedy=f"Use {', '.join(RECORD_TYPES)}.")
-    return kind or ("pattern" if success else "antipattern" if failed else "")
+    if scope and scope not in SCOPES:
+        text = f"There is no scope {scope!r}."
+        raise BadInput("--scope", text, remedy=f"Use {', '.join(SCOPES)}.")
+    if for_all and scope not in ("", "global"):
+        text = f"--global contradicts --scope {scope}."
+        raise BadInput("--global", text, remedy="Use one of them.")
+    kind = kind or ("pattern" if success else "antipattern" if failed else "")
+    return kind, "global" if for_all else scope or "team"
 
 
 def _text(words: list[str] | None) -> str:
@@ -226,25 +231,15 @@ def _with_lesson(why: str, instead: str) -> str:
     return "; ".join(filter(None, (why, f"{INSTEAD}{lesson}" if lesson else "")))
 
 
-def _evidence(when: str, also: str) -> dict[str, str]:
-    """Return what is stated beside the text: when it applies, and other words to find it by."""
-    from memory_fabric.redaction.redact import redact  # not needed for --help
-
-    stated = {WHEN: redact(one_line(when)), ALSO: redact(one_line(also))}
-    return {key: _cut(value, key)[0] for key, value in stated.items() if value}
-
-
 def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
     """Return the ids of the records that are named to be replaced; each must be of one kind."""
     records = [resolve.record_by_id(memory, name)[0] for name in names]
     for old in records:
         if (old.scope, old.domain) != (stated.scope, stated.domain):
-            raise BadInput(
-                "--instead-of",
-                f"{short_id(old.id)} has the scope {old.scope} and the domain {old.domain}, the "
-                f"new memory {stated.scope} and {stated.domain}.",
-                remedy=f"Add --scope {old.scope} --domain {old.domain}, or forget it instead.",
-            )
+            text = f"{short_id(old.id)} has the scope {old.scope} and the domain {old.domain}, "
+            text += f"the new memory {stated.scope} and {stated.domain}."
+            remedy = f"Add --scope {old.scope} --domain {old.domain}, or forget it instead."
+            raise BadInput("--instead-of", text, remedy=remedy)
     return [old.id for old in records]
 
 
@@ -257,16 +252,6 @@ def _domain(stated: str) -> str:
     return name
 
 
-def _scope(scope: str, for_all: bool) -> str:
-    if scope and scope not in SCOPES:
-        text = f"There is no scope {scope!r}."
-        raise BadInput("--scope", text, remedy=f"Use {', '.join(SCOPES)}.")
-    if for_all and scope not in ("", "global"):
-        text = f"--global contradicts --scope {scope}."
-        raise BadInput("--global", text, remedy="Use one of them.")
-    return "global" if for_all else scope or "team"
-
-
 def _completed(memory: Memory, stated: Record) -> Record:
     """Add the type, reason, alternatives, entities and relations that the text states."""
     from memory_fabric.capture import remember as capturing
@@ -275,13 +260,9 @@ def _completed(memory: Memory, stated: Record) -> Record:
     # Before entities are extracted: a secret alone may not look like one.
     text, why = redact(stated.what), redact(stated.why)
     record = capturing.stated(memory, text, type=stated.type, why=why)
-    return record._replace(
-        outcome=stated.outcome if stated.outcome != "neutral" else record.outcome,
-        category=stated.category,
-        scope=stated.scope,
-        domain=stated.domain,
-        evidence=stated.evidence,
-    )
+    outcome = stated.outcome if stated.outcome != "neutral" else record.outcome
+    as_stated = show.fields(stated, "category scope domain evidence")
+    return record._replace(outcome=outcome, **as_stated)
 
 
 def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]) -> Confirmation:
@@ -300,7 +281,7 @@ def _store(memory: Memory, complete: Record, agent: str, replaced: Sequence[str]
         graph_rows(memory, stored, repeated=not is_new),
         resolve.tiers_holding(memory, stored.id),
         memory.find_records("superseded_by = ?", (stored.id,)),
-        contradicting(memory, stored),
+        contradiction.contradicting(memory, stored),
         memory.failures,
     )
 
@@ -309,7 +290,7 @@ def _as_json(confirmation: Confirmation) -> dict[str, Any]:
     """Return the record and the facts of its confirmation as a JSON object."""
     opposite = [
         {"id": r.id, "short_id": short_id(r.id), "date": stated_at(r)[:10]}
-        | {"outcome": outcome_of(r), "what": r.what, "text": as_line(r)}
+        | {"outcome": contradiction.outcome_of(r), "what": r.what, "text": contradiction.as_line(r)}
         for r in confirmation.opposite
     ]
     fields = formatting.as_json(confirmation.record) | {
@@ -332,27 +313,25 @@ def _show(confirmation: Confirmation) -> None:
     head = "Already known, now stronger" if confirmation.repeated else "Remembered"
     show.line(f"{head}: {shown_type(stored.type)} {short_id(stored.id)}", style="bold")
     types = {entity.name: entity.type for entity in stored.entities}
-    new, known = (
+    new, old_names = (
         ", ".join(f"{name} ({types.get(name, 'unknown')})" for name in names)
         for names in (rows.new, rows.known)
     )
     counts = ((rows.observations, "observation"), (rows.relations, "relation"))
     show.facts(
-        (
-            ("what", cut(stored.what, MAX_WHAT_CHARS)),
-            ("why", cut(stored.why, MAX_WHAT_CHARS)),
-            ("new entities", new),
-            ("known entities", known),
-            ("relations", formatting.relations(stored)),
-            ("graph", ", ".join(many(count, what) for count, what in counts if count)),
-            ("when", formatting.applies_when(stored)),
-            ("domain", stored.domain),
-            ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
-            ("replaces", formatting.replaced(confirmation.replaced)),
-            ("stored in", ", ".join(confirmation.tiers)),
-        )
+        ("what", cut(stored.what, MAX_WHAT_CHARS)),
+        ("why", cut(stored.why, MAX_WHAT_CHARS)),
+        ("new entities", new),
+        ("known entities", old_names),
+        ("relations", formatting.relations(stored)),
+        ("graph", ", ".join(many(count, noun) for count, noun in counts if count)),
+        ("when", formatting.applies_when(stored)),
+        ("domain", stored.domain),
+        ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
+        ("replaces", formatting.replaced(confirmation.replaced)),
+        ("stored in", ", ".join(confirmation.tiers)),
     )
-    show.lines(map(as_line, confirmation.opposite), "yellow")
+    show.lines(map(contradiction.as_line, confirmation.opposite), "yellow")
     _show_commands(confirmation)
     show.warn_all(confirmation.failures)
 
@@ -360,15 +339,15 @@ def _show(confirmation: Confirmation) -> None:
 def _show_commands(confirmation: Confirmation) -> None:
     """Print the command that replaces a record of another choice, and the one for a lesson."""
     stored = confirmation.record
-    what = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
+    quoted = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
     # The options for the scope and domain of the record, unless they are the default.
     scope = f" --scope {stored.scope}" if stored.scope != "team" else ""
     place = scope + (f" --domain {stored.domain}" if stored.domain != "general" else "")
-    old = next((r for r in confirmation.opposite if is_choice_against(stored, r)), None)
-    if old is not None:
+    others = (r for r in confirmation.opposite if contradiction.is_choice_against(stored, r))
+    if old := next(others, None):
         text = cut(one_line(old.what), MAX_WHAT_CHARS).rstrip(".")
-        command = f"memory-fabric remember {what}{place} --instead-of {short_id(old.id)}"
+        command = f"memory-fabric remember {quoted}{place} --instead-of {short_id(old.id)}"
         show.line(f"On record: [{short_id(old.id)}] {text}. Replace it: {command}")
     if confirmation.lacks_lesson:
-        command = f"memory-fabric remember --failed --instead '…'{place} {what}"
+        command = f"memory-fabric remember --failed --instead '…'{place} {quoted}"
         show.line(f"It has no lesson yet. Add what to do instead with {command}")

@@ -8,7 +8,7 @@ from memory_fabric.cli.options import AsJson, argument, option
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id, timestamp
-from memory_fabric.models import LIFTED, WHEN, Record, users_words, worded
+from memory_fabric.models import LIFTED, WHEN, users_words, worded
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import effects, matching
 from memory_fabric.rules.bindings import bindings_of
@@ -72,35 +72,25 @@ def rules(
         free = [{"id": r.id, "what": r.what, "when": r.evidence[LIFTED]} for r in lifted]
         show.json_out({"rules": rows, "lifted": free})
     else:
-        _list(loaded, lifted, times)
+        table = []
+        for rule in (rule for rule in loaded if rule.bindings):
+            r, number = rule.record, str(times.get(rule.record.id, 0))
+            kinds = ", ".join(dict.fromkeys(effects.stated_effect(r, b) for b in rule.bindings))
+            text = one_line(worded(r)) if users_words(r) else cut(r.what, MAX_SHOWN_CHARS)
+            bound_to = cut(_bindings(rule), MAX_BINDINGS_CHARS)
+            table.append((short_id(r.id), kinds, number, bound_to, text))
+        if table:
+            show.table(COLUMNS, table, lines=1, optional=("told",))
+        else:
+            show.line("No rule is bound to a command, path or activity.", "dim")
+        for unbound in (rule.record for rule in loaded if not rule.bindings):
+            when = cut(str(unbound.evidence[WHEN]), MAX_SHOWN_CHARS)
+            show.line(f"{short_id(unbound.id)} binds nothing: {when!r} names no call.", "dim")
+        for record in lifted:
+            id_, when = short_id(record.id), cut(str(record.evidence[LIFTED]), MAX_SHOWN_CHARS)
+            again = f"memory-fabric rules tell {id_} binds it again."
+            show.line(f"{id_} is lifted ({when}); {again}", "dim")
     return 0 if loaded or lifted else 3
-
-
-def _list(loaded: list[BoundRule], lifted: list[Record], times: dict[str, int]) -> None:
-    rows = [_row(rule, times.get(rule.record.id, 0)) for rule in loaded if rule.bindings]
-    if rows:
-        show.table(COLUMNS, rows, lines=1, optional=("told",))
-    else:
-        show.line("No rule is bound to a command, path or activity.", "dim")
-    for record in (rule.record for rule in loaded if not rule.bindings):
-        when = cut(str(record.evidence[WHEN]), MAX_SHOWN_CHARS)
-        show.line(f"{short_id(record.id)} binds nothing: {when!r} names no call.", "dim")
-    for record in lifted:
-        id_, when = short_id(record.id), cut(str(record.evidence[LIFTED]), MAX_SHOWN_CHARS)
-        again = f"memory-fabric rules tell {id_} binds it again."
-        show.line(f"{id_} is lifted ({when}); {again}", "dim")
-
-
-def _row(rule: BoundRule, times: int) -> tuple[str, ...]:
-    record = rule.record
-    kinds = dict.fromkeys(effects.stated_effect(record, binding) for binding in rule.bindings)
-    return (
-        short_id(record.id),
-        ", ".join(kinds),
-        str(times),
-        cut(_bindings(rule), MAX_BINDINGS_CHARS),
-        one_line(worded(record)) if users_words(record) else cut(record.what, MAX_SHOWN_CHARS),
-    )
 
 
 def _bindings(rule: BoundRule) -> str:
@@ -135,7 +125,7 @@ def _test(command: str, path: str, as_json: bool) -> int:
     action = matching.action_of(tool, dict(arguments), os.getcwd())
     applied = matching.applying(loaded, action, roots)
     applied_ids = {rule.record.id for rule in applied}
-    others = {r.record.id: _why_not(r) for r in loaded if r.record.id not in applied_ids}
+    reasons = {r.record.id: _why_not(r) for r in loaded if r.record.id not in applied_ids}
     results = [(rule, effects.stated_effect(rule.record, rule.binding)) for rule in applied]
     if as_json:
         rows = [
@@ -144,7 +134,7 @@ def _test(command: str, path: str, as_json: bool) -> int:
             for rule, effect in results
         ]
         commands = [" ".join(call.words) for call in action.calls]
-        not_applied = [{"id": id_, "because": because} for id_, because in others.items()]
+        not_applied = [{"id": id_, "because": because} for id_, because in reasons.items()]
         show.json_out(
             {
                 "applies": rows,
@@ -161,7 +151,7 @@ def _test(command: str, path: str, as_json: bool) -> int:
         show.line(f"  bound to {rule.binding.text}, here: {part}")
     if not applied:
         show.line("No rule is about this.", "dim")
-    show.lines((f"{short_id(id_)} is not: {why}." for id_, why in others.items()), "dim")
+    show.lines((f"{short_id(id_)} is not: {why}." for id_, why in reasons.items()), "dim")
     return 0 if applied else 3
 
 

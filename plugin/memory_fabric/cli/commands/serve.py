@@ -1,18 +1,29 @@
-"""serve: run the HTTP server for the browser and other programs."""
+"""serve, viz: the memory of this folder or of a team over HTTP, and as a page or drawing."""
 
+import json
 import os
 import sys
 import time
+from contextlib import closing
+from pathlib import Path
 from threading import Thread
+from typing import Any
 
-from memory_fabric.cli import environment, show, team_server
+from memory_fabric import ids
+from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import argument, exclusive, flag, option
-from memory_fabric.errors import BadInput, FabricError
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 from memory_fabric.setup import extras
+from memory_fabric.sharing.team import driver
+from memory_fabric.store.forget import saved_pages
+from memory_fabric.store.memory import Memory
 
 DEFAULT_PORT = 8002
+MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
 # The folder of the packages of this command, some of them, and their size (measured).
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
+PAGE, MERMAID, DOT, JSON = "page", "mermaid", "dot", "json"
 
 
 def serve(
@@ -84,56 +95,42 @@ def serve(
     exclusive("keys", text, new_key, list_keys, drop_key, remedy="")
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
+    settings = environment.settings()
+    place: dict[str, Any] = {"host": host, "port": port, "path": socket}
+    place["allowed"] = allow_host or ()
     if team:
-        options = team_server.Options(
-            team,
-            space,
-            member,
-            domain,
-            insecure,
-            host,
-            port,
-            socket,
-            allow_host or (),
-            workers or 1,
+        key = (name, member, domain) if new_key else None
+        workers = workers or 1
+        return _serve_team(
+            settings, team, space, insecure, key, list_keys, drop_key, workers=workers, **place
         )
-        return _serve_team(options, name, new_key=new_key, list_keys=list_keys, drop_key=drop_key)
     if space or member or domain or insecure:
         text = "--space, --member, --domain and --insecure need --team."
         raise BadInput("--team", text, remedy="Use serve --team DSN.")
     if new_key or list_keys or drop_key:
-        return _keys(environment.settings().home, name, new_key=new_key, drop_key=drop_key)
+        return _keys(settings.home, name, new_key=new_key, drop_key=drop_key)
     if socket and opens:
         text = "Browsers cannot open a Unix socket."
         raise BadInput("--open", text, remedy="Leave --socket out.")
-    settings = environment.settings()
     _load_packages(settings.data_dir, settings.plugin_root)
     from memory_fabric.servers.http.server import Server  # not needed for --help
 
-    server = Server(settings, host, port, path=socket, allowed=allow_host or (), workers=workers)
+    server = Server(settings, workers=workers, **place)
     try:
-        _tell(server.address, server.key if socket else "", is_local=server.is_local)
-        if opens:
-            _open(server.address_for_once())
+        show.line(f"The memory of {os.getcwd()}: {server.address}")
+        if socket:
+            show.line(f"The key of this run: {server.key}")
+        _tell_how_to_stop(is_local=server.is_local)
+        if opens and show.can_open_page():
+            # Some browsers block the caller until they exit.
+            address = server.address_for_once()
+            Thread(target=show.open_page, args=(address,), daemon=True).start()
+        elif opens:
+            show.warn("no browser is available here; open the address above in one.")
         server.run()
     finally:
         server.close()
     return 0
-
-
-def _serve_team(
-    options: team_server.Options, name: str, *, new_key: bool, list_keys: bool, drop_key: str
-) -> int:
-    settings = environment.settings()
-    _load_packages(settings.data_dir, settings.plugin_root)
-    team_server.load_driver(settings)
-    if new_key:
-        return team_server.make_key(options, name)
-    if list_keys:
-        return team_server.list_keys(options)
-    if drop_key:
-        return team_server.drop_key(options, drop_key)
-    return team_server.serve(settings, options)
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
@@ -156,10 +153,7 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
     show.warn(f"the installation took {time.monotonic() - began_s:.0f} s.")
 
 
-def _tell(address: str, key: str, *, is_local: bool) -> None:
-    show.line(f"The memory of {os.getcwd()}: {address}")
-    if key:
-        show.line(f"The key of this run: {key}")
+def _tell_how_to_stop(*, is_local: bool) -> None:
     show.line("Press Ctrl-C to stop.", style="dim")
     sys.stdout.flush()
     if not is_local:
@@ -187,9 +181,143 @@ def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
     return 0
 
 
-def _open(address: str) -> None:
-    if not show.can_open_page():
-        show.warn("no browser is available here; open the address above in one.")
-        return
-    # Some browsers block the caller until they exit.
-    Thread(target=show.open_page, args=(address,), daemon=True).start()
+def _serve_team(
+    settings: Settings,
+    dsn: str,
+    space: str,
+    insecure: bool,
+    key: tuple[str, str, str] | None,
+    list_keys: bool,
+    drop_key: str,
+    **place: Any,
+) -> int:
+    """Serve a space until Ctrl-C, or make, list or delete keys of its members.
+
+    `key` is the name, member and domain of a key to make, `place` the arguments of TeamServer.
+    Raises TeamError, BadInput, CannotListen.
+    """
+    _load_packages(settings.data_dir, settings.plugin_root)
+    try:
+        driver.reach(settings)
+    except driver.DriverMissing:
+        show.warn(f"installing the packages for a shared log once (about {driver.SIZE_MB} MB) ...")
+        driver.install(settings)
+    from memory_fabric.servers.http import team_keys  # not needed for --help
+    from memory_fabric.servers.http.server import TeamServer
+    from memory_fabric.sharing.server.connect import connect
+
+    if key and not key[1]:
+        text = "A key of a shared server acts for a member."
+        remedy = f"Name the member: {MAKE_TEAM_KEY}."
+        raise BadInput("--member", text, remedy=remedy)
+    space = team_keys.space_of(dsn, space, insecure=insecure)
+    if key or list_keys or drop_key:
+        with closing(connect(dsn, insecure=insecure)) as connection:
+            if key:
+                name, member, domain = key
+                show.line(team_keys.make(connection, space, member, name, domain))
+                show.warn("this key is shown only once; only its hash is stored.")
+            elif drop_key:
+                team_keys.drop(connection, space, drop_key)
+                show.line(f"The key {drop_key} is not valid any more.")
+            else:
+                keys = team_keys.kept(connection, space)
+                for k in keys:
+                    limit = f"  domain {k.domain}" if k.domain else ""
+                    show.line(f"{k.name}  {k.member}  {k.created_at:%Y-%m-%d}{limit}")
+                if not keys:
+                    show.line(f"There is no key. {MAKE_TEAM_KEY} makes one.")
+        return 0
+    server = TeamServer(settings, dsn, space, insecure=insecure, **place)
+    show.line(f"The memory of the space {space}: {server.address}")
+    show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
+    _tell_how_to_stop(is_local=server.is_local)
+    server.run()
+    return 0
+
+
+def viz(
+    name: str | None = argument(None, "NAME", "The entity to start with, in any spelling."),
+    out: str = option("", "FILE", "Write to this file; `-` is standard output."),
+    force: bool = flag("--force", "Replace an existing file."),
+    no_open: bool = flag("--no-open", "Only print the path; do not open a browser."),
+    as_mermaid: bool = flag(
+        "--mermaid",
+        "Instead write the graph as a Mermaid flowchart to standard output or the file: the 60 "
+        "most connected entities, or those around NAME.",
+    ),
+    as_dot: bool = flag("--dot", "The same in Graphviz' DOT language, up to 500 entities."),
+    depth: int = option(
+        0, "N", "With NAME and a drawing: 1 to 3 steps around the entity (1).", min=0, max=3
+    ),
+    as_json: bool = flag("--json", "Print the data of the page as JSON."),
+) -> int:
+    """Show the memory as a page in the browser, or its graph as text.
+
+    The page is one file in `pages/` of the home that needs no network and that only you can read.
+    It shows the memory as it was when it was made; `memory-fabric serve` shows it live. Without a
+    terminal or display, the path is printed instead. docs/viewer.md describes the page. Exit code
+    3 when nothing is remembered, or no entity has the name; similar names are then shown.
+
+        memory-fabric viz
+        memory-fabric viz cursor-pagination --mermaid --depth 2
+        memory-fabric viz --dot | dot -Tsvg -o memory.svg
+    """
+    flags = ((MERMAID, as_mermaid), (DOT, as_dot), (JSON, as_json))
+    forms = [form for form, is_set in flags if is_set]
+    if len(forms) > 1:
+        text = "--mermaid, --dot and --json exclude each other."
+        raise BadInput(f"--{forms[1]}", text, remedy="Use one of them.")
+    form = forms[0] if forms else PAGE
+    if depth and not (name and form in (MERMAID, DOT)):
+        text = "--depth needs an entity and a drawing."
+        raise BadInput("--depth", text, remedy="Add a NAME and --mermaid or --dot.")
+    with environment.open_memory() as memory:
+        picture = _picture(memory, form, name or "")
+        kept_at = saved_pages.path_of(memory.settings.home, memory.project)
+    content = _content(picture, name, form, depth or 1)
+    if out == show.STREAM or (form != PAGE and not out):
+        sys.stdout.buffer.write(content.encode("utf-8", "replace"))
+        return 0
+    if out:
+        show.write_file(out, content.encode("utf-8", "replace"), force)
+    else:
+        saved_pages.save(kept_at, content)
+    path = os.path.abspath(out or kept_at)
+    opens = form == PAGE and not no_open
+    if opens and show.can_open_page() and show.open_page(Path(path).as_uri()):
+        show.line(f"Opened in the browser: {path}")
+    else:
+        show.line(f"Open it in a browser: {path}" if opens else path)
+    return 0
+
+
+def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
+    from memory_fabric.viewer.picture import graph, picture  # not needed for --help
+
+    draw = graph if form in (MERMAID, DOT) else picture
+    drawn = draw(memory, ids.timestamp(), name)
+    if not (drawn["entities"] or drawn["records"] or drawn["left_out"]["records"]):
+        if memory.failures:
+            raise StoreUnavailable("", f"Nothing can be shown: {'; '.join(memory.failures)}")
+        text = "Nothing is remembered here yet."
+        remedy = "Add memories with memory-fabric remember or memory-fabric import."
+        raise NotFound("memory", text, remedy=remedy)
+    show.warn_all(memory.failures)
+    return drawn
+
+
+def _content(picture: dict[str, Any], name: str | None, form: str, depth: int) -> str:
+    from memory_fabric.viewer.drawing import dot, mermaid, number_of
+    from memory_fabric.viewer.page import page
+
+    focus = None if name is None else number_of(picture, name)
+    if form == MERMAID:
+        return mermaid(picture, focus=focus, depth=depth)
+    if form == DOT:
+        return dot(picture, focus=focus, depth=depth)
+    if focus is not None:
+        picture = picture | {"focus": picture["entities"][focus]["name"]}
+    if form == JSON:
+        return json.dumps(picture, indent=2, ensure_ascii=False) + "\n"
+    return page(picture)

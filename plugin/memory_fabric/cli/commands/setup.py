@@ -1,19 +1,24 @@
-"""setup: install hooks without the plugin, the MCP server, and the command on the PATH."""
+"""setup, uninstall: hooks without the plugin, the MCP server, the command on the PATH."""
 
 import difflib
 import os
 import shlex
-from typing import Any, Literal
+import sys
+from dataclasses import dataclass
+from typing import Literal
 
+import typer
 from rich.text import Text
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import flag, option
 from memory_fabric.clients import hook_files, manifest, path_link, set_up
+from memory_fabric.clients import uninstall as uninstalling
 from memory_fabric.clients.hook_files import NEW_SESSIONS
 from memory_fabric.clients.set_up import Change
+from memory_fabric.clients.uninstall import Belongings
 from memory_fabric.config import Settings, search_path
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, FabricError
 from memory_fabric.redaction.redact import redact
 from memory_fabric.store.projects import identity
 
@@ -29,6 +34,12 @@ TAKES = {
 THIS_VERSION = "this version of the plugin: run this again after an update."
 Place = Literal["user", "project", "local"]
 Client = Literal["codex", "qwen", "gemini", "cursor", "factory", "codebuddy", "opencode"]
+UNINSTALL_COMMANDS = (
+    "claude plugin uninstall memory-fabric@memory-fabric",
+    "claude plugin marketplace remove memory-fabric",
+)
+SERVER_COMMAND = "claude mcp remove memory"
+NOT_TOUCHED = "Transcripts of Claude Code are not touched."
 
 
 def setup(
@@ -207,17 +218,13 @@ def _expect_no_plugin(
         settings_files = [_settings_file(settings, "project"), _settings_file(settings, "local")]
     enabled = set_up.enabled_plugin([_settings_file(settings, "user"), *settings_files])
     if enabled and not force and os.name == "posix":  # elsewhere the plugin's cannot be started
-        raise BadInput(
-            "setup",
-            f"{enabled} enables the plugin: every hook would run twice.",
-            remedy="Uninstall the plugin (memory-fabric uninstall says how), or use --force.",
-        )
+        text = f"{enabled} enables the plugin: every hook would run twice."
+        remedy = "Uninstall the plugin (memory-fabric uninstall says how), or use --force."
+        raise BadInput("setup", text, remedy=remedy)
     if _is_clients_copy(settings, root) and not force:
-        raise BadInput(
-            "setup",
-            f"{root} is the client's own copy of the plugin, which an update replaces.",
-            remedy="Run bin/memory-fabric setup in a checkout of your own, or use --force.",
-        )
+        text = f"{root} is the client's own copy of the plugin, which an update replaces."
+        remedy = "Run bin/memory-fabric setup in a checkout of your own, or use --force."
+        raise BadInput("setup", text, remedy=remedy)
 
 
 def _server(
@@ -275,7 +282,10 @@ def _apply(
 ) -> int:
     """Show the changes, ask, and apply them."""
     pending = [change for change in changes if not change.is_none]
-    rows = [_as_json(change) for change in pending]
+    rows = [
+        {"file": c.path, "difference": "\n".join(difference(c)), "restores": c.restores}
+        for c in pending
+    ]
     if not as_json:
         for change in pending:
             show_difference(change)
@@ -289,34 +299,25 @@ def _apply(
     if not pending:
         show.line(f"Nothing to do: {', '.join(c.path for c in changes) or 'nothing is set up.'}")
     for change in pending:
-        show.line(_outcome(change, remove))
+        if change.restores:
+            show.line(f"{change.path} is as it was before.")
+        elif remove:
+            show.line(f"Removed from {change.path}; later changes in it stay.")
+        else:
+            show.line(f"Written: {change.path}. memory-fabric setup --remove reverts it.")
     if pending and not remove:
         show.lines(steps or (NEW_SESSIONS,))
-        if any(map(_is_shared, pending)):
+        parts = (os.path.split(change.path) for change in pending)
+        if any(
+            name == "settings.json" and os.path.exists(os.path.join(folder, os.pardir, ".git"))
+            for folder, name in parts
+        ):
             show.line(
                 "Other users of the repository need memory-fabric at the same path; use "
                 "--settings local to set it up only for yourself."
             )
     show.lines(f"To add the server, run:\n  {command}" for command in commands)
     return 0
-
-
-def _as_json(change: Change) -> dict[str, Any]:
-    text = "\n".join(difference(change))
-    return {"file": change.path, "difference": text, "restores": change.restores}
-
-
-def _outcome(change: Change, remove: bool) -> str:
-    if change.restores:
-        return f"{change.path} is as it was before."
-    if remove:
-        return f"Removed from {change.path}; later changes in it stay."
-    return f"Written: {change.path}. memory-fabric setup --remove reverts it."
-
-
-def _is_shared(change: Change) -> bool:
-    folder, name = os.path.split(change.path)
-    return name == "settings.json" and os.path.exists(os.path.join(folder, os.pardir, ".git"))
 
 
 def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: bool) -> int:
@@ -345,3 +346,152 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
             f"your shell), and open a new shell:\n  {line}"
         )
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Uninstallation:
+    """The changes of client files, the links to remove, and the memory to delete and to keep."""
+
+    changes: tuple[Change, ...]
+    links: tuple[str, ...]
+    gone: Belongings
+    kept: Belongings
+
+    @property
+    def deletes(self) -> bool:
+        """True if something is deleted that cannot be restored."""
+        return bool(self.gone.home or self.gone.notes or self.gone.folders)
+
+
+def uninstall(
+    purge: bool = flag(
+        "--purge",
+        "Also delete the memory: the home, the lines of memory-fabric in every MEMORY.md, and the "
+        "local folders of all projects, except what is kept.",
+    ),
+    keep_memory: bool = flag("--keep-memory", "With `--purge`: keep the home."),
+    keep_notes: bool = flag("--keep-notes", "With `--purge`: keep the lines in MEMORY.md."),
+    keep_folders: bool = flag(
+        "--keep-folders", "With `--purge`: keep the local folders of projects."
+    ),
+    yes: bool = flag("--yes", "Do not ask."),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` and "
+        "`done`; it does not ask, and changes something only with `--yes`.",
+    ),
+) -> int:
+    """Revert setup, delete the memory if asked, show the last steps.
+
+    Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
+    since. A terminal asks what to keep of the memory; otherwise all of it stays without `--purge`.
+    From MEMORY.md and the folders of projects, only what memory-fabric wrote is removed; files
+    that git tracks stay, since others share them.
+
+        memory-fabric uninstall
+        memory-fabric uninstall --purge --keep-notes --yes
+    """
+    settings = environment.settings()
+    mine = uninstalling.belongings(settings)
+    keeps = (not purge or keep_memory, not purge or keep_notes, not purge or keep_folders)
+    if not (purge or yes or as_json) and sys.stdin.isatty():
+        keeps = (
+            _keeps(mine.home, f"Keep the memory itself ({mine.home})?"),
+            _keeps(mine.notes, f"Keep the lines in MEMORY.md ({len(mine.notes)})?"),
+            _keeps(mine.folders, f"Keep the records in folders of projects ({len(mine.folders)})?"),
+        )
+    plan = _plan(settings, mine, *keeps)
+    if plan.gone.home:
+        for inner in (settings.user_home, settings.config_dir, settings.project_dir):
+            uninstalling.check_home(plan.gone.home, inner)
+    has_work = bool(plan.changes or plan.links or plan.deletes)
+    if not as_json:
+        for change in plan.changes:
+            show_difference(change)
+        show.lines(f"The link {path} will be removed." for path in plan.links)
+        if plan.deletes:
+            show.line("This deletes permanently:")
+            show.lines(f"  {line}" for line in _listed(plan.gone))
+    carries_out = has_work and (yes or not as_json)
+    question = "Delete all of it?" if plan.deletes else "Remove it?"
+    if carries_out:
+        show.confirm(question, yes)
+    problems = _carry_out(settings, plan) if carries_out else []
+    if as_json:
+        return show.json_out(
+            {
+                "restored": [*(change.path for change in plan.changes), *plan.links],
+                "deleted": _listed(plan.gone),
+                "kept": _listed(plan.kept),
+                "stays": problems,
+                "next": [*UNINSTALL_COMMANDS, SERVER_COMMAND],
+                "done": carries_out or not has_work,
+            }
+        )
+    _say(plan, problems)
+    return 0
+
+
+def _keeps(belongings: object, question: str) -> bool:
+    """Ask whether to keep something, unless there is nothing."""
+    return not belongings or typer.confirm(question, default=True)
+
+
+def _plan(
+    settings: Settings, mine: Belongings, memory: bool, notes: bool, folders: bool
+) -> Uninstallation:
+    changes = removals(settings, environment.plugin_root() or settings.plugin_root)
+    marks = manifest.marks(settings.home)
+    gone = Belongings(
+        "" if memory else mine.home, () if notes else mine.notes, () if folders else mine.folders
+    )
+    kept = Belongings(
+        mine.home if memory else "", mine.notes if notes else (), mine.folders if folders else ()
+    )
+    return Uninstallation(
+        tuple(change for change in changes if not change.is_none),
+        tuple(mark.path for mark in marks if mark.kind == manifest.LINK),
+        gone,
+        kept,
+    )
+
+
+def _carry_out(settings: Settings, plan: Uninstallation) -> list[str]:
+    """Apply the plan, the home last; return why anything could not be removed."""
+    problems: list[str] = []
+    for change in plan.changes:
+        set_up.apply(settings.home, change)
+    for path in plan.links:
+        try:
+            path_link.take(settings.home, path)
+        except FabricError as error:
+            problems.append(str(error))
+    for note in plan.gone.notes:
+        uninstalling.remove_lines(settings.home, note)
+    for folder in plan.gone.folders:
+        problems += uninstalling.remove_folder(folder)
+    if plan.gone.home:
+        uninstalling.remove_home(plan.gone.home)
+    return problems
+
+
+def _listed(of: Belongings) -> list[str]:
+    lines = [f"lines in {note.path}" for note in of.notes]
+    return [line for line in (of.home, *of.folders, *lines) if line]
+
+
+def _say(plan: Uninstallation, problems: list[str]) -> None:
+    for change in plan.changes:
+        how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
+        show.line(f"{change.path} {how}.")
+    if plan.deletes:
+        show.line(f"Deleted. {NOT_TOUCHED}")
+    show.warn_all(problems)
+    remaining = _listed(plan.kept)
+    if remaining:
+        show.line("The memory stays, and a new installation finds it again:")
+        show.lines(f"  {line}" for line in remaining)
+        show.line("memory-fabric uninstall --purge deletes all of it.")
+    show.line("To uninstall the plugin:")
+    show.lines(f"  {command}" for command in UNINSTALL_COMMANDS)
+    show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")

@@ -68,7 +68,12 @@ def share(
         todo: list[str] = []
         deleted = 0
         if action == "on":
-            todo = _turn_on(memory, project)
+            sync.drain(memory)
+            shared_journal.remove_private(memory)
+            todo = location.show_to_git(project)
+            switch.turn(memory.settings.home, project.id, True)
+            memory.flush()
+            todo = [*todo, *_hidden_by(project)]
         elif action == "off" and location.is_on(memory):
             switch.turn(memory.settings.home, project.id, False)
             todo = location.hide(project)
@@ -112,22 +117,12 @@ def _shareable(memory: Memory) -> Project:
     if project is None or memory.mirror is not None:
         raise NotFound("project", "This folder has no project whose records could be shared.")
     if location.is_in_home(memory, project):
-        raise BadInput(
-            "share",
+        text = (
             f"The records of {project.name} are in {project.local}, outside the project, where "
-            "git does not see them.",
-            remedy="See docs/tiers.md.",
+            "git does not see them."
         )
+        raise BadInput("share", text, remedy="See docs/tiers.md.")
     return project
-
-
-def _turn_on(memory: Memory, project: Project) -> list[str]:
-    sync.drain(memory)
-    shared_journal.remove_private(memory)
-    todo = location.show_to_git(project)
-    switch.turn(memory.settings.home, project.id, True)
-    memory.flush()
-    return [*todo, *_hidden_by(project)]
 
 
 def _hidden_by(project: Project) -> list[str]:

@@ -1,28 +1,50 @@
-"""status: show the state of the memory."""
+"""status, doctor, worth: the state of the memory, what it depends on, and how it was used."""
 
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from memory_fabric import __version__
+from memory_fabric import __version__, ids
 from memory_fabric.cli import environment, show, team_report
-from memory_fabric.cli.options import AsJson
-from memory_fabric.config import transcript_roots
+from memory_fabric.cli.options import AsJson, flag, option
+from memory_fabric.clients import settings
+from memory_fabric.config import MAX_PRICE, transcript_roots
+from memory_fabric.errors import BadInput
+from memory_fabric.health import checks, work
 from memory_fabric.health import tiers as health
-from memory_fabric.health import work
+from memory_fabric.health.check import FAULT, OK, WARNING, Finding, Sight, TieState
+from memory_fabric.health.installation import INSTALL
 from memory_fabric.health.tiers import Tier
-from memory_fabric.hooks.table import TELLERS
+from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
+from memory_fabric.models import Record
 from memory_fabric.sharing.git import location, shared_journal
+from memory_fabric.sharing.team import ties
 from memory_fabric.store import counts
+from memory_fabric.store.conversations.worth import OFTEN_SESSIONS
+from memory_fabric.store.counts import Share, Summary
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
-from memory_fabric.text import many
+from memory_fabric.store.schema import ACTIVE_CURRENT
+from memory_fabric.text import cut, many, one_line
 
-STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
+TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 READ = {True: "verified now", False: "unreadable", None: "verified when it was made"}
+STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
+SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
+# For output encodings without these characters.
+PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
+STATE_CHARS = 9
+COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
+MAX_SHOWN, MAX_TEXT_CHARS = 20, 100
+ESTIMATE = (
+    "Tokens are characters divided by 4. Use is an estimate by words: a rule that is kept without "
+    "a word is not seen."
+)
 
 
 def status(as_json: AsJson = False) -> int:
@@ -39,27 +61,48 @@ def status(as_json: AsJson = False) -> int:
         now_s = time.time()
         tiers = health.tiers(memory, now_s)
         if as_json:
-            show.json_out(_as_json(memory, tiers, now_s))
+            settings = memory.settings
+            show.json_out(
+                {
+                    "version": __version__,
+                    "project": memory.project._asdict() if memory.project else None,
+                    "claims": link.pending_question(memory),
+                    "home": settings.home,
+                    "reads": settings.reads,
+                    "writes": settings.writes,
+                    "sharing": _sharing(memory),
+                    "intake": work.ingested(memory)._asdict(),
+                    "unread_sentences": counts.unread(memory),
+                    "forwarding": work.forwarding_as_json(settings),
+                    "transcripts": work.transcripts_as_json(_transcripts(memory, now_s), now_s),
+                    "team": [team_report.as_json(memory, tie) for tie in ties.joined_by(memory)],
+                    "hooks": work.answers_as_json(settings.home),
+                    "out_of_time": work.late(memory),
+                    "not_told": sum(work.late(memory, TELLERS).values()),
+                    "complaints": list(settings.complaints),
+                    "tiers": [health.as_json(tier) for tier in tiers],
+                }
+            )
         else:
-            _show(memory, tiers, now_s)
+            _show_status(memory, tiers, now_s)
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
 
 
-def _show(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
+def _show_status(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
     settings, project = memory.settings, memory.project
     name = f"{project.name} ({project.id})" if project else "none"
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
     switches = f"recall is {show.on(settings.reads)}, capture is {show.on(settings.writes)}"
     sharing = _sharing(memory)
-    line, others = f"sharing by git is {show.on(sharing['on'])}", sharing["others"]
-    if others:
-        line += f", {sum(others.values())} records of {many(len(others), 'other author')}"
+    line, authors = f"sharing by git is {show.on(sharing['on'])}", sharing["others"]
+    if authors:
+        line += f", {sum(authors.values())} records of {many(len(authors), 'other author')}"
     show.lines((switches, line))
     show.lines(filter(None, (link.pending_question(memory),)), "yellow")
     rows = [
         (
             tier.name,
-            show.styled(tier.state, STYLES[tier.state]),
+            show.styled(tier.state, TIER_STYLES[tier.state]),
             _ago(tier.written_at, now_s),
             _ago(tier.read_at, now_s),
             ", ".join(f"{name} {n}" for name, n in tier.counts.items() if n) or "nothing yet",
@@ -69,7 +112,7 @@ def _show(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
     show.table(("tier", "state", "written", "read", "holds"), rows)
     for tier in tiers:
         show.lines(f"{tier.name}: {f.reason} {f.remedy}".rstrip() for f in tier.findings)
-    show.facts((tier.name, tier.where) for tier in tiers)
+    show.facts(*((tier.name, tier.where) for tier in tiers))
     queue = tiers[0].queue
     if queue.count:
         since = f"the oldest since {_span(queue.oldest_s)}"
@@ -92,29 +135,6 @@ def _show(memory: Memory, tiers: Sequence[Tier], now_s: float) -> None:
         show.line("No backup yet; at most one a day is made, at the end of a session.", "dim")
     else:
         show.line(f"The newest backup is {_span(backup.age_s)} old, {READ[backup.sound]}.", "dim")
-
-
-def _as_json(memory: Memory, tiers: Sequence[Tier], now_s: float) -> dict[str, Any]:
-    settings = memory.settings
-    return {
-        "version": __version__,
-        "project": memory.project._asdict() if memory.project else None,
-        "claims": link.pending_question(memory),
-        "home": settings.home,
-        "reads": settings.reads,
-        "writes": settings.writes,
-        "sharing": _sharing(memory),
-        "intake": work.ingested(memory)._asdict(),
-        "unread_sentences": counts.unread(memory),
-        "forwarding": work.forwarding_as_json(settings),
-        "transcripts": work.transcripts_as_json(_transcripts(memory, now_s), now_s),
-        "team": [team_report.as_json(memory, tie) for tie in team_report.ties_here(memory)],
-        "hooks": work.answers_as_json(settings.home),
-        "out_of_time": work.late(memory),
-        "not_told": sum(work.late(memory, TELLERS).values()),
-        "complaints": list(settings.complaints),
-        "tiers": [health.as_json(tier) for tier in tiers],
-    }
 
 
 def _transcripts(memory: Memory, now_s: float) -> list[past_sessions.Session]:
@@ -149,3 +169,214 @@ def _span(seconds: float) -> str:
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds / size:.0f} {unit}"
     return f"{max(0.0, seconds):.0f} s"
+
+
+def doctor(
+    proof: bool = flag(
+        "--prove",
+        "Also run a test memory, the canary, through everything in a temporary home: stored from "
+        "a prompt, given to a prompt of another session and to a subagent, written by Stop into "
+        "all three tiers, served by the MCP server, and purged. Then **delivery**: how many "
+        "prompts were given memories by Claude Code's transcripts of this project (the newest 20 "
+        "of the last 14 days, the last 8 MB of each), the last receipts (time, session, ids, and "
+        "words of the memory that an answer has but no prompt had), sessions without hooks, and "
+        "injections in the ledger that no transcript shows. An answer may mention a memory that "
+        "it knew otherwise, or follow one in other words.",
+    ),
+    fix: bool = flag(
+        "--fix",
+        "Repair what is safe to repair, show it, and check again: permissions of files, a missing "
+        "interpreter, a failed or interrupted installation, incomplete files of killed processes, "
+        "waiting changes, lost journals, indexes that do not match. The settings of Claude Code, "
+        "the owner of files and an incomplete block in MEMORY.md are left to you. Lock files "
+        "stay: a lock ends with the process that holds it.",
+    ),
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: a list with name, state (`ok`, `warning`, `fault`), told, remedy, area "
+        "and fixable; details and mended if there are any.",
+    ),
+) -> int:
+    """Check all that memory depends on, and name remedies.
+
+    - **Installation**: interpreter and packages, the files of the plugin, the semantic extra
+    - **Claude Code**: release, settings files that cannot be read, hooks that are missing,
+      disabled, set up twice or all switched off (`disableAllHooks`), another server named
+      `memory`, permission rules that deny the tools or name those of another server, variables
+      that turn memory off or redirect it
+    - **At work**: switches, the last run of a hook here, warnings of hooks today
+    - **Storage**: permissions and owner of files, free space, shared file systems, leftover files,
+      queue, indexes, backups, the three tiers
+
+    Exit code 1 for a `fault`, but not for a `warning`.
+    """
+    repairs: dict[str, tuple[str, ...]] = {}
+    if fix:
+        with sight() as inputs:
+            repairs = checks.mend(inputs)
+            show.warn_all(inputs.memory.failures)
+    with sight() as inputs:
+        findings = checks.with_repairs(checks.examine(inputs), repairs)
+        if proof:
+            findings += [*_canary(inputs.settings.plugin_root), *checks.receipts(inputs)]
+    if as_json:
+        show.json_out([finding.as_json() for finding in findings])
+    else:
+        symbols = SYMBOLS
+        try:
+            "".join(SYMBOLS.values()).encode(sys.stdout.encoding or "ascii")
+        except UnicodeEncodeError:
+            symbols = PLAIN_SYMBOLS
+        width = max(len(finding.name) for finding in findings)
+        for area in checks.AREAS:
+            rows = []
+            for f in (finding for finding in findings if finding.area == area):
+                state = show.styled(
+                    f"{symbols[f.state]} {f.state}".ljust(STATE_CHARS), STYLES[f.state]
+                )
+                head = f"{f.told}. {f.remedy}" if f.remedy else f.told
+                text = "\n".join([head, *f.details, *(f"repaired: {fixed}" for fixed in f.mended)])
+                rows.append((state, f.name.ljust(width), text))
+            if rows:
+                show.line(area, style="bold")
+                show.rows(rows)
+        # `18 checks: 16 fine, 2 to look at`.
+        counts = {state: sum(f.state == state for f in findings) for state in COUNTED}
+        parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
+        fixable = any(f.fixable and f.state != OK for f in findings)
+        hint = " memory-fabric doctor --fix repairs some of it." if fixable else ""
+        show.line(f"{len(findings)} checks: {', '.join(parts)}.{hint}")
+    return 1 if any(finding.state == FAULT for finding in findings) else 0
+
+
+@contextmanager
+def sight() -> Iterator[Sight]:
+    """Collect the input of the checks for this folder."""
+    with environment.open_memory() as memory:
+        layers, now_s = list(settings.layers(memory.settings)), time.time()
+        shell = environment.settings()
+
+        def states() -> Iterator[TieState]:
+            for tie in ties.joined_by(memory):
+                about = (memory, tie, now_s)
+                bad, troubles = team_report.is_bad(*about), team_report.troubles(*about)
+                yield TieState(tie.space, team_report.headline(*about), bad, troubles)
+
+        yield Sight(shell, layers, memory, now_s, tuple(HANDLERS), states)
+
+
+def _canary(root: str) -> list[Finding]:
+    # late: it starts processes, which only --prove needs
+    from memory_fabric.health.canary import prove
+
+    if not root:
+        text = "This package is installed without the plugin's hooks."
+        raise BadInput("--prove", text, remedy=f"Run {INSTALL}.")
+    return [finding._replace(area=checks.CANARY) for finding in prove(root)]
+
+
+def worth(
+    days: int = option(30, "N", "Only the last so many days.", min=1, max=90),
+    price: float | None = option(
+        None,
+        "DOLLARS",
+        "The price of a million tokens; by default `worth.price` of config.toml.",
+        min=0,
+        max=MAX_PRICE,
+    ),
+    as_json: AsJson = False,
+) -> int:
+    """Show what sessions were told, what it cost, and what was used.
+
+    Counts what this project's sessions were given at their start, with prompts and as subagents,
+    by kind and by channel, the headings and the request for notes included. An item counts as used
+    if its id, its names, paths or commands, or several of its words in one sentence stand in what
+    the assistant said or did afterwards, and not in the prompt. Those of turns that have not ended,
+    and of subagents, are not judged. Records that were told in five sessions or more and never used
+    are listed. What was told is counted for 90 days. Exit code 3 if nothing was told.
+
+        memory-fabric worth --days 7
+        memory-fabric worth --price 3 --json
+    """
+    since = ids.timestamp(time.time() - days * 24 * 3600)
+    with environment.open_memory() as memory:
+        summary = counts.told_since(memory, since)
+        unused = [record.id for record in summary.unused]
+        query = f"id IN ({', '.join('?' * len(unused))}) AND {ACTIVE_CURRENT}"
+        current = memory.find_records(query, tuple(unused), len(unused)) if unused else []
+        price = memory.settings.token_price if price is None else price
+    records = {record.id: record for record in current}
+    summary = summary._replace(unused=tuple(r for r in summary.unused if r.id in records))
+    if as_json:
+        show.json_out(
+            {
+                "days": days,
+                "since": summary.since,
+                "sessions": summary.sessions,
+                "price_per_million": price or None,
+                "total": _share_as_json(summary.total, price),
+                "kinds": [_share_as_json(share, price) for share in summary.kinds],
+                "channels": [_share_as_json(share, price) for share in summary.channels],
+                "often_told_never_used": [
+                    {
+                        "id": record.id,
+                        "sessions": record.sessions,
+                        "tokens": counts.tokens(record.chars),
+                        "text": records[record.id].what,
+                    }
+                    for record in summary.unused
+                ],
+                "estimate": ESTIMATE,
+            }
+        )
+    else:
+        _show_worth(summary, records, days, price)
+    return 0 if summary.sessions else 3
+
+
+def _share_as_json(share: Share, price: float) -> dict[str, Any]:
+    return {
+        **({"name": share.name} if share.name else {}),
+        **show.fields(share, "items chars"),
+        "tokens": counts.tokens(share.chars),
+        **show.fields(share, "judged used"),
+        "used_share": round(share.used / share.judged, 4) if share.judged else None,
+        "cost": round(_cost(share, price), 6) if price else None,
+    }
+
+
+def _show_worth(summary: Summary, records: dict[str, Record], days: int, price: float) -> None:
+    if not summary.sessions:
+        show.line(f"Nothing was told in the last {days} days.")
+        return
+    total = counts.tokens(summary.total.chars)
+    sessions = many(summary.sessions, "session")
+    show.line(f"Told in the last {days} days: {total} tokens in {sessions}.")
+    for heading, shares in (("kind", summary.kinds), ("channel", summary.channels)):
+        columns = [heading, "items", "tokens", "judged", "used", "share used"]
+        columns += ["dollars"] if price else []
+        rows = []
+        for share in shares:
+            used = f"{share.used / share.judged:.0%}" if share.judged else "—"
+            numbers = (share.items, counts.tokens(share.chars), share.judged, share.used)
+            cost = [f"{_cost(share, price):.4f}"] if price else []
+            rows.append((share.name, *map(str, numbers), used, *cost))
+        show.table(columns, rows, optional=("judged", "used", "share used"))
+    if not price:
+        show.line("For the cost give --price, or worth.price in config.toml.", "dim")
+    if summary.unused:
+        show.line(f"Told in {OFTEN_SESSIONS} sessions or more and never used:")
+        rows = []
+        for r in summary.unused[:MAX_SHOWN]:
+            text = cut(one_line(records[r.id].what), MAX_TEXT_CHARS)
+            tokens = str(counts.tokens(r.chars))
+            rows.append((str(r.sessions), tokens, ids.short_id(r.id), text))
+        show.table(("sessions", "tokens", "id", "memory"), rows, lines=1)
+        if len(summary.unused) > MAX_SHOWN:
+            show.line(f"and {len(summary.unused) - MAX_SHOWN} more", "dim")
+    show.line(ESTIMATE, "dim")
+
+
+def _cost(share: Share, price: float) -> float:
+    """Return the dollars for reading the items once."""
+    return share.chars / counts.CHARS_PER_TOKEN * price / 1e6

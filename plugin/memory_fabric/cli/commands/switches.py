@@ -1,18 +1,17 @@
-"""off, on, semantic: switch recall and capture, and install or remove the finding by meaning."""
+"""off, on, semantic, completion: switch recall, capture, finding by meaning and completion."""
 
 import math
 from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import environment, progress, show
+from memory_fabric.cli import COMPLETING, environment, show
 from memory_fabric.cli.options import argument, flag
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
 from memory_fabric.store import switches
-from memory_fabric.store.memory import Memory
 
 PARTS = {"read": "recall", "write": "capture"}
 Read = Annotated[bool, typer.Option("--read", help="Only recall: memories for the model.")]
@@ -27,6 +26,7 @@ STATES = {
     measure.BROKEN: "Installed, but it cannot be used; recall matches words",
 }
 ACTIONS = ("on", "off", "status", "update")
+SHELLS = ("bash", "zsh", "fish")
 
 
 def off(
@@ -60,29 +60,29 @@ def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -
             reads, writes = memory.settings.reads, memory.settings.writes
             show.json_out({"place": place, "reads": reads, "writes": writes, "changed": changed})
         else:
-            _say(memory, to, parts, changed, only_here)
+            where = f"for {memory.project.name}" if only_here and memory.project else "everywhere"
+            state = {"read": memory.settings.reads, "write": memory.settings.writes}
+            texts = [
+                f"{PARTS[part]} was {show.on(not to)}, is {show.on(to)} now"
+                if part in changed
+                else f"{PARTS[part]} was {show.on(to)} already"
+                for part in parts
+            ]
+            unchanged = [
+                f"; {PARTS[part]} stays {show.on(state[part])}"
+                for part in PARTS
+                if part not in parts
+            ]
+            nothing = "" if changed else " Nothing was changed."
+            show.line(f"{'; '.join(texts)}, {where}{''.join(unchanged)}.{nothing}")
+            for part in parts:
+                if to and not state[part]:
+                    scope, option = ("everything", "") if only_here else ("this project", " --here")
+                    show.warn(
+                        f"{PARTS[part]} is still off here, by MEMORY_FABRIC, config.toml or a "
+                        f"switch for {scope} (memory-fabric on{option})."
+                    )
     return 0
-
-
-def _say(memory: Memory, to: bool, parts: list[str], changed: list[str], only_here: bool) -> None:
-    where = f"for {memory.project.name}" if only_here and memory.project else "everywhere"
-    state = {"read": memory.settings.reads, "write": memory.settings.writes}
-    texts = [
-        f"{PARTS[part]} was {show.on(not to)}, is {show.on(to)} now"
-        if part in changed
-        else f"{PARTS[part]} was {show.on(to)} already"
-        for part in parts
-    ]
-    stays = [f"; {PARTS[part]} stays {show.on(state[part])}" for part in PARTS if part not in parts]
-    nothing = "" if changed else " Nothing was changed."
-    show.line(f"{'; '.join(texts)}, {where}{''.join(stays)}.{nothing}")
-    for part in parts:
-        if to and not state[part]:
-            show.warn(
-                f"{PARTS[part]} is still off here, by MEMORY_FABRIC, config.toml or a switch "
-                f"{'for everything' if only_here else 'for this project'} (memory-fabric on"
-                f"{'' if only_here else ' --here'})."
-            )
 
 
 def semantic(
@@ -104,10 +104,24 @@ def semantic(
     if action not in ACTIONS:
         text = f"There is no action {action}."
         raise BadInput("action", text, remedy="Use on, off, status or update.")
-    if action == "on":
-        _install(settings)
+    if action == "on" and measure.state(settings)[0] != measure.ON:
+        folder = measure.folder_of(settings.data_dir, settings.plugin_root)
+        if not folder:
+            text = "This package is installed without the plugin."
+            raise BadInput("on", text, remedy=f"Run {BY_PIP}.")
+        show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
+        extras.install(folder, extras.lock_file(measure.KIND, settings.plugin_root))
+        extras.start_embedding(settings)
     elif action == "off":
-        _remove(settings)
+        from memory_fabric.store.forget import purge_steps
+        from memory_fabric.store.tiers.file_locations import locations
+
+        with environment.open_memory() as memory:
+            purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
+        if not extras.remove(measure.KIND, settings.data_dir) and not measure.missing():
+            text = "Its vectors are deleted, but it was installed with pip, not by this command."
+            remedy = "Set semantic = false in config.toml, or remove it with pip uninstall."
+            raise FabricError(text, remedy=remedy)
     state, why = measure.state(settings)
     is_on, updates = state == measure.ON, action == "update"
     embedded = _update(settings) if updates and is_on else 0
@@ -121,26 +135,13 @@ def semantic(
     return 1 if action in ("on", "update") and not is_on else 0
 
 
-def _install(settings: Settings) -> None:
-    if measure.state(settings)[0] == measure.ON:
-        return
-    folder = measure.folder_of(settings.data_dir, settings.plugin_root)
-    if not folder:
-        raise BadInput(
-            "on", "This package is installed without the plugin.", remedy=f"Run {BY_PIP}."
-        )
-    show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
-    extras.install(folder, extras.lock_file(measure.KIND, settings.plugin_root))
-    extras.start_embedding(settings)
-
-
 def _update(settings: Settings) -> int:
     """Embed what has no vector, and return how much. Raises FabricError if another process does."""
     from memory_fabric.semantic import vectors  # with numpy
 
     meaning = measure.measure_for(settings)
     assert meaning is not None  # the caller has asked for its state
-    with environment.open_memory() as memory, progress.bar("Embedding") as tell:
+    with environment.open_memory() as memory, show.progress_bar("Embedding") as tell:
         try:
             return vectors.embed_all(memory, meaning.model, give_up_s=math.inf, progress=tell)
         except TimeoutError as error:
@@ -148,15 +149,19 @@ def _update(settings: Settings) -> int:
             raise FabricError(text, remedy="Wait until it has ended.") from error
 
 
-def _remove(settings: Settings) -> None:
-    """Delete the vectors of all projects and of the user, and the packages. Raises FabricError."""
-    from memory_fabric.store.forget import purge_steps
-    from memory_fabric.store.tiers.file_locations import locations
+def completion(shell: str = argument(..., "SHELL", "bash, zsh or fish", choices=SHELLS)) -> int:
+    """Print the script for completion in bash, zsh or fish.
 
-    with environment.open_memory() as memory:
-        purge_steps.delete_vectors(memory, locations(memory, everywhere=True))
-    if not extras.remove(measure.KIND, settings.data_dir) and not measure.missing():
-        raise FabricError(
-            "Its vectors are deleted, but it was installed with pip, not by this command.",
-            remedy="Set semantic = false in config.toml, or remove it with pip uninstall.",
-        )
+    For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc. For zsh, add the same with
+    zsh to ~/.zshrc, after compinit. For fish, add memory-fabric completion fish | source to
+    config.fish.
+    """
+    # typer does not export this function under another name.
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    if shell not in SHELLS:
+        text = f"The shell {shell!r} is not supported."
+        raise BadInput("SHELL", text, remedy="Use bash, zsh or fish.")
+    script = get_completion_script(prog_name=environment.NAME, complete_var=COMPLETING, shell=shell)
+    typer.echo(script.strip())
+    return 0

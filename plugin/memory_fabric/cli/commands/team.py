@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from memory_fabric.cli import environment, progress, show, team_report
+from memory_fabric.cli import environment, show, team_report
 from memory_fabric.cli.options import argument, flag, option
 from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, FabricError, NotFound
@@ -123,11 +123,9 @@ def team(
     if what and not needed:
         raise BadInput("DSN", f"team {action} takes no {what!r}.", remedy="")
     if action in FOR_THE_USER and in_client(os.environ):  # a model may have written the command
-        raise BadInput(
-            "team",
-            "Nothing was changed: only the user may decide with whom memories are shared.",
-            remedy=f"Run memory-fabric team {action} in a terminal outside Claude Code.",
-        )
+        text = "Nothing was changed: only the user may decide with whom memories are shared."
+        remedy = f"Run memory-fabric team {action} in a terminal outside Claude Code."
+        raise BadInput("team", text, remedy=remedy)
     stated = Options(space, name, me, words, insecure, create_role, owner, keep, drop, as_json)
     with environment.open_memory() as memory:
         answer = _RUN[action](memory, what, stated)
@@ -278,7 +276,7 @@ def _members(memory: Memory, _what: str, stated: Options) -> Answer:
 
 
 def _status(memory: Memory, _what: str, stated: Options) -> Answer:
-    joined = team_report.ties_here(memory)
+    joined = ties.joined_by(memory)
     servers = [_ask_server(memory, tie) for tie in joined]
     values, lines = [], []
     for tie, server in zip(joined, servers, strict=True):
@@ -360,9 +358,9 @@ def _cut(text: str) -> str:
 def _sync(memory: Memory, _what: str, stated: Options) -> Answer:
     from memory_fabric.sharing.team import sync
 
-    if not team_report.ties_here(memory):
+    if not ties.joined_by(memory):
         _tie(memory)
-    with progress.bar("Exchanging", quiet=stated.as_json) as tell:
+    with show.progress_bar("Exchanging", quiet=stated.as_json) as tell:
         results = [
             sync.exchange(memory, tie, wait_s=WAIT_S, progress=tell)
             for tie in ties.joined_by(memory)
@@ -398,7 +396,7 @@ def _exchanged(outcome: Outcome | None) -> str:
 
 
 def _decline(memory: Memory, key: str, _stated: Options) -> Answer:
-    for tie in team_report.ties_here(memory):
+    for tie in ties.joined_by(memory):
         database = memory.database(tie.kind, create=False)
         if database is not None and space.decline(database, key):
             sentence = f"{key} stays here as it is. On the server it is erased already."
@@ -489,9 +487,7 @@ def _words(stated: str) -> str:
         words = sys.stdin.read().strip()
         if words:
             return words
-        raise BadInput(
-            "--words",
-            "Another machine of yours has the key, and its words are needed here.",
-            remedy="Run this in a terminal, or give the words by --words - on standard input.",
-        )
+        text = "Another machine of yours has the key, and its words are needed here."
+        remedy = "Run this in a terminal, or give the words by --words - on standard input."
+        raise BadInput("--words", text, remedy=remedy)
     return str(typer.prompt("The 24 words that your first machine printed", hide_input=True))

@@ -1,23 +1,40 @@
-"""sync, check, repair, backup: look after the stored data."""
+"""sync, check, repair, backup, queue: look after the stored data and what is not stored yet."""
 
 import os
+import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
-from memory_fabric.cli import environment, progress, show
-from memory_fabric.cli.options import AsJson, flag
+from memory_fabric.cli import environment, show
+from memory_fabric.cli.options import AsJson, argument, flag, option
 from memory_fabric.deadline import Deadline
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.health import work
 from memory_fabric.hooks import unfinished
+from memory_fabric.ids import short_id
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.sharing.git import adoption
 from memory_fabric.store import backup as backups
 from memory_fabric.store import graph, integrity
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.history import resolve
-from memory_fabric.store.memory import KINDS
+from memory_fabric.store.memory import KINDS, Memory
+from memory_fabric.store.queues import ingest_queue
+from memory_fabric.store.queues.ingest_queue import QueuedText
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
+from memory_fabric.text import cut, encodable, many, one_line
 
 MAX_ORPHANS = 10_000
+ACTIONS = ("list", "show", "retry", "drop", "work")
+LIMIT, MAX_LIMIT = 50, 1_000_000
+# No system has a larger one.
+MAX_PID = 2**31 - 1
+MAX_ERROR_CHARS = 120
+STYLES = {"dead": "red", "working": "yellow"}
+QUEUE_COLUMNS = ("id", "state", "domain", "length", "came", "attempts", "error")
+NOTHING_QUEUED = "The queue is empty."
 
 
 def sync(as_json: AsJson = False) -> int:
@@ -34,14 +51,14 @@ def sync(as_json: AsJson = False) -> int:
         drained = tiers.drain(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
-        shown = len(memory_md.shown_ids(resolve.memory_md_file(memory))) if memory.project else 0
+        listed = len(memory_md.shown_ids(resolve.memory_md_file(memory))) if memory.project else 0
         text, forwarded, failed = work.forward(memory.settings)
         failures = [*memory.failures, *failed]
     if as_json:
-        counts = {"drained": drained, "restored": restored, "in_memory_md": shown}
+        counts = {"drained": drained, "restored": restored, "in_memory_md": listed}
         show.json_out({**counts, "forwarded": forwarded, "failures": failures})
     else:
-        show.line(f"{drained} waiting changes applied; {shown} memories are in MEMORY.md.")
+        show.line(f"{drained} waiting changes applied; {listed} memories are in MEMORY.md.")
         if restored:
             show.line(f"{restored} lost journal lines were written again.")
         if text:
@@ -65,7 +82,7 @@ def check(
     rows or more the row numbers and samples are compared; of backups above 64 MB the newest is
     read. Exit code 1 only for damage.
     """
-    bar = progress.bar("Checking", quiet=as_json)
+    bar = show.progress_bar("Checking", quiet=as_json)
     with environment.open_memory() as memory, bar as tell:
         findings = integrity.findings(memory, full=full, progress=tell)
     harms = any(finding.harms for finding in findings)
@@ -107,7 +124,7 @@ def repair(
             is_expected = os.path.exists(path) or os.path.exists(memory.journal_of(kind))
             if is_expected or backups.list_backups(path):
                 mark_suspect(path)
-    bar = progress.bar("Rebuilding", quiet=as_json)
+    bar = show.progress_bar("Rebuilding", quiet=as_json)
     with environment.open_memory(repair=True) as memory, bar as memory.progress:
         sound = [database.path for database in memory.databases()]
         rebuilt = list(memory.messages)
@@ -140,23 +157,23 @@ def _show_orphans(yes: bool, as_json: bool) -> int:
     with environment.open_memory() as memory:
         databases = memory.databases()
         orphans = {db.kind: graph.orphans(db, MAX_ORPHANS) for db in databases}
-        left = [name for db in databases for name in graph.left_alone(db)]
-        gone = 0
+        left_alone = [name for db in databases for name in graph.left_alone(db)]
+        removed = 0
         for kind, names in orphans.items():
             if yes and names:
                 payload, by = {"entityNames": names}, environment.provenance()
                 result = memory.write("remove_orphans", payload, by, store=kind)
-                gone += int(result.get("deleted", 0))
-        if gone:
+                removed += int(result.get("deleted", 0))
+        if removed:
             memory.flush()
     names = [name for of_kind in orphans.values() for name in of_kind]
     if as_json:
-        return show.json_out({"orphans": names, "left_alone": left, "removed": gone})
+        return show.json_out({"orphans": names, "left_alone": left_alone, "removed": removed})
     show.lines(map(graph.shown, names))
     reason = "a deletion left it without relations; forget removes it"
-    show.lines(f"{graph.shown(name)}: {reason}" for name in left)
+    show.lines(f"{graph.shown(name)}: {reason}" for name in left_alone)
     if yes:
-        show.line(f"Removed: {gone}. memory-fabric undo --last restores them.")
+        show.line(f"Removed: {removed}. memory-fabric undo --last restores them.")
     elif names:
         text = "These have no observations or relations; nothing was changed."
         show.line(f"{text} Use --yes to remove them.")
@@ -170,14 +187,185 @@ def backup(as_json: AsJson = False) -> int:
 
     They are in `backups/` next to the database.
     """
-    with environment.open_memory() as memory, progress.bar("Copying", quiet=as_json) as tell:
-        made = [backups.create(database.path, progress=tell) for database in memory.databases()]
+    with environment.open_memory() as memory, show.progress_bar("Copying", quiet=as_json) as tell:
+        copies = [backups.create(database.path, progress=tell) for database in memory.databases()]
         failures = list(memory.failures)
     if as_json:
-        show.json_out({"made": made, "failures": failures})
+        show.json_out({"made": copies, "failures": failures})
     else:
-        show.lines(f"{path} ({os.path.getsize(path) / 1024:.0f} KB)" for path in made)
-        if not made and not failures:
+        show.lines(f"{path} ({os.path.getsize(path) / 1024:.0f} KB)" for path in copies)
+        if not copies and not failures:
             show.line("Nothing to copy: nothing is stored yet.")
         show.warn_all(failures)
     return 1 if failures else 0
+
+
+def queue(
+    action: str = argument(
+        "list",
+        "[list|show|retry|drop|work]",
+        "list: unprocessed texts (the default). show: one text in any state. retry: process dead "
+        "texts again, or waiting ones now. drop: remove texts, after asking. work: run the worker "
+        "that processes them (`serve` starts one).",
+        choices=ACTIONS,
+    ),
+    named: list[str] | None = argument(
+        None,
+        "[ID]...",
+        "With show, retry, drop: the id that the sender received, or its last eight characters.",
+    ),
+    everything: bool = flag("--all", "With retry and drop: all dead texts."),
+    done: bool = flag("--done", "With list: the newest processed texts."),
+    limit: int = option(LIMIT, "N", "With list: the maximum number.", min=1, max=MAX_LIMIT),
+    once: bool = flag("--once", "With work: end when nothing is due."),
+    worker: str = option("", "WORKER", "With work: the name of this worker.", "--id"),
+    parent: int = option(0, "PID", "With work: end when this process ends.", min=0, max=MAX_PID),
+    yes: bool = flag("--yes", "With drop: do not ask."),
+    as_json: AsJson = False,
+) -> int:
+    """List texts of other programs that are not processed yet.
+
+    A text is waiting, working or done. One that fails is tried again after 10, 20, 40 seconds and
+    so on, and is dead after six attempts, with its error. The text is kept without secrets; `show`
+    prints it. `drop` removes the text, but not the memories made from it (`memory-fabric undo ID`
+    removes its records, too; its turns stay). `drop` asks; with --json it needs --yes, and
+    otherwise only shows what it would do. `work` runs until SIGTERM and finishes the current text
+    first; several may run at once. Exit code 3 if no text has the id, or if --all finds no dead
+    text.
+    """
+    ids = named or []
+    if action not in ACTIONS:
+        text = f"There is no action {action!r}."
+        raise BadInput("ACTION", text, remedy=f"Use {', '.join(ACTIONS)}.")
+    for typed in ids:
+        if encodable(typed) != typed:
+            raise BadInput("ID", f"{encodable(typed)!r} is not an id.")
+    if action in ("list", "work") and (ids or everything):
+        raise BadInput("ID", f"{action} takes neither an id nor --all.")
+    if action == "show" and (len(ids) != 1 or everything):
+        raise BadInput("ID", "show needs the id of one text.")
+    if action in ("retry", "drop") and bool(ids) == everything:
+        raise BadInput("ID", f"{action} needs either ids or --all.")
+    if action == "work":
+        from memory_fabric.ingest import worker as queue_worker  # not needed for --help
+
+        tally = queue_worker.serve(environment.settings(), worker, once=once, parent=parent)
+        if as_json:
+            show.json_out({"done": tally.done, "failed": tally.failed})
+        elif once:
+            failed = f", {many(tally.failed, 'attempt')} failed" if tally.failed else ""
+            show.line(f"{many(tally.done, 'text')} processed{failed}.")
+        return 1 if once and tally.failed else 0
+    with environment.open_memory() as memory:
+        if action == "list":
+            return _list_texts(memory, limit, done=done, as_json=as_json)
+        texts = list(dict.fromkeys(ingest_queue.find_by_short_id(memory, id_) for id_ in ids))
+        if everything:
+            texts = ingest_queue.listed(memory, ("dead",), -1)
+        if not texts:
+            remedy = "memory-fabric queue lists the waiting texts."
+            raise NotFound("--all", "No text is dead.", remedy=remedy)
+        if action == "show":
+            return _show_text(memory, texts[0], as_json)
+        if action == "retry":
+            return _retry(memory, texts, as_json)
+        return _drop(memory, texts, yes, as_json)
+
+
+def _list_texts(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int:
+    if done:
+        texts = ingest_queue.newest_done(memory, limit)
+    else:
+        texts = ingest_queue.listed(memory, ("waiting", "working", "dead"), limit)
+    backlog = ingest_queue.backlog(memory)
+    if as_json:
+        return show.json_out(
+            {**backlog._asdict(), "texts": [_text_as_json(text) for text in texts]}
+        )
+    if texts:
+        show.table(QUEUE_COLUMNS, map(_row_of_text, texts))
+    summary = f"{backlog.waiting} waiting, {backlog.working} working, {backlog.dead} dead."
+    if backlog.dead:
+        retry = "memory-fabric queue retry --all tries dead texts again"
+        summary += f" {retry}, drop --all removes them."
+    is_empty = not (backlog.waiting or backlog.working or backlog.dead)
+    show.line(NOTHING_QUEUED if is_empty else summary, style="" if texts else "dim")
+    return 0
+
+
+def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
+    ingest = ingest_queue.ingest_of(memory, text.id)
+    if ingest is None:
+        raise NotFound(text.id, f"{text.id} was dropped meanwhile.")
+    # The text may be older than a redaction rule.
+    ingest = ingest._replace(
+        session_summary=without_secrets(ingest.session_summary),
+        key_decisions=tuple(map(without_secrets, ingest.key_decisions)),
+    )
+    if as_json:
+        fields = ingest._asdict() | {"key_decisions": list(ingest.key_decisions)}
+        return show.json_out(_text_as_json(text) | {"ingest": fields})
+    show.facts(
+        ("id", text.id),
+        ("state", text.state),
+        ("came", text.created_at),
+        ("ended", text.ended_at),
+        ("attempts", str(text.attempts)),
+        ("error", text.error),
+        ("domain", text.domain),
+        ("from", ingest.source_model),
+        ("session", ingest.session_id),
+        ("project", ingest.project),
+        ("said", ingest.created_at),
+        ("confidence", f"{ingest.confidence:.2f}"),
+        ("records", ", ".join(map(short_id, text.records))),
+        ("decisions", "\n".join(ingest.key_decisions)),
+    )
+    show.line(ingest.session_summary or "The text has expired or was purged.")
+    return 0
+
+
+def _retry(memory: Memory, texts: Sequence[QueuedText], as_json: bool) -> int:
+    number = ingest_queue.retry(memory, [text.id for text in texts], time.time())
+    if as_json:
+        show.json_out({"retried": number})
+        return 0 if number else 3
+    show.line(
+        f"{many(number, 'text')} can be processed now by `memory-fabric serve` or "
+        "`memory-fabric queue work --once`."
+    )
+    show.warn_all(
+        f"{short_id(text.id)} is {text.state} and is not tried again."
+        for text in texts
+        if text.state in ("done", "working")
+    )
+    return 0 if number else 3
+
+
+def _drop(memory: Memory, texts: Sequence[QueuedText], yes: bool, as_json: bool) -> int:
+    if as_json and not yes:
+        return show.json_out({"dropped": 0, "would_drop": [_text_as_json(text) for text in texts]})
+    if not as_json:
+        show.table(QUEUE_COLUMNS, map(_row_of_text, texts))
+    show.confirm(f"Drop {many(len(texts), 'text')} from the queue?", yes)
+    number = ingest_queue.drop(memory, [text.id for text in texts], environment.provenance())
+    memory.flush()
+    if not number:
+        raise StoreUnavailable("", "Nothing was dropped: the text is not in the queue any more.")
+    if as_json:
+        return show.json_out({"dropped": number})
+    restores = "memory-fabric undo --last restores the last one."
+    show.line(f"Dropped {many(number, 'text')}; {restores}")
+    return 0
+
+
+def _row_of_text(text: QueuedText) -> tuple[Any, ...]:
+    came = text.created_at[:16].replace("T", " ")
+    error = cut(one_line(text.error), MAX_ERROR_CHARS)
+    state = show.styled(text.state, STYLES.get(text.state, ""))
+    length, attempts = str(text.length), str(text.attempts)
+    return short_id(text.id), state, text.domain, length, came, attempts, error
+
+
+def _text_as_json(text: QueuedText) -> dict[str, Any]:
+    return text._asdict() | {"short_id": short_id(text.id), "records": list(text.records)}

@@ -1,0 +1,481 @@
+"""candidates, review, stale, prune: what waits for a decision, and memories that are old."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from memory_fabric.capture.people import for_everybody
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.options import AsJson, Step, argument, flag, option
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import new_id, short_id, timestamp
+from memory_fabric.models import (
+    BEFORE,
+    CHANGED_FILES,
+    ENTITY_TYPES,
+    PROMPT,
+    RECORD_TYPES,
+    TYPE_ALIASES,
+    Record,
+    shown_type,
+    users_words,
+    worded,
+)
+from memory_fabric.recall import review as reviewing
+from memory_fabric.recall.render import changed_files
+from memory_fabric.recall.review import (
+    CANDIDATE,
+    CONTRADICTION,
+    DUPLICATE,
+    KINDS,
+    STALE,
+    Due,
+    Pruned,
+    Report,
+    Stale,
+)
+from memory_fabric.store.history import candidates as store
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import cut, many, one_line
+
+NOTHING = (
+    "No candidates. A sentence that sounded like a rule or a decision, and that the assistant did "
+    "not note, waits here until you keep or drop it."
+)
+NOTHING_GLOBAL = "No memory of this project or of yours is proposed for every project."
+MAX_TEXT_CHARS = 160
+NAMES = {
+    CANDIDATE: "candidate",
+    CONTRADICTION: "contradiction",
+    STALE: "stale memory",
+    DUPLICATE: "near duplicate",
+}
+# What a person does about one: commands of memory-fabric, with the ids below.
+DECISIONS = {
+    CANDIDATE: "candidates --keep ID, or --drop ID",
+    CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
+    STALE: "review --holds ID, edit ID, or forget ID",
+    DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
+}
+Done = tuple[str, Record]
+# Memories that are listed, and that are pruned, unless --limit says otherwise.
+LISTED, LIMIT = 20, 50
+MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
+TYPES = sorted(RECORD_TYPES | ENTITY_TYPES | TYPE_ALIASES.keys())
+NOTHING_STALE = (
+    "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
+    "365, others 90; agents and pinned memories never."
+)
+NO_FILES = "No memory names a file that has changed since."
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="T",
+        help="Only this type of record or entity; can be repeated.",
+        autocompletion=lambda incomplete: [t for t in TYPES if t.startswith(incomplete)],
+    ),
+]
+Limit = Annotated[int, typer.Option(min=1, metavar="N", help="The maximum number, oldest first.")]
+OlderThan = Annotated[
+    int | None,
+    typer.Option(
+        "--older-than",
+        min=0,
+        metavar="DAYS",
+        help="Stale after this many days, for every type except agents.",
+    ),
+]
+
+
+def candidates(
+    keep: list[str] | None = option(
+        None, "ID", "Remember a candidate as your own statement; can be repeated."
+    ),
+    drop: list[str] | None = option(None, "ID", "Forget a candidate; can be repeated."),
+    for_all: bool = flag(
+        "--global",
+        "List memories that may hold in every project instead, without names, as they would be "
+        "kept. --keep stores one with scope global, --drop leaves it in its project.",
+    ),
+    step: Step = "",
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `candidates` or, with --global, `global`; with --keep or --drop `done` "
+        "and `record` of the first, and `results` for all.",
+    ),
+) -> int:
+    """List sentences that were heard and not noted.
+
+    Shows those first that you said again in other sessions, then the newest, each with the prompt
+    and what the assistant had said before it. A candidate is not given to sessions as a memory, not
+    found by `memory-fabric recall` and not written to MEMORY.md. It becomes a memory if you keep
+    it, or if the assistant notes it with `From: [id]`, and is dropped after 90 days. One
+    `memory-fabric undo` takes back everything that one command kept and dropped.
+    """
+    keep, drop = keep or [], drop or []
+    for name in keep:
+        if name in drop:
+            raise BadInput("--keep", f"Use either --keep or --drop for {name}, not both.")
+    names = dict.fromkeys((*keep, *drop))
+    with environment.open_memory(step=step) as memory:
+        if names:
+            from memory_fabric.capture.edit import decision  # not needed to list
+
+            memory.batch, by = step or new_id(), environment.provenance()
+            changes = [
+                _decision_for_everybody(memory, name, name in keep)
+                if for_all
+                else decision(memory, name, by, keep=name in keep)
+                for name in names
+            ]
+            decisions = [change() for change in changes]
+            memory.flush()
+            _say_done(decisions, as_json)
+            return 0
+        if for_all:
+            proposed = [(r, *_as_kept(memory, r)) for r in store.for_everybody(memory)]
+        else:
+            waiting = store.waiting(memory)
+            store.note_shown(memory, waiting, timestamp())
+    if for_all:
+        _show_global(proposed, as_json)
+    elif as_json:
+        missing = {"missing": store.MISSING}
+        show.json_out({"candidates": [formatting.as_json(r) | missing for r in waiting]})
+    elif waiting:
+        show.line("Heard, not noted", style="bold")
+        columns = ("id", "type", "since", "said by", "what")
+        show.table(columns, map(_row, waiting), optional=("said by",))
+        show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
+    else:
+        show.line(NOTHING)
+    return 0
+
+
+def _decision_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
+    """Return the change that makes a memory global, or ends the proposal.
+
+    Raises NotFound, BadInput.
+    """
+    records, by = store.named_for_everybody(memory, name), environment.provenance()
+    record = records[0]
+    if not keep:
+        return lambda: ("left in its project", store.settle_for_everybody(memory, records, by))
+    cleaned = for_everybody(record._replace(id="", scope="global", pinned=False), memory)
+
+    def change() -> Done:
+        copy = memory.remember(cleaned, by)
+        if copy is None:
+            text = f"{short_id(record.id)} was forgotten in scope global."
+            raise BadInput("--keep", text, remedy="State it again with remember --global.")
+        store.settle_for_everybody(memory, records, by, copy.id)
+        return "remembered for every project", copy
+
+    return change
+
+
+def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
+    """Return the text without names, or the reason why it cannot be kept for every project."""
+    try:
+        cleaned = for_everybody(record, memory)
+    except BadInput as error:
+        return "", str(error)
+    return f"{cleaned.what} — {cleaned.why}" if cleaned.why else cleaned.what, ""
+
+
+def _say_done(decisions: Sequence[Done], as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {"done": decision, "record": formatting.as_json(record)}
+            for decision, record in decisions
+        ]
+        show.json_out(rows[0] | {"results": rows})
+        return
+    for decision, record in decisions:
+        about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(record.what)}"
+        show.line(f"{decision.capitalize()}: {about}")
+
+
+def _row(record: Record) -> Sequence[str]:
+    return (
+        short_id(record.id),
+        shown_type(record.type),
+        record.created_at[:10],
+        formatting.speaker(record.source, record.trust),
+        "\n".join(_lines_of(record)),
+    )
+
+
+def _show_global(proposed: Sequence[tuple[Record, str, str]], as_json: bool) -> None:
+    if as_json:
+        rows = [
+            formatting.as_json(record) | {"as_kept": text, "refused": why}
+            for record, text, why in proposed
+        ]
+        show.json_out({"global": rows})
+    elif proposed:
+        show.line("May hold in every project; without names", style="bold")
+        table = [
+            (short_id(record.id), shown_type(record.type), text or f"refused: {why}")
+            for record, text, why in proposed
+        ]
+        show.table(("id", "type", "as it would be kept"), table)
+        show.line("--keep ID --global keeps one for every project, --drop ID --global ends this.")
+    else:
+        show.line(NOTHING_GLOBAL)
+
+
+def _lines_of(candidate: Record) -> list[str]:
+    """Return the words of a candidate, and those around it."""
+    times = store.said_again(candidate)
+    text = one_line(worded(candidate))
+    text = text if users_words(candidate) else cut(text, MAX_TEXT_CHARS)
+    lines = [f"{text} (said again in {many(times, 'other session')})" if times else text]
+    prompt, before = (one_line(str(candidate.evidence.get(key) or "")) for key in (PROMPT, BEFORE))
+    if prompt and prompt != one_line(candidate.what):
+        lines.append(f"prompt: {cut(prompt, 2 * MAX_TEXT_CHARS)}")
+    if before:
+        lines.append(f"before it: {cut(before, MAX_TEXT_CHARS)}")
+    return lines
+
+
+def review(
+    holds: list[str] | None = option(
+        None,
+        "ID",
+        "Confirm a memory: it still holds, also next to one that seems to contradict or repeat "
+        "it; can be repeated.",
+    ),
+    keep: list[str] | None = option(
+        None,
+        "ID",
+        "Keep a candidate as your own, a memory beside what contradicts it, or open one again "
+        "that a note replaced or dropped; can be repeated.",
+    ),
+    replace: list[str] | None = option(
+        None, "ID", "Let a memory replace what it contradicts; can be repeated."
+    ),
+    limit: int = option(3, "N", "The number of things to show.", min=1, max=100),
+    step: Step = "",
+    as_json: bool = flag(
+        "--json",
+        "Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a new "
+        "`step`; with a decision as `candidates --keep` does.",
+    ),
+) -> int:
+    """List what waits for your decision.
+
+    These are candidates, contradictions, stale memories and near duplicates. Decide with
+    `--keep`, `--replace` or `--holds`, `candidates --drop`, `edit --text`, `edit --instead-of`
+    (which makes two one) or `forget`, and give each the step that is shown, so that one undo takes
+    all of it back. What was confirmed or edited is due again when it is stale.
+    """
+    from memory_fabric.capture import edit  # not needed for --help
+    from memory_fabric.recall.review import due
+
+    with environment.open_memory(step=step) as memory:
+        if holds or keep or replace:
+            memory.batch, by = step or new_id(), environment.provenance()
+            confirmed = edit.confirm_all(memory, holds or (), by)
+            decisions: list[Done] = [("confirmed", record) for record in confirmed]
+            decisions += [edit.keep(memory, name, by) for name in keep or ()]
+            decisions += [("replaced", edit.replace(memory, id_, by)[0]) for id_ in replace or ()]
+            memory.flush()
+            _say_done(decisions, as_json)
+            return 0
+        items = due(memory, timestamp())
+        candidates = [i.record for i in items[:limit] if i.record.status == "candidate"]
+        store.note_shown(memory, candidates, timestamp())
+        failures = list(memory.failures)
+    step = step or f"review-{short_id(new_id())}"
+    if as_json:
+        return show.json_out(
+            {
+                "due": [
+                    {
+                        "kind": item.kind,
+                        "record": formatting.as_json(item.record),
+                        "others": list(map(formatting.as_json, item.others)),
+                        "days": item.days,
+                    }
+                    for item in items[:limit]
+                ],
+                "total": {kind: sum(item.kind == kind for item in items) for kind in KINDS},
+                "step": step,
+                "failures": failures,
+            }
+        )
+    _show_due(items, limit, step)
+    show.warn_all(failures)
+    return 0
+
+
+def _show_due(items: Sequence[Due], limit: int, step: str) -> None:
+    """Print the first ones, the number of the others, and how to undo what is decided."""
+    if not items:
+        show.line("Nothing is due for review.")
+        return
+    for item in items[:limit]:
+        age = f", {item.days} days old" if item.days else ""
+        show.line(f"{NAMES[item.kind]}{age}: {DECISIONS[item.kind]}", style="bold")
+        for record in (item.record, *item.others):
+            head, *more = _lines_of(record)
+            about = f"{shown_type(record.type)}, {record.scope}, by the {record.trust}, "
+            show.line(f"  {short_id(record.id)} ({about}{record.created_at[:10]}): {head}")
+            if record.why:
+                show.line(f"    because: {cut(one_line(record.why), MAX_TEXT_CHARS)}")
+            show.lines(f"    {line}" for line in (more if item.kind == CANDIDATE else ()))
+    if len(items) > limit:
+        kinds = [item.kind for item in items[limit:]]
+        counts = (many(kinds.count(kind), NAMES[kind]) for kind in KINDS if kind in kinds)
+        show.line(f"{', '.join(counts).replace('memorys', 'memories')} more (--limit)", "dim")
+    show.line(
+        f"Changes with --step {step} are one step: memory-fabric undo --step {step} takes all of "
+        "it back."
+    )
+
+
+def stale(
+    types: Types = None,
+    limit: Limit = LISTED,
+    older_than: OlderThan = None,
+    files: bool = flag("--files", "Only memories that name a file which has changed since."),
+    as_json: AsJson = False,
+) -> int:
+    """List memories not mentioned for long, or whose files changed.
+
+    Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
+    90, counted from the last observation; the oldest come first. Agents and pinned memories are
+    never stale, and replaced ones are not listed. Then follow memories that name a file of the
+    project which has changed or is gone since they were stored, also fresh and pinned ones:
+    `memory-fabric review --holds ID` says that one is still true. Nothing is changed;
+    memory-fabric prune removes stale memories, and none for its files.
+    """
+    with environment.open_memory() as memory:
+        report = reviewing.Report()
+        if not files:
+            report = reviewing.stale(
+                memory, timestamp(), types=types or (), limit=limit, older_than=older_than
+            )
+        altered = reviewing.records_with_changes(memory, types or ())
+        failures = list(memory.failures)
+    if as_json:
+        rows = [
+            {"id": record.id, "short_id": short_id(record.id), "type": record.type}
+            | {"what": record.what, "files": record.evidence[CHANGED_FILES]}
+            for record in altered[:limit]
+        ]
+        counts = {"changed_files": rows, "total_changed_files": len(altered)}
+        show.json_out({**_report_as_json(report), **counts, "failures": failures})
+    else:
+        if report.shown or not altered:
+            _show_report(report, NO_FILES if files else NOTHING_STALE)
+        if altered:
+            show.line("Files that these memories name have changed since:", "bold")
+            table = [
+                (
+                    short_id(record.id),
+                    shown_type(record.type),
+                    f"{one_line(worded(record, MAX_STALE_CHARS))} {changed_files(record.evidence)}",
+                )
+                for record in altered[:limit]
+            ]
+            show.table(("id", "type", "memory"), table, lines=2)
+            if len(altered) > limit:
+                show.line(f"and {len(altered) - limit} older ones (--limit)", "dim")
+            show.line("Still true: memory-fabric review --holds ID. Else: edit ID, or forget ID.")
+        show.warn_all(failures)
+    return 0 if report.shown or altered else 1 if failures else 3
+
+
+def _show_report(report: Report, nothing: str = NOTHING_STALE) -> None:
+    if not report.shown:
+        show.line(nothing)
+        return
+    rows = []
+    for item, days in ((stale.item, str(stale.days)) for stale in report.shown):
+        text = cut(one_line(item.text), MAX_STALE_CHARS)
+        text = text if item.text else f"no observations; relations: {item.relations}"
+        if item.id:
+            rows.append((short_id(item.id), shown_type(item.type), days, text))
+        else:
+            name = cut(one_line(item.name), MAX_NAME_CHARS)
+            rows.append(("—", f"entity ({item.type})", days, f"{name}: {text}"))
+    show.table(("id", "type", "days", "memory"), rows, lines=1, optional=("id",))
+    more = report.total - len(report.shown)
+    if more > 0:
+        show.line(f"and {more} more recent ones (--limit)", "dim")
+
+
+def _report_as_json(report: Report) -> dict[str, Any]:
+    return {"total": report.total, "stale": list(map(_stale_as_json, report.shown))}
+
+
+def _stale_as_json(stale: Stale) -> dict[str, Any]:
+    item = stale.item
+    fields = {
+        **show.fields(item, "kind id"),
+        "short_id": short_id(item.id),
+        **show.fields(item, "name type store"),
+        **show.fields(stale, "days limit_days"),
+        "last_at": item.last_at,
+        "last_observation": item.text,
+    }
+    return fields if item.id else fields | show.fields(item, "observations relations")
+
+
+def prune(
+    names: list[str] | None = argument(None, "[NAME-OR-ID]...", "Only these stale memories."),
+    types: Types = None,
+    limit: Limit = LIMIT,
+    older_than: OlderThan = None,
+    yes: bool = flag("--yes", "Prune without asking."),
+    as_json: AsJson = False,
+) -> int:
+    """Show what `stale` shows, ask, and then remove exactly that.
+
+    What was mentioned since it was shown stays. One undo, whose command is printed, restores all
+    of it. With --json it does not ask, and needs --yes to change anything.
+    """
+    now = timestamp()
+    with environment.open_memory() as memory:
+        report = reviewing.stale(
+            memory,
+            now,
+            types=types or (),
+            limit=max(limit, len(names or ())),
+            older_than=older_than,
+            named=names or (),
+        )
+        show.warn_all(memory.failures)
+        if not as_json:
+            _show_report(report)
+            if not report.shown:
+                return 3
+            number = "this" if len(report.shown) == 1 else f"these {len(report.shown)}"
+            show.confirm(f"Remove {number} from memory?", yes)
+        pruned = Pruned()
+        if yes or not as_json:
+            with show.progress_bar("Pruning", quiet=as_json) as tell:
+                by = environment.provenance()
+                pruned = reviewing.prune(memory, report.shown, by, now, tell)
+    if as_json:
+        outcome = {
+            "pruned": len(pruned.removed),
+            "changed_meanwhile": list(map(_stale_as_json, pruned.kept)),
+            "undo": f"memory-fabric undo {pruned.undo}" if pruned.undo else "",
+        }
+        show.json_out({**_report_as_json(report), **outcome})
+        return 0 if report.shown else 3
+    if pruned.kept:
+        items = (stale.item for stale in pruned.kept)
+        names = [short_id(i.id) or cut(one_line(i.name), MAX_NAME_CHARS) for i in items]
+        show.warn(f"kept, because changed since it was shown: {', '.join(names)}")
+    if pruned.undo:
+        undo = f"memory-fabric undo {pruned.undo}"
+        show.line(f"Pruned: {len(pruned.removed)}. {undo} restores all of it.")
+    else:
+        show.line("Nothing was pruned.")
+    return 0
