@@ -175,6 +175,22 @@ class TestIncidents:
 
         assert len(of_type(client, "solution")) == 1
 
+    def test_a_cause_that_is_written_after_the_reading_belongs_to_the_fix(
+        self, client: SimulatedClient
+    ) -> None:
+        client.say("user", "Make the cart work, please.", timestamp=now())
+        ran(client, PYTEST, ERROR, failed=True)
+        changed(client)
+        ran(client, PYTEST, "3 passed")
+        stop(client)
+        client.say("assistant", "The root cause was that the cart had no total.", timestamp=now())
+        client.say("user", "Thanks.", timestamp=now())
+        client.say("assistant", "The root cause was something else.", timestamp=now())
+        stop(client)
+
+        [fix] = client.records("type = 'solution'")
+        assert fix.what.startswith("The root cause was that the cart had no total (")
+
     def test_a_change_that_failed_is_none(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         changed(client, failed=True)

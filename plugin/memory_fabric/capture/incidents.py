@@ -72,15 +72,16 @@ class Failure(NamedTuple):
 
 
 def follow(
-    steps: Iterable[Step], failing: Sequence[Failure] = ()
+    steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures solved in these steps, and those that are open after them.
 
-    `failing` are the failures before them.
+    `failing` are the failures before them. `passed` were solved just before them; they come first
+    among the solved ones, with the cause that the next answer states.
     """
     open_: list[Failure] = list(failing)
-    solved: list[Failure] = []
-    fresh: list[int] = []
+    solved = list(passed)
+    fresh = list(range(len(solved)))
     prompt = ""
     for step in steps:
         if step.changed_file:

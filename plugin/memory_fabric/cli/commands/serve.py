@@ -96,6 +96,8 @@ def serve(
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
     settings = environment.settings()
+    # Worker processes must not find a module of a standard name in the folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
     place: dict[str, Any] = {"host": host, "port": port, "path": socket}
     place["allowed"] = allow_host or ()
     if team:

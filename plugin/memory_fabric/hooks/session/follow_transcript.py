@@ -250,7 +250,7 @@ def _remember(
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
     results = unread.attempt([], _take_notes, context, owned)
-    if any(turn.tools or turn.results for turn in own):
+    if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         # late: only if work was done
         from memory_fabric.hooks.session.store_incidents import keep_incidents
 

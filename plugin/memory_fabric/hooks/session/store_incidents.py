@@ -43,13 +43,14 @@ def keep_incidents(
     of the session whose failure is back, waits as a candidate until it passes.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
-    earlier = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
-    solved, failing = incidents.follow(steps, [failure for failure in earlier if failure])
+    passed = _failures(notes, "passed")
+    solved, failing = incidents.follow(steps, _failures(notes, "failing"), passed)
     at = max((turn.created_at for turn in turns), default="") if context.is_past else ""
     by = context.by("assistant", session)
     waiting = [note for note in noted if incidents.FILES not in note.evidence]
     is_only = len(solved) == len(waiting) == 1
-    for failure in solved:
+    unexplained: list[incidents.Failure] = []
+    for place, failure in enumerate(solved):
         note = _note_about(failure, waiting, is_only=is_only)
         if note is not None:
             waiting.remove(note)
@@ -63,13 +64,22 @@ def keep_incidents(
         if record is not None:
             evidence = _with_commit(context, record.evidence)
             context.memory.remember(record._replace(id=ids.new_id(), evidence=evidence), by, at=at)
+        elif not fixes and place >= len(passed):
+            unexplained.append(failure)
     for failure in failing:
         if not failure.passes:
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
-    more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
-    return {**notes, **more}
+    # The client may write the answer that states the cause after this reading.
+    kept = {"failing": failing, "passed": unexplained}
+    more = {name: [incidents.as_object(f) for f in failures] for name, failures in kept.items()}
+    return {**notes, "calls": calls, **more}
+
+
+def _failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
+    failures = (incidents.from_object(f) for f in notes.get(name, ()) if isinstance(f, dict))
+    return [failure for failure in failures if failure]
 
 
 def steps_in(

@@ -121,8 +121,6 @@ class ReaderPool:
 
     async def _answer_inside(self, inside: Callable[[], Awaitable[Response]]) -> Response:
         if self._inside and not self._readers and not self._starting:
-            # A folder with a module of a standard name must not be searched by the new process.
-            os.environ["PYTHONSAFEPATH"] = "1"
             for _ in range(self._number):
                 self._start(0.0)
         self._inside += 1

@@ -172,8 +172,6 @@ class TeamServer(Listener):
 
     def run(self) -> None:
         """Answer until SIGINT or SIGTERM."""
-        # A folder with a module of a standard name must not be searched by workers.
-        os.environ["PYTHONSAFEPATH"] = "1"
         self._serve(self._config)
 
 
