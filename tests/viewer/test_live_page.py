@@ -97,6 +97,9 @@ class Canned(ThreadingHTTPServer):
         # Other projects of the home by their ids, and how the list names them.
         self.others: dict[str, dict[str, Any]] = {}
         self.listed: list[dict[str, Any]] = []
+        # The list of projects is answered once this is set.
+        self.may_list = threading.Event()
+        self.may_list.set()
         self.failing = False
 
     @property
@@ -120,6 +123,8 @@ class Canned(ThreadingHTTPServer):
         if project not in ("", *self.others):
             unknown = {"code": 1, "message": "There is no project here.", "remedy": "Look again."}
             return "application/json", json.dumps({"error": unknown})
+        if path == "/api/projects":
+            self.may_list.wait(60)
         status = {"tiers": self.tiers}
         answers = {
             "projects": {"projects": self.listed, "served": "shop-1"},
@@ -332,6 +337,20 @@ def projects(server: Canned) -> Canned:
         listed("old-3", "old", 0, readable=False, changed_at=""),
     ]
     return server
+
+
+def test_the_key_for_projects_waits_for_a_list_that_is_on_its_way(
+    open_page: Opener, projects: Canned
+) -> None:
+    projects.may_list.clear()
+    page = open_page.visit(projects.address)
+    expect(page.locator("#bar")).to_be_visible()
+
+    page.keyboard.press("p")
+    projects.may_list.set()
+
+    expect(page.locator("#projects a")).to_have_count(3)
+    expect(page.locator("#projects a").nth(0)).to_be_focused()
 
 
 def test_a_project_chosen_by_keyboard_is_kept_in_the_address(

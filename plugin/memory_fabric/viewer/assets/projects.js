@@ -88,7 +88,9 @@ function nameProject() {
   );
 }
 
-function openProjects() {
+async function openProjects() {
+  // A key may come before the server's first answer.
+  if (byId("project").hidden && current.asks) await listProjects();
   if (byId("project").hidden) return announce("No other project of this machine has a memory.");
   if (!byId("projects").hidden) return closeProjects();
   byId("projects").hidden = false;
