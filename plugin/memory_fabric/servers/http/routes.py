@@ -255,13 +255,9 @@ class McpEndpoint:
         if scope["method"] == "POST" and kind != JSON_TYPE:
             message = f"An MCP message must be {JSON_TYPE}."
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
-        if self._opening is None:
+        if self._opening is None or _has_failed(self._opening):
             self._opening = asyncio.create_task(self._open())
-        try:
-            manager = await asyncio.shield(self._opening)
-        except Exception:
-            self._opening = None
-            raise
+        manager = await asyncio.shield(self._opening)
         if self._end.is_set():
             raise StoreUnavailable("", "The server is shutting down.")
         await manager.handle_request(scope, receive, send)
@@ -285,6 +281,10 @@ class McpEndpoint:
         self._running = asyncio.create_task(run())
         await begun.wait()
         return manager
+
+
+def _has_failed(task: asyncio.Task[Any]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 @cache
