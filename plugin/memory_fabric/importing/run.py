@@ -47,7 +47,7 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(NamedTuple):
-    """What is stored in one project: the folder that it is opened by, its name, the records, and
+    """The part of an import for one project: the folder that opens it, its name, the records, and
     relations between entities.
     """
 

@@ -1,4 +1,4 @@
-"""What a prompt asks for: earlier talk, help with trouble, or a person, a number or a time.
+"""Requests in a prompt: earlier talk, help with trouble, or a person, a number or a time.
 
 A prompt that only names a past time ("the deployment of yesterday fails") asks for nothing that was
 said. Phrases of languages with spaces are matched as whole words, others as parts of the text.

@@ -88,7 +88,7 @@ def sources_for(query: Query) -> frozenset[str]:
 
 
 class Known(TypedDict, total=False):
-    """What the model of a session knows already.
+    """Memories that the model of a session knows already.
 
     `seen` are ids of hits that it was given, `shown` ids of records that MEMORY.md shows. It knows
     the statements of the session `here`, unless they are older than `since`, its last compaction

@@ -183,7 +183,7 @@ PLACED = frozenset(("command", "named", "stated"))
 
 
 class _Keywords:
-    """What parts of words show, by their first three characters, and whole words."""
+    """Steps that parts of words open, by their first three characters, and whole words."""
 
     def __init__(self) -> None:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
@@ -375,7 +375,7 @@ def _is_like_name(word: str, folded: str) -> bool:
 
 
 class _Shown(dict[str, int]):
-    """What words show; it is not remembered of long ones."""
+    """Steps that each word opens, as bits; computed anew for long words."""
 
     def __missing__(self, word: str) -> int:
         bits = _shown_by(word)

@@ -1,4 +1,4 @@
-"""What is switched on and how: the home's config.toml and switches.json, read again once changed.
+"""Settings of a home: its config.toml and switches.json, read again once they changed.
 
 Of an invalid config.toml only the switches that turn something off apply. If it may isolate
 domains, everything is off, since it is not known for whom. switches.json turns reading and writing
