@@ -41,7 +41,6 @@ OF_ROOMS = frozenset(
     for name in (
         "recall.agent_domains",
         "store.scoped_memory",
-        "store.scoped_memory",
         "store.callers",
     )
 )
@@ -295,6 +294,31 @@ def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
     assert ("memory_fabric.recall.known_fixes" in modules) == failed
     assert modules & SLOW == set()
     assert "memory_fabric.recall.pipeline" not in modules
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("SessionStart", {}),
+        ("PreToolUse", {}),
+        ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "make"}}),
+        ("PostToolUseFailure", {}),
+    ],
+)
+def test_an_event_that_recalls_nothing_loads_no_search(
+    hooks: HookRunner, tmp_path: Path, name: str, fields: dict[str, Any]
+) -> None:
+    modules = modules_after(hooks, name, tmp_path, **fields)
+
+    assert modules & {"memory_fabric.store.search", "memory_fabric.store.reader"} == set()
+
+
+def test_the_dispatcher_is_loaded_where_there_is_no_posix() -> None:
+    script = "import os, sys; sys.modules['posix'] = None; sys.path.insert(0, sys.argv[1])\n"
+    script += "import memory_fabric.hooks.dispatcher"
+    command = [packages.base_interpreter(), "-I", "-S", "-c", script, str(ROOT / "plugin")]
+
+    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
 
 
 def test_a_start_beside_another_session_loads_nothing_that_captures(

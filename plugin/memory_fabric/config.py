@@ -270,15 +270,16 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
     )
 
 
-class _Reading(NamedTuple):
+class _Reading:
     """Variables and the parsed config.toml while they are read.
 
     Each method returns the value of a setting, or its default with a complaint about another value.
     """
 
-    environ: Mapping[str, str]
-    file: Mapping[str, Any]
-    complaints: list[str]
+    def __init__(
+        self, environ: Mapping[str, str], file: Mapping[str, Any], complaints: list[str]
+    ) -> None:
+        self.environ, self.file, self.complaints = environ, file, complaints
 
     def table(self, name: str) -> Mapping[str, Any]:
         table = self.file.get(name, {})

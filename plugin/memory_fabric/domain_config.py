@@ -11,17 +11,6 @@ from memory_fabric.text import composed
 DOMAIN_KEYS = ("domain", "expert_domain")
 
 
-GENERAL = "general"
-
-
-class AgentDomain(NamedTuple):
-    """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
-
-    name: str = GENERAL
-    stated: bool = False
-    isolated: bool = False
-
-
 class DomainConfig(NamedTuple):
     """Domains of agent types and folders, and which of them are isolated.
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.config import Settings, read_settings
-from memory_fabric.domain_config import AgentDomain
-from memory_fabric.recall.agent_domains import domain_for
+from memory_fabric.recall.agent_domains import AgentDomain, domain_for
 
 
 @pytest.fixture

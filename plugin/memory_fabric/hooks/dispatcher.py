@@ -43,10 +43,13 @@ from memory_fabric.hooks.table import (
 )
 from memory_fabric.hooks.unfinished import Log, count_late, finish_late, leave, log_for, named
 from memory_fabric.ids import timestamp
-from memory_fabric.live_client import Event as Left
 from memory_fabric.recall.request_context import RequestContext, visible_to
 from memory_fabric.store.files import take_refused_files
 from memory_fabric.store.memory import Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # it needs POSIX, and most hooks need none of it
+    from memory_fabric.live_client import Event as Left
 
 # The line of the log about a reply that could not be printed.
 UNHEARD = "the client did not take the reply"

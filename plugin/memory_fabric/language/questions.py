@@ -14,7 +14,7 @@ same thing: "how long do we keep the rows?" is not answered by what the rows are
 from collections.abc import Iterable
 from functools import cache
 
-from memory_fabric.language import times, word_lists
+from memory_fabric.language import word_lists
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, words
@@ -163,7 +163,9 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         return not roles.isdisjoint(spoken) or _names_somebody(text, names)
     if any(map(str.isdigit, text)) or not word_lists.words("answers", "numbers").isdisjoint(spoken):
         return True
-    dates = times.CUES | word_lists.words("answers", "times")
+    from memory_fabric.language.times import CUES  # late: few prompts ask for a time
+
+    dates = CUES | word_lists.words("answers", "times")
     return kind == TIME and not dates.isdisjoint(spoken)
 
 

@@ -7,12 +7,12 @@ folder, else that of the agent type's own name, else `general`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory_fabric.config import Settings
-from memory_fabric.domain_config import GENERAL, AgentDomain, domain_name
+from memory_fabric.domain_config import domain_name
+from memory_fabric.patterns import pattern
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
@@ -26,6 +26,17 @@ GENERIC_AGENTS = frozenset(
     """general-purpose claude fork explore plan statusline-setup output-style-setup
     claude-code-guide""".split()
 )
+
+
+GENERAL = "general"
+
+
+class AgentDomain(NamedTuple):
+    """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
+
+    name: str = GENERAL
+    stated: bool = False
+    isolated: bool = False
 
 
 def stated_name(stated: str) -> str:
@@ -150,8 +161,8 @@ FOLLOWING = frozenset(
     give use uses using apply applies""".split()
 )
 MAX_WORDS, MAX_CHARS = 3, 4000
-_TOKENS = re.compile(r"[\w'’-]+|[^\w\s]|\n")
-_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`')
+_TOKENS = r"[\w'’-]+|[^\w\s]|\n"
+_QUOTED = r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`'
 
 
 class Named(NamedTuple):
@@ -179,8 +190,8 @@ def named(text: str, memory: Memory) -> Named | None:
 def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
     """Yield the names next to the word "domain", each with its span of the text."""
     # Quoted text is ignored; its length is kept, so that positions remain valid.
-    bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
-    tokens = [(m[0], m.start(), m.end()) for m in _TOKENS.finditer(bare)]
+    bare = pattern(_QUOTED).sub(lambda match: " " * len(match[0]), text)
+    tokens = [(m[0], m.start(), m.end()) for m in pattern(_TOKENS).finditer(bare)]
     words = [token.lower() for token, _, _ in tokens]
     for at, word in enumerate(words):
         owned = word in (f"{WORD}'s", f"{WORD}’s")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memory_fabric.domain_config import GENERAL
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language import concepts, task_terms
 from memory_fabric.language.vocabulary import agent_terms
@@ -24,10 +23,11 @@ from memory_fabric.models import (
     stated_at,
 )
 from memory_fabric.recall import inject, render
-from memory_fabric.recall.agent_domains import domain_of_agent, plain_name, stated_for
+from memory_fabric.recall.agent_domains import GENERAL, domain_of_agent, plain_name, stated_for
 from memory_fabric.recall.floor import SPECIFIC
-from memory_fabric.recall.normalize import is_of_others, within_share
+from memory_fabric.recall.normalize import is_of_others
 from memory_fabric.recall.parse import parse
+from memory_fabric.recall.render import within_share
 from memory_fabric.store.conditions import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import ACTIVE_CURRENT

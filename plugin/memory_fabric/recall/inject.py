@@ -15,8 +15,9 @@ from memory_fabric.language import concepts, negations, questions
 from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.floor import FIXES, SPECIFIC, Floor
-from memory_fabric.recall.normalize import is_of_others, within_share
+from memory_fabric.recall.normalize import is_of_others
 from memory_fabric.recall.parse import is_paste, may_hold_a_log, parse, sentences, written
+from memory_fabric.recall.render import within_share
 from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
@@ -161,7 +162,7 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
 
     What contradicts the prompt comes first, then the best hit for each of its subjects; of the
     others, those far less relevant than the best own hit are left out. Shared ones follow the
-    facts, as many as their share (`share_of_others`).
+    facts, as many as their share (`within_share`).
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from memory_fabric.language import concepts, negations
 from memory_fabric.language.concepts import Concept
@@ -325,27 +325,3 @@ def _merged(kept: Hit, other: Hit) -> Hit:
     return kept._replace(
         entities=tuple(dict.fromkeys(kept.entities + other.entities)), metadata=metadata
     )
-
-
-Claim = TypeVar("Claim")
-
-# The shares of the places, of all others together and of one author, beside one's own memories.
-TOGETHER, EACH = 1 / 3, 1 / 5
-# The share of one author where nothing of one's own is told.
-EACH_ALONE = 1 / 2
-
-
-def within_share(
-    claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
-) -> list[Claim]:
-    """Return the first claims of others that fit in their share of the places, in order."""
-    together = int(places * TOGETHER) if beside_own else places
-    max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
-    counts: dict[str, int] = {}
-    within = []
-    for claim in claims:
-        name = author(claim)
-        counts[name] = counts.get(name, 0) + 1
-        if counts[name] <= max_each:
-            within.append(claim)
-    return within[:together]

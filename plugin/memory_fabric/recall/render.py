@@ -5,9 +5,9 @@ The same hits give the same bytes, and no text is longer than its budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import short_id
@@ -29,7 +29,6 @@ from memory_fabric.models import (
     shown_type,
     words_first,
 )
-from memory_fabric.store import file_states
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import (
     CLOSE_FENCE,
@@ -289,6 +288,8 @@ def kind_of(hit: Hit) -> str:
 def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
     """Return the hits with their changed files in the metadata, at most two `lstat` calls each."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
+    from memory_fabric.store import file_states  # late: not where nothing is told
+
     changes = file_states.changed(memory, ids) if ids else {}
     if not changes:
         return list(hits)
@@ -302,6 +303,8 @@ def mark_hits(hits: Sequence[Hit], memory: Memory) -> list[Hit]:
 
 def mark_records(records: Sequence[Record], memory: Memory) -> list[Record]:
     """Return the records, to be told and not stored, with their changed files in the evidence."""
+    from memory_fabric.store import file_states  # late: not where nothing is told
+
     changes = file_states.changed(memory, [record.id for record in records])
     if not changes:
         return list(records)
@@ -346,3 +349,27 @@ def said_before(about: Mapping[str, object]) -> str:
     """Return `said before 1a2b3c4d` for a memory that a newer one contradicts; else ''."""
     newer = about.get(SAID_BEFORE)
     return f"said before {short_id(str(newer[-1]))}" if isinstance(newer, list) and newer else ""
+
+
+Claim = TypeVar("Claim")
+
+# The shares of the places, of all others together and of one author, beside one's own memories.
+TOGETHER, EACH = 1 / 3, 1 / 5
+# The share of one author where nothing of one's own is told.
+EACH_ALONE = 1 / 2
+
+
+def within_share(
+    claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
+) -> list[Claim]:
+    """Return the first claims of others that fit in their share of the places, in order."""
+    together = int(places * TOGETHER) if beside_own else places
+    max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
+    counts: dict[str, int] = {}
+    within = []
+    for claim in claims:
+        name = author(claim)
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] <= max_each:
+            within.append(claim)
+    return within[:together]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from memory_fabric.config import Settings
-from memory_fabric.domain_config import AgentDomain
 from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # isolation is rare
+    from memory_fabric.recall.agent_domains import AgentDomain
 
 
 class RequestContext:

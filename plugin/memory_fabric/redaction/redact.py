@@ -1,8 +1,9 @@
 """Secrets out of a text, before any byte of it reaches a disk.
 
 Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. Every
-expression is linear in the text. Most texts hold no keyword of any rule, and load none. What is
-stored was redacted by the rules of its day; what is shown passes today's, too.
+expression is linear in the text. Most texts hold no keyword of any rule, so no expression is
+compiled for them. What is stored was redacted by the rules of its day; what is shown passes
+today's, too.
 """
 
 from __future__ import annotations

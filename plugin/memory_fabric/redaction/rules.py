@@ -23,16 +23,40 @@ ANY = "*"
 
 
 class Rule(NamedTuple):
-    """An expression that matches only where one of the keywords stands.
+    """A line of a section: an expression that matches only where one of the keywords stands.
 
-    `source` is the end of its line in the file. `note` is what stands between: the sign that a
-    command needs, the names of an issuer, or the least length of a harmless word.
+    `note` is what stands between them: the sign that a command needs, the names of an issuer, or
+    the least length of a harmless word. The look for keywords needs no expression, so these are
+    put together when a rule is opened.
     """
 
     keywords: tuple[str, ...]
-    expression: str
     note: str
-    source: str
+    section: str
+    end: str
+
+    @property
+    def source(self) -> str:
+        """The expression at the end of the line, with its definitions."""
+        return _defined(self.end)
+
+    @property
+    def expression(self) -> str:
+        """The whole expression, with what leads to the value."""
+        return _expression_of(self)
+
+
+@cache
+def _expression_of(rule: Rule) -> str:
+    source = rule.source
+    if rule.section == "commands":
+        names = "|".join(map(re.escape, rule.keywords))
+        return rf"(?m)((?<![\w.-])(?i:{names}){source})(?:{expression('option value')})"
+    if rule.section == "places":
+        return f"(?im){source}"
+    if rule.section.endswith("beside"):
+        return expression("beside").replace("{names}", rule.note).replace("{value}", source)
+    return source + expression("rest of token") if rule.section == "public issued" else source
 
 
 class Table:
@@ -51,52 +75,57 @@ class Table:
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
 
+_SECTION = re.compile(r"(?m)^\[([a-z ]+)\]\n")
+_DEFINITION = re.compile(r"([A-Z][A-Z0-9_]*) = (.*)")
+
+
 @cache
-def _sections() -> dict[str, list[str]]:
-    """Return the lines of the files by their sections, without comments."""
-    sections: dict[str, list[str]] = {}
-    definitions: dict[str, str] = {}
+def _texts() -> dict[str, str]:
+    """Return the text of each section of the files."""
+    texts: dict[str, str] = {}
     for name in FILES:
         with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as stream:
-            lines: list[str] = []
-            for line in stream.read().split("\n"):
-                head, equals, value = line.partition(" = ")
-                if line[:1] == "[" and line[-1:] == "]":
-                    lines = sections.setdefault(line[1:-1], [])
-                elif equals and head.isupper():
-                    definitions[f"<<{head}>>"] = value
-                elif line and not line.startswith("# "):
-                    for part in definitions.keys() if "<<" in line else ():
-                        line = line.replace(part, definitions[part])
-                    lines.append(line)
-    return sections
+            _, *parts = _SECTION.split(stream.read())
+            texts |= zip(parts[::2], parts[1::2], strict=True)
+    return texts
+
+
+def _lines(section: str) -> Iterator[str]:
+    """Yield the lines of a section without comments and definitions."""
+    for line in _texts()[section].split("\n"):
+        if line and not line.startswith("# ") and not _DEFINITION.match(line):
+            yield line
+
+
+@cache
+def _definitions() -> dict[str, str]:
+    """Return the parts that several expressions have, by their marks: <<NAME>>."""
+    with open(os.path.join(os.path.dirname(__file__), FILES[0]), encoding="utf-8") as stream:
+        matches = map(_DEFINITION.fullmatch, stream.read().split("\n"))
+    return {f"<<{match[1]}>>": match[2] for match in matches if match}
+
+
+def _defined(text: str) -> str:
+    if "<<" in text:
+        for mark, part in _definitions().items():
+            text = text.replace(mark, part)
+    return text
 
 
 @cache
 def words(section: str) -> tuple[str, ...]:
     """Return a list of words, in its order."""
-    return tuple(word.replace(BLANK, " ") for word in " ".join(_sections()[section]).split())
+    return tuple(word.replace(BLANK, " ") for word in " ".join(_lines(section)).split())
 
 
 @cache
 def table(section: str) -> Table:
-    """Return the rules of a section, with the expression that leads to their value put together."""
+    """Return the rules of a section."""
     rules = []
-    for line in _sections()[section]:
-        first, *middle, source = line.split("\t")
+    for line in _lines(section):
+        first, *middle, end = line.split("\t")
         keywords = tuple(word.replace(BLANK, " ") for word in first.split())
-        note = middle[0].replace(BLANK, " ") if middle else ""
-        whole = source
-        if section == "commands":
-            names = "|".join(map(re.escape, keywords))
-            whole = rf"(?m)((?<![\w.-])(?i:{names}){source})(?:{expression('option value')})"
-        elif section == "places":
-            whole = f"(?im){source}"
-        elif section.endswith("beside"):
-            whole = expression("beside").replace("{names}", note).replace("{value}", source)
-        elif section == "public issued":
-            whole += expression("rest of token")
-        rules.append(Rule(keywords, whole, note, source))
+        rules.append(Rule(keywords, "".join(middle[:1]).replace(BLANK, " "), section, end))
     return Table(rules)
 
 
@@ -111,7 +140,7 @@ def expression(name: str) -> str:
 
 @cache
 def _expressions() -> dict[str, str]:
-    lines = (line.partition("\t") for line in _sections()["expressions"])
+    lines = (_defined(line).partition("\t") for line in _lines("expressions"))
     return {name: text for name, _, text in lines}
 
 
@@ -260,7 +289,7 @@ def _parts_of_words() -> list[tuple[Iterable[str], int]]:
 
 @cache
 def _keywords() -> _Keywords:
-    return _Keywords()  # late: no word of an empty memory needs it
+    return _Keywords()
 
 
 def opened_steps(text: str) -> int:

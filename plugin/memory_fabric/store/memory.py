@@ -20,8 +20,11 @@ from memory_fabric.store import schema, switches
 from memory_fabric.store.base_memory import KINDS, BaseMemory
 from memory_fabric.store.database import Database, is_suspect
 from memory_fabric.store.projects import registry_file
-from memory_fabric.store.reader import DatabaseReader, Reader
 from memory_fabric.store.switches import Stamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.store.reader import Reader
 
 __all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
@@ -103,6 +106,8 @@ class Memory(BaseMemory):
 
     def readers(self) -> list[Reader]:
         """Return the readers for recall, one for each of the `databases`."""
+        from memory_fabric.store.reader import DatabaseReader  # late: writers search nothing
+
         return [DatabaseReader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Set
 
 from memory_fabric import deadline, events
-from memory_fabric.capture.notes import debt, protocol
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.events import Event
 from memory_fabric.hooks.handlers import instruction_updates
@@ -114,6 +113,8 @@ def _notes(
     A resumed or forked session has the protocol already.
     """
     settings = context.memory.settings
+    from memory_fabric.capture.notes import debt, protocol  # late: not in a resumed session
+
     if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
         return "", "", (), ""
     is_new = events.source(event) in debt.SOURCES

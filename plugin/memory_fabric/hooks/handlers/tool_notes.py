@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.events import Event
 from memory_fabric.language.task_terms import text_of
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.conversations import sessions
 
 TASK_TOOLS, QUESTION_TOOL = frozenset(("Agent", "Task")), "AskUserQuestion"
 DEFAULT_AGENT = "general-purpose"
@@ -75,6 +75,7 @@ def answer_note(event: Event, context: RequestContext) -> None:
     # late: few calls ask the user
     from memory_fabric.capture.notes.typed import typed_words
     from memory_fabric.redaction.redact import without_secrets
+    from memory_fabric.store.conversations import prompts
 
     database = context.memory.session_database()
     origin = prompts.STAGED if settings.client.transcripts else prompts.TYPED

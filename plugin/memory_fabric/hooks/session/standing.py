@@ -8,7 +8,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.language.times import parsed
 from memory_fabric.models import AGREED, OTHERS, Record, contradicted, stated_at
 from memory_fabric.recall import session_block
-from memory_fabric.recall.normalize import within_share
+from memory_fabric.recall.render import within_share
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import often_told_never_used
