@@ -96,8 +96,6 @@ def serve(
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
     settings = environment.settings()
-    # Worker processes must not find a module of a standard name in the folder.
-    os.environ["PYTHONSAFEPATH"] = "1"
     place: dict[str, Any] = {"host": host, "port": port, "path": socket}
     place["allowed"] = allow_host or ()
     if team:
@@ -129,10 +127,16 @@ def serve(
             Thread(target=show.open_page, args=(address,), daemon=True).start()
         elif opens:
             show.warn("no browser is available here; open the address above in one.")
+        _find_no_modules_here()
         server.run()
     finally:
         server.close()
     return 0
+
+
+def _find_no_modules_here() -> None:
+    """Keep worker processes from a module of a standard name in the folder."""
+    os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
@@ -234,6 +238,7 @@ def _serve_team(
     show.line(f"The memory of the space {space}: {server.address}")
     show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
     _tell_how_to_stop(is_local=server.is_local)
+    _find_no_modules_here()
     server.run()
     return 0
 

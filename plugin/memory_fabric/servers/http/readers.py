@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from functools import partial
@@ -102,12 +103,17 @@ class ReaderPool:
                         remedy="The terminal of memory-fabric serve shows why.",
                     ) from None
             except asyncio.CancelledError:
-                self._free.put_nowait(reader)
+                # It works on until it is done with the job that nobody waits for.
+                loop = asyncio.get_running_loop()
+                answer.add_done_callback(partial(self._free_again, loop, reader))
                 raise
             else:
                 self._free.put_nowait(reader)
                 return response
         return await self._answer_inside(inside)
+
+    def _free_again(self, loop: AbstractEventLoop, reader: Reader, _: object) -> None:
+        loop.call_soon_threadsafe(self._free.put_nowait, reader)
 
     async def end(self) -> None:
         """End all readers, also those that are starting: this process has no other children of

@@ -7,10 +7,11 @@ from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from memory_fabric.config import Settings
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.connection_limits import ConnectionPool
@@ -24,6 +25,8 @@ from memory_fabric.sharing.team import ties
 MAX_REQUEST_BYTES = 16 << 10
 # For answers under way when the server ends: what was answered is durable, so nothing is lost.
 ANSWERS_GRACE_S = 1
+# A worker may wait for a statement of the database; then it is killed.
+END_S = 10.0
 # Each takes some 45 MB once questions overlap.
 MOST_BY_DEFAULT = 4
 
@@ -62,9 +65,11 @@ class Listener:
     def _serve(self, config: uvicorn.Config) -> None:
         """Answer until SIGINT or SIGTERM, even if the signal came before the start."""
         try:
+            if self._is_over:
+                return
             if config.workers > 1:
-                Multiprocess(config, [self._socket]).run()
-            elif not self._is_over:
+                Workers(config, [self._socket]).run()
+            else:
                 self._server = uvicorn.Server(config)
                 self._server.run(sockets=[self._socket])
         finally:
@@ -74,6 +79,25 @@ class Listener:
         self._is_over = True
         if self._server:
             self._server.should_exit = True
+
+
+class Workers(Multiprocess):
+    """The processes of a server. Raises StoreUnavailable from `run` if one cannot begin."""
+
+    def run(self) -> None:
+        """Run until a signal comes; a worker that ends by itself is replaced."""
+        super().run()
+        if any(worker.exitcode == STARTUP_FAILURE for worker in self.processes):
+            text = "A worker could not begin to answer."
+            raise StoreUnavailable("", text, remedy="Run with --workers 1 to see why.")
+
+    def join_all(self) -> None:
+        """Wait for the workers; kill those that take longer than END_S."""
+        for worker in self.processes:
+            worker.process.join(END_S)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
 
 
 class Server(Listener):
