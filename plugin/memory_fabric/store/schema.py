@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.store import files
-
 # The version (PRAGMA user_version) of schema.sql, and the oldest one that can be migrated.
 LATEST, OLDEST = 9, 8
 # The statements that migrate a database to a version from the one before.
@@ -26,8 +24,9 @@ ACTIVE_CURRENT = f"status = 'active' AND {CURRENT}"
 
 def whole() -> str:
     """Return the text of schema.sql. Raises OSError."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    return files.read_text(os.path.join(folder, "schema.sql")) or ""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schema.sql")
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
 
 
 def statements_from(version: int) -> list[str]:

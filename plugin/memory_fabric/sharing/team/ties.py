@@ -178,8 +178,9 @@ def update_state(home: str, key: str, **changes: Any) -> None:
 
 
 def forget_state(home: str, key: str) -> None:
-    """Drop the state of a tie. Raises OSError, TimeoutError."""
-    _change_state(home, key, lambda _: None)
+    """Drop the state of a tie, if it has one. Raises OSError, TimeoutError."""
+    if key in files.read_json(os.path.join(home, FOLDER, NAME)):
+        _change_state(home, key, lambda _: None)
 
 
 def succeeded(home: str, key: str, now_s: float) -> None:
@@ -320,7 +321,9 @@ def _fields(kind: type[Tie] | type[State], value: object) -> dict[str, Any]:
     for name, default in kind._field_defaults.items():
         part = stated.get(name, default)
         if isinstance(default, str):
-            fields[name] = str(part)
+            # A number in a tie is taken as text; a damaged state says nothing.
+            is_text = isinstance(part, str) or kind is Tie
+            fields[name] = str(part) if is_text else default
         elif isinstance(default, bool):
             fields[name] = part is True
         elif isinstance(part, int | float) and not isinstance(part, bool):
