@@ -27,7 +27,6 @@ from memory_fabric.redaction.values import is_known_form
 from memory_fabric.text import runs
 
 MARK, MARK_OF_PASSWORD = "[redacted: secret]", "[redacted: password]"
-MARK_OF_TOKEN = "[redacted: token]"
 MIN_CHARS = 4
 # One command puts so many values, which share its beginning.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6

@@ -127,10 +127,11 @@ def remember(
     """
     from memory_fabric.redaction.redact import redact  # not needed for --help
 
+    stated_text = _text(words)
     kind, scope = _checked(
         kind, scope, success=success, failed=failed, instead=instead, for_all=for_all
     )
-    text, left_out = _cut(_text(words), "text")
+    text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
     # When it applies, and other words to find it by.
     beside = {WHEN: redact(one_line(when)), ALSO: redact(one_line(also))}

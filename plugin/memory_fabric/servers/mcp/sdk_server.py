@@ -1,7 +1,7 @@
 """The MCP server `memory` on the SDK's low level, as `serve` offers it over HTTP.
 
-It is independent of the transport. It shares `request_handler`, `tools` and `protocol` with the
-server over standard input and output (`session`).
+It is independent of the transport. It shares `tools` and `protocol` with the server over standard
+input and output (`session`).
 """
 
 from __future__ import annotations

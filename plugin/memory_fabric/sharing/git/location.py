@@ -51,7 +51,7 @@ def journal_folder(memory: Memory, kind: str) -> str:
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    # With isolated domains, outbox.publish decides what may be shared.
+    # With isolated domains, shared_journal.publish decides what may be shared.
     is_project_s = may_write_journal(memory, project) and not (
         is_on(memory) and memory.settings.domains.isolated
     )

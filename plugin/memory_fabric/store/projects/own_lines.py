@@ -18,7 +18,7 @@ from memory_fabric.store.base_memory import BaseMemory
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
 # Key in the database for the journal's stamp when it was last checked.
 STAMP = "journal:"
-# Lines of the `.gitignore` of a shared folder (sharing.location).
+# Lines of the `.gitignore` of a shared folder (sharing.git.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
