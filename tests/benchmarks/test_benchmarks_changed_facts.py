@@ -46,3 +46,19 @@ def test_the_older_one_is_wrong_alone_first_or_without_a_mark(
     lines: list[str], wrong: bool
 ) -> None:
     assert changed_facts.is_wrong(FACT, lines) is wrong
+
+
+# The number of answers of `recall` that may tell the older value first, of 7.
+@pytest.mark.parametrize(
+    ("name", "wrongly_recalled"), [(changed_facts.BY_ASSISTANT, 0), (changed_facts.BY_USER, 1)]
+)
+def test_outdated_values_are_told_no_more_than_published(
+    name: str, wrongly_recalled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed_facts, "CHANGED", CHANGED[::6])
+
+    told = changed_facts.run(name)
+
+    rows = {c: changed_facts.row(name, told, c) for c in changed_facts.CHANNELS}
+    assert rows.pop("recall").wrong <= wrongly_recalled
+    assert {channel: row.wrong for channel, row in rows.items()} == dict.fromkeys(rows, 0)

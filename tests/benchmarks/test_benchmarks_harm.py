@@ -41,11 +41,22 @@ def test_what_was_told_is_judged(
     assert harm._judged(name, CASE, known, told) == judged
 
 
-def test_a_record_is_told_to_the_prompt_that_contradicts_it(
-    monkeypatch: pytest.MonkeyPatch,
+# The published figures of each set: the shares of prompts told rightly and wrongly.
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("present", 1.0, 0.0),
+        ("absent", None, 0.0),
+        ("adjacent", None, 0.0),
+        ("superseded", 1.0, 0.0),
+        ("contradictory", 1.0, 0.0),
+    ],
+)
+def test_what_is_told_does_no_more_harm_than_published(
+    name: str, right: float | None, wrong: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(harm, "CASES", CASES[:2])
+    monkeypatch.setattr(harm, "CASES", CASES[::4])
 
-    row = harm.row("contradictory", list(harm.run("contradictory")))
+    row = harm.row(name, list(harm.run(name)))
 
-    assert (row.prompts, row.right, row.wrong) == (2, 1.0, 0.0)
+    assert (row.prompts, row.right, row.wrong) == (10, right, wrong)
