@@ -1,0 +1,197 @@
+"""The own coding tasks: their form, and what the hidden tests accept and refuse."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from coding_tasks.repositories import NotFetched, fetch, repositories  # noqa: E402
+
+TASKS = ROOT / "benchmarks/coding_tasks/tasks"
+IDS = sorted(folder.name for folder in TASKS.iterdir())
+# Beside the checkout's other caches, so that a second run needs no network.
+ARCHIVES = ROOT / ".archives"
+MAX_CHARS = {"prompt": 600, "text": 390}
+KINDS = {"convention", "fix", "environment", "rejected"}
+NOTE_KINDS = {"decision", "rule", "fix", "fact", "preference"}
+NAIVE_PASSES = {"present": False, "changed": False, "adjacent": False, "absent": True}
+TELLTALE = re.compile(r"\b(?:memor|remember|recall|notes?\b|rules?\b|convention|decid)", re.I)
+
+
+def read(task: str) -> dict[str, Any]:
+    return tomllib.loads((TASKS / task / "task.toml").read_text("utf-8"))
+
+
+@pytest.fixture
+def solved(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """The repository of a task with one of its patches; the parameter is task and patch."""
+    task, patch = request.param
+    folder = tmp_path / "repo"
+    shutil.copytree(fetch(read(task)["repository"], ARCHIVES), folder)
+    # Without the ceiling, git would take a repository around the temporary folder for its own.
+    subprocess.run(
+        ["git", "apply", str(TASKS / task / patch)],
+        cwd=folder,
+        check=True,
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)},
+    )
+    shutil.copytree(TASKS / task / "hidden", folder, dirs_exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pip read no configuration and no index."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+
+
+def hidden_tests_pass(task: str, folder: Path) -> bool:
+    """Run the commands of a task; one that cannot even start its tests fails the test."""
+    for argv in read(task)["commands"]:
+        assert argv[0] == "python3"
+        done = subprocess.run(
+            [sys.executable, *argv[1:]], cwd=folder, capture_output=True, text=True, timeout=60
+        )
+        assert re.search(r"^Ran [1-9]\d* tests", done.stderr, re.M), done.stderr
+        assert "ImportError" not in done.stderr, done.stderr
+        if done.returncode:
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("task", "solved"), [(task, (task, "solution.patch")) for task in IDS], indirect=["solved"]
+)
+def test_hidden_tests_accept_the_solution(task: str, solved: Path) -> None:
+    assert hidden_tests_pass(task, solved)
+
+
+@pytest.mark.parametrize(
+    ("task", "solved"), [(task, (task, "naive.patch")) for task in IDS], indirect=["solved"]
+)
+def test_hidden_tests_accept_the_naive_solution_only_where_nothing_is_on_record(
+    task: str, solved: Path
+) -> None:
+    assert hidden_tests_pass(task, solved) == NAIVE_PASSES[read(task)["stratum"]]
+
+
+def test_each_stratum_has_five_tasks_and_each_repository_ten() -> None:
+    tasks = [read(task) for task in IDS]
+
+    assert Counter(task["stratum"] for task in tasks) == dict.fromkeys(NAIVE_PASSES, 5)
+    assert Counter(task["repository"] for task in tasks) == dict.fromkeys(repositories(), 10)
+    for stratum in NAIVE_PASSES:
+        assert {task["kind"] for task in tasks if task["stratum"] == stratum} == KINDS
+
+
+@pytest.mark.parametrize("task", IDS)
+def test_a_prompt_is_short_and_does_not_speak_of_what_is_on_record(task: str) -> None:
+    prompt = read(task)["prompt"]
+
+    assert 0 < len(prompt) <= MAX_CHARS["prompt"]
+    assert "\n" not in prompt
+    assert not TELLTALE.search(prompt)
+
+
+@pytest.mark.parametrize("task", IDS)
+def test_facts_old_facts_and_conversation_are_those_of_the_stratum(task: str) -> None:
+    data = read(task)
+    facts, old = data.get("facts", []), data.get("old", [])
+    matters = data["stratum"] in ("present", "changed")
+
+    assert len(facts) == (data["stratum"] != "absent")
+    assert len(old) == matters
+    assert bool(data.get("conversation")) == matters
+    for note in facts + old:
+        assert note["kind"] in NOTE_KINDS
+        assert 0 < len(note["text"]) <= MAX_CHARS["text"]
+
+
+@pytest.mark.parametrize("task", [task for task in IDS if "conversation" in read(task)])
+def test_a_conversation_ends_with_the_user_who_says_the_fact_in_other_words(task: str) -> None:
+    data = read(task)
+    turns = data["conversation"]
+
+    assert 3 <= len(turns) <= 6
+    roles = ["user" if place % 2 == 0 else "assistant" for place in range(len(turns))]
+    assert [turn["role"] for turn in turns] == roles
+    assert roles[-1] == "user"
+    assert all(note["text"] not in turns[-1]["text"] for note in data["facts"])
+    assert not re.search(r"\b(?:decision|rule):", turns[-1]["text"], re.I)
+
+
+@pytest.mark.parametrize("task", IDS)
+def test_patches_stay_within_the_allowed_paths(task: str) -> None:
+    allowed = tuple(read(task)["allowed_paths"])
+
+    for patch in (TASKS / task).glob("*.patch"):
+        touched = re.findall(r"^\+\+\+ b/(.+)$", patch.read_text("utf-8"), re.M)
+        assert touched
+        assert all(path.startswith(allowed) for path in touched)
+
+
+def test_each_repository_has_thirty_other_notes_that_fit() -> None:
+    notes = tomllib.loads((TASKS.parent / "notes.toml").read_text("utf-8"))
+
+    assert {name: len(rows) for name, rows in notes.items()} == dict.fromkeys(repositories(), 30)
+    for note in (note for rows in notes.values() for note in rows):
+        assert note["kind"] in NOTE_KINDS
+        assert 0 < len(note["text"]) <= MAX_CHARS["text"]
+
+
+@pytest.mark.usefixtures("no_index")
+def test_an_unreachable_index_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(NotFetched, match=r"could not download humanize .* check the network"):
+        fetch("humanize", tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("no_index")
+def test_an_archive_with_another_hash_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = tmp_path / "links"
+    write_archive(links, repositories()["xmltodict"].version)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+
+    with pytest.raises(NotFetched, match=r"has the SHA-256 \w{64}, repositories.toml says"):
+        fetch("xmltodict", tmp_path / "cache")
+
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def write_archive(folder: Path, version: str) -> None:
+    """Write an archive named as xmltodict's, whose build backend is inside it."""
+    folder.mkdir()
+    backend = (
+        "import os\n"
+        "def prepare_metadata_for_build_wheel(folder, settings=None):\n"
+        f"    name = 'xmltodict-{version}.dist-info'\n"
+        "    os.mkdir(os.path.join(folder, name))\n"
+        "    with open(os.path.join(folder, name, 'METADATA'), 'w') as file:\n"
+        f"        file.write('Metadata-Version: 2.1\\nName: xmltodict\\nVersion: {version}\\n')\n"
+        "    return name\n"
+    )
+    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    with tarfile.open(folder / f"xmltodict-{version}.tar.gz", "w:gz") as tar:
+        for name, text in (("backend.py", backend), ("pyproject.toml", project)):
+            member = tarfile.TarInfo(f"xmltodict-{version}/{name}")
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
