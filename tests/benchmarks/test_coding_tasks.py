@@ -28,7 +28,7 @@ ARCHIVES = ROOT / ".archives"
 MAX_CHARS = {"prompt": 600, "text": 390}
 KINDS = {"convention", "fix", "environment", "rejected"}
 NOTE_KINDS = {"decision", "rule", "fix", "fact", "preference"}
-NAIVE_PASSES = {"present": False, "changed": False, "adjacent": False, "absent": True}
+STRATA = ("present", "changed", "adjacent", "absent")
 TELLTALE = re.compile(r"\b(?:memor|remember|recall|notes?\b|rules?\b|convention|decid)", re.I)
 
 
@@ -36,19 +36,22 @@ def read(task: str) -> dict[str, Any]:
     return tomllib.loads((TASKS / task / "task.toml").read_text("utf-8"))
 
 
+WITH_OLD = [task for task in IDS if "old" in read(task)]
+
+
 @pytest.fixture
-def solved(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """The repository of a task with one of its patches; the parameter is task and patch."""
-    task, patch = request.param
+def solved(tmp_path: Path, task: str, patch: str | None) -> Path:
+    """The repository of a task with the hidden tests, and with one of the patches or none."""
     folder = tmp_path / "repo"
     shutil.copytree(fetch(read(task)["repository"], ARCHIVES), folder)
-    # Without the ceiling, git would take a repository around the temporary folder for its own.
-    subprocess.run(
-        ["git", "apply", str(TASKS / task / patch)],
-        cwd=folder,
-        check=True,
-        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)},
-    )
+    if patch:
+        # Without the ceiling, git would take a repository around the folder for its own.
+        subprocess.run(
+            ["git", "apply", str(TASKS / task / patch)],
+            cwd=folder,
+            check=True,
+            env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)},
+        )
     shutil.copytree(TASKS / task / "hidden", folder, dirs_exist_ok=True)
     return folder
 
@@ -75,28 +78,39 @@ def hidden_tests_pass(task: str, folder: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("task", "solved"), [(task, (task, "solution.patch")) for task in IDS], indirect=["solved"]
-)
+@pytest.mark.parametrize(("task", "patch"), [(task, "solution.patch") for task in IDS])
 def test_hidden_tests_accept_the_solution(task: str, solved: Path) -> None:
     assert hidden_tests_pass(task, solved)
 
 
-@pytest.mark.parametrize(
-    ("task", "solved"), [(task, (task, "naive.patch")) for task in IDS], indirect=["solved"]
-)
+@pytest.mark.parametrize(("task", "patch"), [(task, "naive.patch") for task in IDS])
 def test_hidden_tests_accept_the_naive_solution_only_where_nothing_is_on_record(
     task: str, solved: Path
 ) -> None:
-    assert hidden_tests_pass(task, solved) == NAIVE_PASSES[read(task)["stratum"]]
+    assert hidden_tests_pass(task, solved) == (read(task)["stratum"] == "absent")
+
+
+@pytest.mark.parametrize(("task", "patch"), [(task, "old.patch") for task in WITH_OLD])
+def test_hidden_tests_refuse_what_follows_the_older_fact(task: str, solved: Path) -> None:
+    assert not hidden_tests_pass(task, solved)
+
+
+@pytest.mark.parametrize(("task", "patch"), [(task, None) for task in IDS])
+def test_hidden_tests_refuse_files_without_any_solution(task: str, solved: Path) -> None:
+    runs = [
+        subprocess.run([sys.executable, *argv[1:]], cwd=solved, capture_output=True, timeout=60)
+        for argv in read(task)["commands"]
+    ]
+
+    assert any(done.returncode for done in runs)
 
 
 def test_each_stratum_has_five_tasks_and_each_repository_ten() -> None:
     tasks = [read(task) for task in IDS]
 
-    assert Counter(task["stratum"] for task in tasks) == dict.fromkeys(NAIVE_PASSES, 5)
+    assert Counter(task["stratum"] for task in tasks) == dict.fromkeys(STRATA, 5)
     assert Counter(task["repository"] for task in tasks) == dict.fromkeys(repositories(), 10)
-    for stratum in NAIVE_PASSES:
+    for stratum in STRATA:
         assert {task["kind"] for task in tasks if task["stratum"] == stratum} == KINDS
 
 
@@ -123,7 +137,7 @@ def test_facts_old_facts_and_conversation_are_those_of_the_stratum(task: str) ->
         assert 0 < len(note["text"]) <= MAX_CHARS["text"]
 
 
-@pytest.mark.parametrize("task", [task for task in IDS if "conversation" in read(task)])
+@pytest.mark.parametrize("task", WITH_OLD)
 def test_a_conversation_ends_with_the_user_who_says_the_fact_in_other_words(task: str) -> None:
     data = read(task)
     turns = data["conversation"]
