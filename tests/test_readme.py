@@ -17,7 +17,9 @@ from memory_fabric.setup import packages as installation
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("hooks/*.md"))
+    p
+    for folder in (".", "docs", "docs/decisions", "hooks", "evals")
+    for p in ROOT.joinpath(folder).glob("*.md")
 )
 README = (ROOT / "README.md").read_text("utf-8")
 QUESTIONS = (ROOT / "docs/questions.md").read_text("utf-8")
@@ -113,7 +115,7 @@ def test_every_link_inside_the_repository_leads_to_a_file(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_every_script_that_a_page_names_exists(page: Path) -> None:
     named = set(
-        re.findall(r"`((?:scripts|bin|hooks|benchmarks)/[\w./-]+)", page.read_text("utf-8"))
+        re.findall(r"`((?:scripts|bin|hooks|benchmarks|evals)/[\w./-]+)", page.read_text("utf-8"))
     )
 
     package = ROOT / "plugin/memory_fabric"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from e2e.harness.wire import Cue, Turn
@@ -12,12 +12,14 @@ from e2e.harness.wire import Cue, Turn
 class Script:
     """One session: the user's prompts and the model's turns, each queue consumed in order.
 
-    An empty queue answers "OK."; `arguments` are further arguments of the client. With `asks_first`
+    An empty queue answers "OK."; `arguments` are further arguments of the client. With `answers`
+    the main loop has no queue: it gives the turn to all that a request says. With `asks_first`
     the client's default permissions hold; nobody answers here, so what it would ask is refused.
     """
 
     prompts: tuple[str, ...] = ()
     main: tuple[Cue, ...] = ()
+    answers: Callable[[str], Turn] | None = None
     subagent: tuple[Cue, ...] = ()
     summary: str = "<analysis>done</analysis><summary>A summary without particulars.</summary>"
     arguments: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ class StubAPI(Loopback):
         super().__init__(_Handler)
         self._transcripts = transcripts
         self.requests: list[Request] = []
-        self.summary = script.summary
+        self.summary, self._answers = script.summary, script.answers
         self._queues = {"main": list(script.main), "subagent": list(script.subagent)}
 
     def queue(self, *turns: Cue) -> None:
@@ -59,8 +59,9 @@ class StubAPI(Loopback):
         """Record a request and give the message that answers it."""
         kind = classify(body, headers)
         with self._lock:
-            self.requests.append(Request(kind, body, headers.get("x-claude-code-agent-id", "")))
-            turn = self._next_turn(kind)
+            request = Request(kind, body, headers.get("x-claude-code-agent-id", ""))
+            self.requests.append(request)
+            turn = self._next_turn(request)
         if kind == "main" and self._transcripts is not None:
             self._wait_for_entry(body, self._transcripts)
         if callable(turn):
@@ -81,12 +82,14 @@ class StubAPI(Loopback):
         if typed:
             self._transcripts = None
 
-    def _next_turn(self, kind: str) -> Cue:
-        if kind == "compact":
+    def _next_turn(self, request: Request) -> Cue:
+        if request.kind == "compact":
             return self.summary
-        if kind == "aux":
+        if request.kind == "aux":
             return '{"title": "a title"}'
-        queue = self._queues[kind]
+        if request.kind == "main" and self._answers is not None:
+            return self._answers(request.text)
+        queue = self._queues[request.kind]
         return queue.pop(0) if queue else "OK."
 
 

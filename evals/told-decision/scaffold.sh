@@ -1,0 +1,2 @@
+#!/bin/sh
+exec sh "${0%/*}/../lib/scaffold.sh" "${0%/*}"
