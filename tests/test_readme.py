@@ -18,7 +18,7 @@ from memory_fabric.setup import packages as installation
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     p
-    for folder in (".", "docs", "docs/decisions", "hooks", "evals")
+    for folder in (".", "docs", "docs/decisions", "hooks", "evals", "benchmarks/agent_memory_bench")
     for p in ROOT.joinpath(folder).glob("*.md")
 )
 README = (ROOT / "README.md").read_text("utf-8")

@@ -1,0 +1,1 @@
+"""The adapters' part of the interface."""
