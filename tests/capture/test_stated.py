@@ -44,6 +44,23 @@ def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected:
     assert made._replace(form="") == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Decision: max_uploads is 3 for guests.", "max_uploads is 3 for guests"),
+        (
+            "Decision: totals.csv, like all exports, is append-only.",
+            "totals.csv, like all exports,",
+        ),
+        ("Decision: src/legacy is never edited again.", "src/legacy is never edited again"),
+        ("Decision: cursor pagination is used for lists.", "Cursor pagination is used for lists"),
+    ],
+)
+def test_a_name_in_code_keeps_its_case_at_the_beginning(text: str, kept: str) -> None:
+    (made,) = stated(text)
+    assert made.text.startswith(kept)
+
+
 # One sentence for each form and language that has it.
 EXAMPLES = {
     "everywhere": (

@@ -194,7 +194,10 @@ def _made(form: Form, text: str, matched: str) -> Statement | None:
     if len(parts.what) >= _SHORTEST_CLAUSE:
         clause = parts.what
     over = tuple(name.removesuffix(" entschieden") for name in parts.over)
-    type_, text = "constraint" if is_rule else form.type, clause[:1].upper() + clause[1:]
+    # `max_uploads` and `totals.csv` are other names in another case.
+    is_code = any(sign in clause.partition(" ")[0] for sign in "_./")
+    text = clause if is_code else clause[:1].upper() + clause[1:]
+    type_ = "constraint" if is_rule else form.type
     return Statement(type_, text, parts.why, over, form.scope, form.kind)
 
 
