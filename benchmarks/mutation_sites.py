@@ -91,6 +91,7 @@ def draw(rooms: dict[str, list[Site]], number: int, seed: int, lines: Counter[st
             by_line.setdefault((site.path, site.line), []).append(site)
         chosen = chance.sample(sorted(by_line), min(share, len(by_line)))
         drawn += [chance.choice(by_line[line]) for line in chosen]
+    chance.shuffle(drawn)  # so that a run that is stopped early has still tried a fair part
     return drawn
 
 

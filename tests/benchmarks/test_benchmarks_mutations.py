@@ -1,0 +1,111 @@
+"""The draw of random changes of the package, and how a change is found to be noticed."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import mutation_map
+import mutation_sites
+import mutations
+
+SOURCE = b'''"""Text of 1 module."""
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from somewhere import Name
+LIMIT: Literal[5] = 4
+
+
+class Shape(Protocol):
+    size: int = 1
+
+
+class Box:
+    def area(self, wide: int = 2) -> "int | None":
+        """Return 1 number."""
+        log.warning("more than %d", 3)
+        if wide < 1 and not self.open:
+            self.count += wide
+        return wide * LIMIT
+'''
+IDS = "ids.py"
+
+
+def test_each_part_that_runs_is_changed_and_nothing_that_only_explains() -> None:
+    changed = [
+        mutation_sites.mutated(SOURCE, site).decode().splitlines()[site.line - 1].strip()
+        for site in mutation_sites.sites("box.py", SOURCE)
+    ]
+
+    assert changed == [
+        "LIMIT: Literal[5] = 5",
+        "LIMIT: Literal[5] = (3)",
+        'def area(self, wide: int = 3) -> "int | None":',
+        'def area(self, wide: int = (1)) -> "int | None":',
+        "if (not (wide < 1 and not self.open)):",
+        "if (wide < 1 or not self.open):",
+        "if (wide <= 1) and not self.open:",
+        "if wide < 2 and not self.open:",
+        "if wide < (0) and not self.open:",
+        "if wide < 1 and (self.open):",
+        "pass",
+        "return None",
+        "return (wide / LIMIT)",
+    ]
+
+
+def test_a_place_names_its_outermost_function_or_what_its_statement_assigns() -> None:
+    places = mutation_sites.sites("box.py", SOURCE)
+
+    assert {(place.function, place.names) for place in places} == {
+        ("", ("LIMIT",)),
+        ("Box.area", ()),
+    }
+
+
+def test_a_draw_is_repeated_by_its_seed_and_takes_from_every_package() -> None:
+    names = {"large": 900, "small": 90, "tiny": 1}
+    rooms = {name: mutation_sites.sites(f"{name}/box.py", SOURCE) for name in names}
+
+    first, again, other = (
+        mutation_sites.draw(rooms, 6, seed, Counter(names)) for seed in (7, 7, 8)
+    )
+
+    assert first == again != other
+    assert Counter(site.path for site in first) == {
+        "large/box.py": 4,
+        "small/box.py": 1,
+        "tiny/box.py": 1,
+    }
+    assert len({(site.path, site.line) for site in first}) == 6
+
+
+@pytest.mark.parametrize(
+    ("test", "outcome"),
+    [
+        ("tests/test_ids.py::test_a_short_id_is_the_end_that_differs", "caught"),
+        ("tests/test_ids.py::test_ids_of_one_moment_differ", "survived"),
+    ],
+)
+def test_a_change_is_caught_by_a_test_that_needs_it_and_survives_others(
+    tmp_path: Path, test: str, outcome: str
+) -> None:
+    copy = mutations.Copy(tmp_path / "copy")
+    changed = copy.tree / mutation_map.PACKAGE / IDS
+    before = changed.read_bytes()
+    site = next(
+        site
+        for site in mutation_sites.sites(IDS, before)
+        if (site.function, site.kind) == ("short_id", "return None")
+    )
+
+    caught = copy.caught(site, [mutations.Test(test, 1.0, 1)])
+
+    assert caught == (outcome, test if outcome == "caught" else "")
+    assert changed.read_bytes() == before
