@@ -208,8 +208,10 @@ def test_what_belongs_to_old_sessions_expires(db: Database) -> None:
     for session, seen in [("old", "2026-01"), ("new", "2026-03")]:
         sessions.touch(db, session, seen)
         sessions.record_injections(db, session, "", ["record:1"], "prompt", seen)
+        sessions.record_told(db, session, "prompt", seen, [("record:1", "decision", 9)])
         sessions.save_task(db, f"t-{session}", session, "tester", "x", seen)
     sessions.expire(db, "2026-02")
     assert sessions.field(db, "old", "id") is None and sessions.field(db, "new", "id") == "new"
     assert sessions.injected(db, "old") == frozenset() and sessions.injected(db, "new")
     assert db.rows("SELECT id FROM tasks") == [("t-new",)]
+    assert db.rows("SELECT session FROM told") == [("new",)]

@@ -15,7 +15,7 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import backup, graph, journal, log, repair, signing
 from memory_fabric.store.conversations import sessions
-from memory_fabric.store.forget import plan
+from memory_fabric.store.forget import plan, purge_rows
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
 from memory_fabric.store.history import changes, merge, undo
@@ -332,6 +332,26 @@ def test_a_purge_stopped_by_another_writer_is_completed_by_the_next(world: World
         purge(memory, id_)
 
     assert purging.pending(memory.settings.home) == id_
+    assert purging.resume(memory, BY) is not None
+
+    other.close()
+    memory.close()
+    assert_gone(world)
+
+
+def test_a_purge_stopped_by_a_reader_is_completed_by_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = filled(world)
+    memory, other = world.memory(), world.memory()
+    monkeypatch.setattr(purge_rows, "CHECKPOINT_S", 0.0)
+    database(memory).connection.execute("PRAGMA busy_timeout = 50")
+    reading = database(other).connection.execute("SELECT what FROM records")
+    reading.fetchone()
+    with pytest.raises(StoreUnavailable, match="still holds old pages"):
+        purge(memory, id_)
+
+    reading.close()
     assert purging.resume(memory, BY) is not None
 
     other.close()
