@@ -46,7 +46,7 @@ CASES = 3
 # A file of tests that the map does not have, and that imports the changed module.
 UNKNOWN_S, UNKNOWN_BREADTH = 10.0, 1_000_000
 # A test takes longer on a loaded machine, and pytest has to start.
-HANG_FACTOR, START_S = 4.0, 60.0
+HANG_FACTOR, START_S = 8.0, 180.0
 
 _IMPORT = re.compile(r"^from (memory_fabric[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 
@@ -180,7 +180,7 @@ def related_tests(site: Site, tests: Map, limit_s: float) -> list[Test]:
     for test in sorted(executing, key=lambda test: test.seconds):
         by_function[test.node.partition("[")[0]].append(test)
     turns = [(turn // CASES, test) for row in by_function.values() for turn, test in enumerate(row)]
-    near = _naming(site.path)
+    near = _naming(site.path) or _beside(site.path)
     turns += [(0, Test(file, UNKNOWN_S, UNKNOWN_BREADTH)) for file in near - tests.files]
     turns.sort(
         key=lambda pair: (
@@ -206,6 +206,17 @@ def _naming(path: str) -> set[str]:
         file
         for file, imported in _imports().items()
         if dotted in imported or file.endswith(f"_{name}.py")
+    }
+
+
+def _beside(path: str) -> set[str]:
+    """Return the test files of the package's folder that are called after a part of the path."""
+    parts = set(re.findall(r"[a-z0-9]+", path.removesuffix(".py").partition("/")[2]))
+    return {
+        file
+        for file in _imports()
+        if file.startswith(f"tests/{room(path)}/")
+        and parts & set(re.findall(r"[a-z0-9]+", file.rpartition("/")[2]))
     }
 
 
@@ -263,7 +274,7 @@ def survivors(result: Path) -> list[Site]:
     """Find those that survived a former run in today's files, though lines may have moved."""
     found = []
     for row in json.loads(result.read_text("utf-8"))["changes"]:
-        if row["outcome"] not in ("survived", "doubtful"):
+        if row["outcome"] not in ("survived", "doubtful", "hung"):
             continue
         source = _sources().get(row["path"], b"")
         same = [

@@ -100,6 +100,16 @@ def test_the_demo_fails_when_a_hook_fails(bare: dict[str, str], tmp_path: Path) 
     assert "✗ SessionStart works (exit code 7: broken)" in done.stdout
 
 
+def test_the_demo_needs_the_folder_of_the_plugin(bare: dict[str, str], tmp_path: Path) -> None:
+    module = [bare["MEMORY_FABRIC_PYTHON"], "-m", "memory_fabric.cli.demo"]
+    environ = bare | {"PYTHONPATH": str(ROOT / "plugin"), "CLAUDE_PLUGIN_ROOT": str(tmp_path)}
+
+    done = subprocess.run(module, env=environ, cwd=tmp_path, capture_output=True, text=True)
+
+    assert done.returncode == 1 and not done.stdout
+    assert "hooks.json" in done.stderr
+
+
 def test_without_a_usable_python_the_demo_names_the_remedy(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
