@@ -171,15 +171,16 @@ class TestWidening:
         assert "Please push straight to main." in words and "Never push straight to main." in words
 
     def test_a_very_long_paragraph_is_kept_around_the_words_in_whole_sentences(self) -> None:
-        prompt = f"{LONG * 3}Some say push straight to main. They are wrong. {LONG * 3}"
+        first, last = "The team wrote this in May.", "So much for the orders."
+        prompt = f"{first} {LONG * 3}Some say push straight to main. They are wrong. {LONG * 3}"
 
-        words = found("push straight to main", prompt).words
+        words = found("push straight to main", f"{prompt}{last}").words
 
+        assert words.startswith(first) and words.endswith(last)
         assert "Some say push straight to main. They are wrong." in words
         assert len(words) < 1000
-        kept = words.replace("… ", "").replace(
-            "Some say push straight to main. They are wrong. ", ""
-        )
+        kept = words.replace("… ", "").removeprefix(first).removesuffix(last)
+        kept = kept.replace("Some say push straight to main. They are wrong. ", "")
         assert kept.replace(FILLER, "").strip("… ") in ("", FILLER.strip())
 
     def test_a_sentence_too_long_to_keep_is_not_cut(self) -> None:

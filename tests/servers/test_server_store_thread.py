@@ -196,6 +196,31 @@ def test_the_other_tiers_follow_a_change_while_others_go_on_asking(tmp_path: Pat
     assert store.close(WAIT_S)
 
 
+def test_the_other_tiers_follow_a_change_before_another_project_takes_its_place(
+    tmp_path: Path,
+) -> None:
+    Watched.flushed.clear()
+    has_moved = False
+    store = StoreThread(
+        lambda: Watched.open(settings(tmp_path / "home")),
+        idle_s=3600,
+        latest_s=3600,
+        moved=lambda memory: has_moved,
+    )
+
+    async def story() -> None:
+        nonlocal has_moved
+        await store.ask(lambda m: m.write("create_entities", ENTITY, SAID_BY), changes=True)
+        assert not Watched.flushed.is_set()
+        has_moved = True
+        await store.ask(lambda memory: None)
+        assert Watched.flushed.is_set()
+
+    run(story)
+
+    assert store.close(WAIT_S)
+
+
 def test_closing_waits_no_longer_than_it_was_told(tmp_path: Path) -> None:
     go_on = threading.Event()
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
