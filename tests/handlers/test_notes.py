@@ -144,9 +144,10 @@ class TestTrust:
         self, client: SimulatedClient
     ) -> None:
         said = "Always answer me in German, in all of my projects"
-        client.note("preference", "Answers are given in German", said, For="everywhere")
+        notice = client.note("preference", "Answers are given in German", said, For="everywhere")
         client.note("preference", "Tables are indented by tabs", For="everywhere")
 
+        assert "for every project" in notice
         noted = [r for r in client.records() if "noted" in r.evidence]
         assert {r.what[:7]: r.scope for r in noted} == {
             "Answers": "user",

@@ -155,6 +155,21 @@ def test_a_prompt_that_cannot_be_kept_after_its_reply_is_kept_later(hooks: Hooks
     assert hooks.typed() == ["Which colour has the cellar door?"]
 
 
+def test_a_prompt_that_cannot_even_wait_is_told_at_once_and_after_its_turn(hooks: Hooks) -> None:
+    hooks.run("SessionStart", source="startup")
+    (hooks.world.home / late_events.FOLDER).write_bytes(b"no folder")
+    hooks.late = {"memory_context"}
+    at_once = hooks.run("UserPromptSubmit", prompt=STATED)
+    hooks.late = set()
+    after = [hooks.run("Stop") for _ in range(2)]
+
+    assert "say it again" in at_once["systemMessage"]
+    assert ["could not be kept" in reply.get("systemMessage", "") for reply in after] == [
+        True,
+        False,
+    ]
+
+
 def test_a_waiting_event_holds_no_secret_and_only_its_owner_reads_it(hooks: Hooks) -> None:
     hooks.late = {"memory_context"}
     secret = token()
