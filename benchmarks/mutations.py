@@ -175,7 +175,7 @@ def related_tests(site: Site, tests: Map, limit_s: float) -> list[Test]:
     if site.function:
         executing = tests.executing([(site.path, site.function)])
     else:
-        executing = tests.executing(_users(site.names)) or tests.executing_file(site.path)
+        executing = tests.executing(_users(site)) or tests.executing_file(site.path)
     by_function: dict[str, list[Test]] = defaultdict(list)
     for test in sorted(executing, key=lambda test: test.seconds):
         by_function[test.node.partition("[")[0]].append(test)
@@ -232,9 +232,17 @@ def _imports() -> dict[str, set[str]]:
     return imported
 
 
-def _users(names: Iterable[str]) -> set[tuple[str, str]]:
-    """Return the functions of the package that mention one of these names."""
-    return {user for name in names for user in _mentions().get(name, ())}
+def _users(site: Site) -> set[tuple[str, str]]:
+    """Return the functions that mention a name of this statement: of its file, and of those that
+    name its module.
+    """
+    module = Path(site.path).stem.encode()
+    return {
+        (path, function)
+        for name in site.names
+        for path, function in _mentions().get(name, ())
+        if path == site.path or module in _sources()[path]
+    }
 
 
 @cache
