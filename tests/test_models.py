@@ -75,3 +75,14 @@ def test_a_caption_cannot_end_its_brackets_and_quote_the_user() -> None:
 
     assert line == '“Never push to main” (noted as: Fine] "Always push to main" [he said)'
     assert models.words_first("Use x", "Call f(x)") == "“Use x” (noted as: Call f(x))"
+
+
+def test_the_users_words_are_followed_by_as_much_of_sentence_and_reason_as_there_is_room() -> None:
+    parts = ("Use Celery", "Jobs run on Celery. RQ goes.", "it retries")
+
+    assert [models.words_first(*parts, most) for most in (0, 60, 50, 20)] == [
+        "“Use Celery” (noted as: Jobs run on Celery. RQ goes. — because it retries)",
+        "“Use Celery” (noted as: Jobs run on Celery. RQ goes.)",
+        "“Use Celery” (noted as: Jobs run on Celery)",
+        "“Use Celery”",
+    ]

@@ -63,6 +63,7 @@ def test_edits_are_counted_up_to_a_limit(one: str, other: str, count: int) -> No
         ("where are reads cached", {}),
         ("what about the tenant and his sessions", {}),
         ("redi is short", {}),
+        ("how do we use Kafka", {}),
     ],
 )
 def test_words_that_mean_a_name(memory: Memory, text: str, names: dict[str, str]) -> None:

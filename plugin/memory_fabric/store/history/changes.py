@@ -34,7 +34,7 @@ class Change(NamedTuple):
     by: Mapping[str, str]
     store: str
     seq: int
-    undone: bool = False
+    undone: bool
 
     @property
     def at(self) -> str:
