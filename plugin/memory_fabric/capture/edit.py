@@ -26,6 +26,8 @@ from memory_fabric.models import (
     record_type,
 )
 from memory_fabric.redaction.redact import redact, says_only_secrets
+from memory_fabric.rules.bindings import FIRST
+from memory_fabric.rules.required import stated_first
 from memory_fabric.store import records
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import candidates, changes, resolve
@@ -176,7 +178,10 @@ def edited(
     if (text, why) != (old.what, old.why):
         new = _restated(memory, old, new, by)
     if edit.when is not None:
-        evidence = {**new.evidence, WHEN: edit.when}
+        when = edit.when
+        if when.startswith(FIRST.rstrip()):  # without a `When:` of its own
+            when = stated_first(str(old.evidence.get(WHEN) or ""), when[len(FIRST) :])
+        evidence = {**new.evidence, WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)

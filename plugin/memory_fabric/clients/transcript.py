@@ -43,6 +43,8 @@ MARKS = {
 ACCEPTED = "suggestion_accepted"
 # How much of a transcript's end is read to see how a prompt came about.
 BEFORE_PROMPT_BYTES = 128 << 10
+# A session's subagents whose transcripts are read.
+MAX_AGENTS = 20
 # The characters by which a fired schedule is known again.
 FIRED_CHARS = 100
 
@@ -342,6 +344,17 @@ def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
             at, torn = start, first
         if not stop:
             yield torn
+
+
+def paths_of_agents(path: str) -> list[str]:
+    """Return the transcripts of a session's subagents, at most MAX_AGENTS, those written last."""
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    try:
+        with os.scandir(folder) as found:
+            agents = [(e.stat().st_mtime, e.path) for e in found if e.name.endswith(".jsonl")]
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return []
+    return [path for _, path in sorted(agents)[-MAX_AGENTS:]]
 
 
 def task_of_agent(path: str, agent: str) -> str:

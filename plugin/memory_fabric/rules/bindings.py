@@ -1,7 +1,8 @@
 """The commands, paths and activities that the text of `When:` names.
 
 The text is written by people and models: `npm run dev`, "before committing", "src/api/**, docs/".
-A part that is none of these binds nothing; the rule is then told where others are. An activity has
+A part that is none of these binds nothing; the rule is then told where others are. What has to pass
+before such a call follows `, first `: "commit, first `pytest -q`". An activity has
 names, commands, scripts and files, in `programs.txt`: a command is its first words without options,
 `*` stands for any word; a script is one of package.json, make or a task runner, whose name begins
 with the word (`deploy:prod`, `deploy-web`).
@@ -18,6 +19,7 @@ from memory_fabric.rules.programs import commands_named, words_of
 COMMAND, PATH, ACTIVITY = "command", "path", "activity"
 MAX_BINDINGS = 12
 MAX_WORDS = 8
+FIRST = ", first "
 # When the words before the thing itself are gone, the thing must be left.
 _BEFORE = words_of("before a binding")
 _SEPARATORS = (",", ";", "、", "，")
@@ -69,7 +71,7 @@ ACTIVITIES = {
     key: _activity(key)
     for key in (
         "commit", "push", "deploy", "release", "test", "migration", "dependency", "dev server",
-        "build", "delete",
+        "build", "delete", "lint", "type check", "format",
     )
 }  # fmt: skip
 # Activities that cannot be taken back: a rule that asks about one asks each time.
@@ -95,8 +97,34 @@ def activity_named(text: str) -> Binding | None:
 
 def bindings_of(when: str) -> tuple[Binding, ...]:
     """Return the bindings that a text of `When:` names, in its order."""
-    bindings = (binding for part in _parts(when) for binding in _bound(part))
+    bindings = (b for part in _parts(when.partition(FIRST)[0]) for b in _bound(part))
     return tuple(dict.fromkeys(bindings))[:MAX_BINDINGS]
+
+
+def required_by(when: str) -> tuple[Binding, ...]:
+    """Return the commands and activities that a text of `When:` names behind `, first `."""
+    bindings = (b for part in _parts(when.partition(FIRST)[2]) for b in _bound(part))
+    commands = (
+        b._replace(kind=COMMAND, words=(b.text,)) if b.text[:2] == "./" and not b.words else b
+        for b in bindings
+    )
+    return tuple(dict.fromkeys(b for b in commands if b.kind != PATH))[:MAX_BINDINGS]
+
+
+def with_first(when: str, *required: str) -> str:
+    """Return the text of `When:` with these commands and activities as the only ones to pass first;
+    without any, the text has none.
+    """
+    stated = ", ".join(filter(None, required))
+    return when.partition(FIRST)[0] + (f"{FIRST}{stated}" if stated else "")
+
+
+def name_of(binding: Binding) -> str:
+    """Return the name of a binding as people, and `When:`, write it."""
+    if binding.kind == ACTIVITY:
+        return f"{binding.platform} {binding.text}".strip()
+    code = f"`{binding.text}`" if binding.kind == COMMAND else binding.text
+    return f"{code} in {binding.folder}" if binding.folder else code
 
 
 def _parts(when: str) -> list[str]:

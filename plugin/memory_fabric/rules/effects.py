@@ -26,7 +26,14 @@ from memory_fabric.models import (
     users_words,
 )
 from memory_fabric.rules import programs
-from memory_fabric.rules.bindings import ACTIVITY, PATH, Binding, bindings_of
+from memory_fabric.rules.bindings import (
+    ACTIVITY,
+    PATH,
+    Binding,
+    bindings_of,
+    name_of,
+    required_by,
+)
 from memory_fabric.text import words as words_of
 
 TELL, ASK, DENY, CONTEXT = "tell", "ask", "deny", "context"
@@ -38,6 +45,11 @@ DOES = {
     DENY: "refuses each such call",
     CONTEXT: "is only told with the result",
     LIFT: "binds nothing any more",
+}
+_DOES_UNTIL = {
+    TELL: "holds such a call back once",
+    ASK: "asks before such a call",
+    DENY: "refuses each such call",
 }
 
 # Words by which a clause forbids what follows, and phrases that do.
@@ -62,6 +74,9 @@ _ALSO = {
     "dev server": "server dev",
     "build": "build builds building",
     "delete": "delete deletes deleting deleted remove removes removing removed",
+    "lint": "lint lints linter linters linting linted",
+    "type check": "type types typecheck typechecks typechecker typechecking",
+    "format": "format formats formatter formatting formatted",
 }
 _MAX_BANNED_WORDS = 7
 _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
@@ -93,6 +108,13 @@ def stated_effect(record: Record, binding: Binding) -> str:
         return CONTEXT
     typed = users_words(record) or (record.what if record.source in TYPED else "")
     return ASK if typed and forbids(typed, binding) else TELL
+
+
+def does(record: Record, action: str) -> str:
+    """Return what a rule does with this effect, as the end of a sentence."""
+    first = " and ".join(map(name_of, required_by(str(record.evidence.get(WHEN) or ""))))
+    until = _DOES_UNTIL.get(action) if first else ""
+    return f"{until} if {first} has not passed before" if until else DOES[action]
 
 
 def binds(record: Record) -> bool:

@@ -8,7 +8,15 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import QUOTATION, WHEN, Record, users_words, worded
+from memory_fabric.models import (
+    CONFIRMED,
+    QUOTATION,
+    UNSAID,
+    WHEN,
+    Record,
+    users_words,
+    worded,
+)
 from memory_fabric.rules import paths, programs, shell
 from memory_fabric.rules.bindings import (
     ACTIVITIES,
@@ -18,6 +26,8 @@ from memory_fabric.rules.bindings import (
     PATH,
     Binding,
     bindings_of,
+    name_of,
+    required_by,
 )
 from memory_fabric.rules.shell import Call
 from memory_fabric.store import launch_marks
@@ -77,7 +87,11 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
 def of_command(line: str, folder: str) -> Action:
     """Return the commands of a line, and the files that it visibly changes."""
     inner = map(programs.commands_of, shell.calls_in(line, folder))
-    calls = list(islice(chain.from_iterable(inner), MAX_COMMANDS))
+    return of_calls(list(islice(chain.from_iterable(inner), MAX_COMMANDS)))
+
+
+def of_calls(calls: Sequence[Call]) -> Action:
+    """Return these commands without wrappers, and the files that they visibly change."""
     changed = [
         form + "/" * path.endswith("/")
         for call in calls
@@ -300,22 +314,32 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with its bindings, which are empty if nothing in `When:` binds."""
+    """A record with its bindings, which are empty if nothing in `When:` binds.
+
+    `first` are the commands and activities that have to pass before such a call.
+    """
 
     record: Record
     bindings: tuple[Binding, ...]
+    first: tuple[Binding, ...] = ()
 
 
 class Applied(NamedTuple):
     """A rule that applies to a call: the binding, and the command or path that it means.
 
-    `is_final` is True if the call pushes, deploys, publishes or deletes.
+    `is_final` is True if the call pushes, deploys, publishes or deletes. `missing` says what of
+    `first` has not passed, `passed` is the id of the call in which it last did. It `is_unseen` if
+    that cannot be known.
     """
 
     record: Record
     binding: Binding
     part: str
     is_final: bool = False
+    first: tuple[Binding, ...] = ()
+    missing: str = ""
+    passed: str = ""
+    is_unseen: bool = False
 
 
 def load(memory: Memory) -> list[BoundRule]:
@@ -333,7 +357,15 @@ def load_all(memory: Memory) -> list[BoundRule]:
 
 def _found(memory: Memory, where: str, values: tuple[str, ...] = ()) -> list[BoundRule]:
     records = memory.find_records(where, values, MAX_RULES)
-    return [BoundRule(r, bindings_of(str(r.evidence.get(WHEN) or ""))) for r in records]
+    return [bound(record) for record in records]
+
+
+def bound(record: Record) -> BoundRule:
+    """Return a record with what it binds; nothing has to pass first that no user named."""
+    when = str(record.evidence.get(WHEN) or "")
+    unsaid = () if record.evidence.get(CONFIRMED) else record.evidence.get(UNSAID, ())
+    first = tuple(binding for binding in required_by(when) if binding.text not in unsaid)
+    return BoundRule(record, bindings_of(when), first)
 
 
 def roots_of(memory: Memory) -> tuple[str, ...]:
@@ -356,7 +388,7 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
             part, is_final = matched(binding, action, roots)
             part = part or _by_another(rule, binding, action, roots)
             if part:
-                applied.append(Applied(rule.record, binding, part, is_final))
+                applied.append(Applied(rule.record, binding, part, is_final, rule.first))
                 break
     return applied
 
@@ -387,37 +419,43 @@ _NAMES = {"constraint": "rule"}
 
 def reason_once(applied: Sequence[Applied]) -> str:
     """Return the reason of a refusal that lets the call pass when it is repeated."""
-    return "\n".join(
-        (
-            "memory-fabric has held this call back once: the user has a rule about it.",
-            *map(rule_line, applied),
-            "The call was not made. Made again in this session, it passes.",
-        )
-    )
+    missing = _missing(applied)
+    heading = "has held this call back once: the user has a rule about it."
+    ending = "The call was not made. Made again in this session, it passes."
+    if missing:
+        heading = f"has held this call back, by the user's rule: {missing}."
+        ending = "The call was not made. It passes then; if that cannot be reached, made again."
+    return "\n".join((f"memory-fabric {heading}", *map(rule_line, applied), ending))
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:
     """Return the reason of a refusal that holds until the user lifts it."""
-    id_ = short_id(applied[0].record.id)
+    id_, missing = short_id(applied[0].record.id), _missing(applied)
+    heading = f"the user has denied this call{f': {missing}' if missing else ''}."
+    ending = f"It is refused {'until then' if missing else 'each time'}."
     return "\n".join(
         (
-            "memory-fabric: the user has denied this call.",
+            f"memory-fabric: {heading}",
             *map(rule_line, applied),
-            f"It is refused each time. The user can lift it by typing `lift {id_}` as a prompt.",
+            f"{ending} The user can lift it by typing `lift {id_}` as a prompt.",
         )
     )
 
 
 def question(applied: Sequence[Applied]) -> str:
     """Return the question for the person whose rule it is."""
-    id_ = short_id(applied[0].record.id)
+    id_, missing = short_id(applied[0].record.id), _missing(applied)
     return "\n".join(
         (
-            "memory-fabric: you have a rule about this call.",
+            f"memory-fabric: you have a rule about this call{f': {missing}' if missing else ''}.",
             *map(rule_line, applied),
             f"Typed as a prompt, `tell {id_}` ends this question and `lift {id_}` the rule.",
         )
     )
+
+
+def _missing(applied: Sequence[Applied]) -> str:
+    return "; ".join(dict.fromkeys(rule.missing for rule in applied if rule.missing))
 
 
 def context_block(applied: Sequence[Applied]) -> str:
@@ -435,4 +473,5 @@ def rule_line(rule: Applied) -> str:
     by = "of the user" if record.trust == "user" else "noted by the assistant"
     at = (record.valid_from or record.created_at)[:10]
     text = text if words else cut(text, MAX_TEXT_CHARS)
-    return f"- [{short_id(record.id)}] {text} ({kind} {by}, {at}; bound to: {rule.binding.text})"
+    bound_to = f"{rule.binding.text}{''.join(f', first {name_of(b)}' for b in rule.first)}"
+    return f"- [{short_id(record.id)}] {text} ({kind} {by}, {at}; bound to: {bound_to})"

@@ -16,7 +16,7 @@ REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
 # Formatters with the words by which they change the files they name, or all in a folder.
-_IN_PLACE = {
+IN_PLACE = {
     "prettier": "--write -w", "eslint": "--fix", "standard": "--fix", "biome": "--write",
     "ruff": "--fix format", "black": "black", "isort": "isort", "rustfmt": "rustfmt",
     "gofmt": "-w", "goimports": "-w", "shfmt": "-w", "clang-format": "-i", "yapf": "-i",
@@ -54,7 +54,7 @@ def of_call(call: Call) -> Iterator[str]:
         yield from plain[1:] or plain
     elif program in ("awk", "gawk") and plain[:1] == ("inplace",):
         yield from plain[2:]
-    elif not set(_IN_PLACE.get(program, "").split()).isdisjoint(call.words):
+    elif not set(IN_PLACE.get(program, "").split()).isdisjoint(call.words):
         yield from (f"{path}/" for path in plain)
     elif program == "tar" and any(w[:2] != "--" and "x" in w for w in call.words[1:2]):
         yield from _values(call.words, "C", "--directory")

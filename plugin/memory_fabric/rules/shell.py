@@ -29,6 +29,8 @@ _SETTING = frozenset("export local declare readonly typeset".split())
 # Where an unquoted variable is split into words.
 _SPLIT = "\0"
 UNKNOWN = "$"
+# Stands behind a command whose output another one is given, and its status to none.
+SUBSTITUTED = "$("
 # The name of a file whose text a process substitution gives.
 _FILE = "/dev/fd/text-"
 STDIN = "/dev/stdin"
@@ -40,7 +42,7 @@ class Call(NamedTuple):
 
     `folder` is '' if it cannot be known. `stdin` is the text that it reads, as far as it is known.
     `raw` are the words as they are written, with prefixes and input files; `after` is the connector
-    behind the command.
+    behind the command, or SUBSTITUTED.
     """
 
     words: tuple[str, ...]
@@ -191,8 +193,8 @@ class _Reader:
             self._set(pending.words)
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
-            if sign[:1] == "|" and isinstance(before, _Pending) and before.after in ")\n;":
-                before.after = sign  # of a group
+            if sign and sign[0] in "|&" and isinstance(before, _Pending):
+                before.after = sign if before.after in ")\n;" else before.after  # of a group
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)
@@ -382,7 +384,7 @@ class _Reader:
             text = text[:end]
         inner = _Reader(text, self.folder, self.depth + 1, place, self.known)
         calls = inner.calls()
-        self.found += calls
+        self.found += [call._replace(after=SUBSTITUTED) for call in calls]
         self.place = inner.place + 1
         output = printed(calls[-1]) if calls else ""
         self.known_chars += len(output)

@@ -70,7 +70,7 @@ def _bind(memory: Memory, verb: str, record: Record, by: Provenance) -> str:
         memory.flush()
     back = "tell" if verb == effects.LIFT else "lift"
     rule, id_ = line(new), short_id(new.id)
-    return f"this rule {effects.DOES[verb]}: {rule}; `{back} {id_}` changes it"
+    return f"this rule {effects.does(new, verb)}: {rule}; `{back} {id_}` changes it"
 
 
 def _change(memory: Memory, verb: str, record: Record, by: Provenance) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_fabric.patterns import pattern
+from memory_fabric.rules.bindings import with_first
 from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
 KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
@@ -48,7 +49,7 @@ _LABEL = (
 _NOTE_ID = r"[0-9a-f]{8}[0-9a-f-]{0,28}"
 _FIELD = (
     rf"{_M}(?<![^\W_])(?P<field>(?-i:W)hy|(?-i:I)nstead of|(?-i:W)hen|(?-i:F)or|(?-i:F)rom"
-    rf"|(?-i:A)lso){_M}[:：]{_M}"
+    rf"|(?-i:A)lso|(?-i:F)irst){_M}[:：]{_M}"
 )
 _FIELD_LINE = rf"\s{{0,60}}(?:[>*+•‣◦–—\-]|[ \t]){{0,20}}{_FIELD}"
 # Quotations inside a sentence, where no field begins.
@@ -76,7 +77,8 @@ class Note(NamedTuple):
     """One note, its markdown removed.
 
     `text` is the sentence without the fields, `instead_of` an id or words, `quotation` the words
-    of `From:` without the outer quotation marks. `From: [id]` names a candidate instead.
+    of `From:` without the outer quotation marks. `From: [id]` names a candidate instead. `when`
+    holds what `First:` says, too; that is a field only behind `When:`.
     """
 
     kind: str
@@ -288,7 +290,7 @@ def _note(kind: str, body: str) -> Note | None:
         sentence,
         why=_value(values.get("why", "")),
         instead_of=_id_or_words(values.get("instead of", "")),
-        when=_value(values.get("when", "")),
+        when=with_first(_value(values.get("when", "")), _value(values.get("first", ""))),
         also=_value(values.get("also", "")),
         everywhere=_unquoted(values.get("for", "")).lower() in _EVERYWHERE,
         quotation=quotation,
@@ -299,6 +301,7 @@ def _note(kind: str, body: str) -> Note | None:
 def _fields(body: str) -> Iterator[tuple[str, str]]:
     """Yield the sentence, named "", and then each field with its value, in order."""
     name, start, at = "", 0, 0
+    names = set()
     tokens = pattern(_TOKEN)
     while True:
         if name == "from" and at == start:
@@ -313,8 +316,11 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
             continue
+        if token["field"].lower() == "first" and "when" not in names:
+            continue
         yield name, body[start : token.start()].strip()
         name = token["field"].lower()
+        names.add(name)
         start = at = len(body) - len(body[at:].lstrip(" \t\n\u3000*_"))
 
 

@@ -25,8 +25,7 @@ from memory_fabric.models import (
     stated_at,
 )
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.rules.effects import is_named
+from memory_fabric.rules.required import as_typed
 from memory_fabric.store import journal, signing
 from memory_fabric.store.conversations import prompts, sessions
 from memory_fabric.store.conversations.prompts import Prompt
@@ -88,11 +87,11 @@ class Earned(NamedTuple):
         # Of those without an entry only the quoted one, with which the record is raised.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
-        unsaid = [b.text for b in bindings_of(note.when) if not is_named(b, typed)]
+        when, unsaid = as_typed(note.when, typed)
         evidence = {
             NOTED: note.kind,
             QUOTATION: without_secrets(self.words),
-            WHEN: without_secrets(note.when),
+            WHEN: without_secrets(when),
             UNSAID: unsaid,
             ALSO: without_secrets(note.also),
             AGREED: without_secrets(self.agreed),

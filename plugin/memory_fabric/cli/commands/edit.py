@@ -34,6 +34,9 @@ def edit(
     when: str | None = option(
         None, "PLACE", "The command, path or activity in which it applies; '' removes it."
     ),
+    first: str | None = option(
+        None, "C", "The command or activity that has to pass before it; '' removes it."
+    ),
     instead_of: list[str] | None = option(
         None, "ID", "Close this memory in favour of the edited one; can be repeated."
     ),
@@ -56,11 +59,13 @@ def edit(
     """
     from memory_fabric.capture import edit as editing  # not needed for --help
     from memory_fabric.capture.edit import request
+    from memory_fabric.rules.required import stated_first
 
+    when = when if first is None else stated_first(when, first)
     wanted = request(text=text, kind=kind, scope=scope, why=why, when=when, prefix="--")
     if wanted == editing.Edit() and not instead_of:
         text = f"Nothing to change in {identifier} was given."
-        remedy = "Use --text, --type, --scope, --why, --when or --instead-of."
+        remedy = "Use --text, --type, --scope, --why, --when, --first or --instead-of."
         raise BadInput("--text", text, remedy=remedy)
     with environment.open_memory(step=step) as whole:
         memory, by = visible_to_process(whole), environment.provenance()

@@ -81,6 +81,7 @@ def remember(
     when: str = option(
         "", "W", "The command, path or activity in which it applies, e.g. `npm test`."
     ),
+    first: str = option("", "C", "With `--when`: the command or activity that has to pass before."),
     also: str = option("", "WORDS", "Other words by which it should be found."),
     category: str = option("", "WORD", "A word to sort it by, e.g. database."),
     agent: str = option("", "NAME", "The agent that said it or that it is about."),
@@ -125,7 +126,9 @@ def remember(
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -
     """
-    from memory_fabric.redaction.redact import redact  # not needed for --help
+    # not needed for --help
+    from memory_fabric.redaction.redact import redact
+    from memory_fabric.rules.required import stated_first
 
     stated_text = _text(words)
     kind, scope = _checked(
@@ -134,7 +137,7 @@ def remember(
     text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
     # When it applies, and other words to find it by.
-    beside = {WHEN: redact(one_line(when)), ALSO: redact(one_line(also))}
+    beside = {WHEN: redact(one_line(stated_first(when, first))), ALSO: redact(one_line(also))}
     stated = Record(
         type=kind,
         what=text,

@@ -11,7 +11,7 @@ from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import LIFTED, WHEN, users_words, worded
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import effects, matching
-from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.rules.bindings import name_of
 from memory_fabric.rules.matching import BoundRule
 from memory_fabric.store import counts
 from memory_fabric.store.schema import ACTIVE_CURRENT
@@ -94,7 +94,8 @@ def rules(
 
 
 def _bindings(rule: BoundRule) -> str:
-    return ", ".join(binding.text for binding in rule.bindings)
+    first = (f"first {name_of(binding)}" for binding in rule.first)
+    return ", ".join((*(binding.text for binding in rule.bindings), *first))
 
 
 def _as_json(rule: BoundRule) -> dict[str, Any]:
@@ -110,6 +111,7 @@ def _as_json(rule: BoundRule) -> dict[str, Any]:
         **show.fields(record, "trust scope"),
         "when": record.evidence.get(WHEN, ""),
         "binds": bindings,
+        "first": [show.fields(binding, "kind text folder platform") for binding in rule.first],
     }
 
 
@@ -146,7 +148,7 @@ def _test(command: str, path: str, as_json: bool) -> int:
         return 0 if applied else 3
     for rule, effect in results:
         text = one_line(worded(rule.record))
-        show.line(f"{short_id(rule.record.id)} {effects.DOES[effect]}: {text}", "bold")
+        show.line(f"{short_id(rule.record.id)} {effects.does(rule.record, effect)}: {text}", "bold")
         part = cut(rule.part, MAX_SHOWN_CHARS)
         show.line(f"  bound to {rule.binding.text}, here: {part}")
     if not applied:
@@ -183,7 +185,7 @@ def _change(action: str, name: str, as_json: bool) -> int:
             editing.save(memory, old, new, by)
             whole.flush()
         failures = list(whole.failures)
-    rule = matching.BoundRule(new, bindings_of(str(new.evidence.get(WHEN) or "")))
+    rule = matching.bound(new)
     if as_json:
         return show.json_out(_as_json(rule) | {"changed": not is_same, "failures": failures})
     id_ = short_id(new.id)
@@ -191,6 +193,6 @@ def _change(action: str, name: str, as_json: bool) -> int:
         show.line(f"{'Already' if is_same else 'Now'} lifted: {id_}, {one_line(worded(new))}")
     else:
         number = many(len(rule.bindings), "binding")
-        show.line(f"{id_} {effects.DOES[action]} ({number}: {_bindings(rule)}).")
+        show.line(f"{id_} {effects.does(new, action)} ({number}: {_bindings(rule)}).")
     show.warn_all(failures)
     return 0

@@ -27,7 +27,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     Reads the rules; replies with a refusal, a question or context if one of them is about the call.
     A rule is told or asks once per session and agent; it asks again about a call that cannot be
     taken back, and after the user declined such a call. It is recorded before the refusal: where
-    nothing can be recorded, it would refuse for ever, so it is only added as context.
+    nothing can be recorded, it would refuse for ever, so it is only added as context. One with
+    something to pass first is silent where that has passed, and held back anew after each pass.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -36,7 +37,12 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     folder = event.cwd or memory.settings.project_dir
     action = matching.action_of(events.tool_name(event), dict(events.tool_input(event)), folder)
-    applied = matching.applying(rules, action, matching.roots_of(memory))
+    roots = matching.roots_of(memory)
+    applied = matching.applying(rules, action, roots)
+    if any(rule.first for rule in applied):
+        from memory_fabric.hooks.session import passed  # late: few rules have it
+
+        applied = passed.unmet(event, memory.settings, applied, roots, folder)
     if not applied:
         return None
     if event.session:
@@ -60,14 +66,14 @@ def _reply_once(
     from memory_fabric.store.conversations import worth
 
     settings, database = context.memory.settings, context.memory.session_database()
-    names = [_name(rule) for rule in applied]
+    names = [name for rule in applied for name in _names(rule)]
     known_names = sessions.injected_of(database, event.session, event.agent_id, names)
-    new = [one for one in applied if _name(one) not in known_names]
+    new = [one for one in applied if not known_names.issuperset(_names(one))]
     asking = [one for one in applied if one in new or one.is_final]
     others = [one for one in applied if one not in asking]
     if any(effects.effect_of(o.record, o.binding, settings) == effects.ASK for o in others):
         declined = _declined(event, context, rules, folder)
-        asking += [one for one in applied if _name(one) in declined]
+        asking += [one for one in applied if one.record.id in declined]
     reply = _reply(applied, new, asking, settings)
     if new:
         text = "\n".join((reply.refusal, reply.context))
@@ -75,7 +81,7 @@ def _reply_once(
             database,
             event.session,
             event.agent_id,
-            [_name(rule) for rule in new],
+            [name for rule in new for name in _names(rule)],
             CHANNEL,
             context.now,
             transcript=event.transcript_path,
@@ -87,7 +93,7 @@ def _reply_once(
 def _declined(
     event: Event, context: RequestContext, rules: Sequence[BoundRule], folder: str
 ) -> frozenset[str]:
-    """Return the ledger's names of the rules about calls that the user declined lately."""
+    """Return the ids of the rules about calls that the user declined lately."""
     # late: few calls are made a second time
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
     from memory_fabric.clients.transcript import read_turns
@@ -104,7 +110,7 @@ def _declined(
         if tool.id in refused
     ]
     return frozenset(
-        _name(o) for action in actions for o in matching.applying(rules, action, roots)
+        o.record.id for action in actions for o in matching.applying(rules, action, roots)
     )
 
 
@@ -143,6 +149,8 @@ def _reply(
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
+        if effect == effects.DENY and rule.is_unseen:
+            effect = effects.TELL  # else it would be refused for ever
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -159,6 +167,8 @@ def _reply(
     )
 
 
-def _name(one: Applied) -> str:
-    """Return the ledger's name of a rule, other than that of its record, which a block may tell."""
-    return f"rule:{one.record.id}"
+def _names(one: Applied) -> tuple[str, ...]:
+    """Return the ledger's names of a rule, other than that of its record, which a block may tell,
+    and of the pass after which it was told.
+    """
+    return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))
