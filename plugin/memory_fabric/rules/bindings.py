@@ -104,11 +104,7 @@ def bindings_of(when: str) -> tuple[Binding, ...]:
 def required_by(when: str) -> tuple[Binding, ...]:
     """Return the commands and activities that a text of `When:` names behind `, first `."""
     bindings = (b for part in _parts(when.partition(FIRST)[2]) for b in _bound(part))
-    commands = (
-        b._replace(kind=COMMAND, words=(b.text,)) if b.text[:2] == "./" and not b.words else b
-        for b in bindings
-    )
-    return tuple(dict.fromkeys(b for b in commands if b.kind != PATH))[:MAX_BINDINGS]
+    return tuple(dict.fromkeys(b for b in bindings if b.kind != PATH))[:MAX_BINDINGS]
 
 
 def with_first(when: str, *required: str) -> str:

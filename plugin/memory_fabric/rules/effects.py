@@ -46,11 +46,6 @@ DOES = {
     CONTEXT: "is only told with the result",
     LIFT: "binds nothing any more",
 }
-_DOES_UNTIL = {
-    TELL: "holds such a call back once",
-    ASK: "asks before such a call",
-    DENY: "refuses each such call",
-}
 
 # Words by which a clause forbids what follows, and phrases that do.
 _BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
@@ -112,9 +107,9 @@ def stated_effect(record: Record, binding: Binding) -> str:
 
 def does(record: Record, action: str) -> str:
     """Return what a rule does with this effect, as the end of a sentence."""
-    first = " and ".join(map(name_of, required_by(str(record.evidence.get(WHEN) or ""))))
-    until = _DOES_UNTIL.get(action) if first else ""
-    return f"{until} if {first} has not passed before" if until else DOES[action]
+    required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
+    passed = " and ".join(map(name_of, required))
+    return DOES[action] + (f", unless {passed} has passed" if passed else "")
 
 
 def binds(record: Record) -> bool:

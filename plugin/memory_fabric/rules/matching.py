@@ -420,24 +420,28 @@ _NAMES = {"constraint": "rule"}
 def reason_once(applied: Sequence[Applied]) -> str:
     """Return the reason of a refusal that lets the call pass when it is repeated."""
     missing = _missing(applied)
-    heading = "has held this call back once: the user has a rule about it."
-    ending = "The call was not made. Made again in this session, it passes."
-    if missing:
-        heading = f"has held this call back, by the user's rule: {missing}."
-        ending = "The call was not made. It passes then; if that cannot be reached, made again."
-    return "\n".join((f"memory-fabric {heading}", *map(rule_line, applied), ending))
+    ending = (
+        "After that it passes; if that cannot pass" if missing else "Made again in this session"
+    )
+    return "\n".join(
+        (
+            "memory-fabric has held this call back once: "
+            f"{missing or 'the user has a rule about it'}.",
+            *map(rule_line, applied),
+            f"The call was not made. {ending}, {'made again it does' if missing else 'it passes'}.",
+        )
+    )
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:
     """Return the reason of a refusal that holds until the user lifts it."""
     id_, missing = short_id(applied[0].record.id), _missing(applied)
-    heading = f"the user has denied this call{f': {missing}' if missing else ''}."
-    ending = f"It is refused {'until then' if missing else 'each time'}."
     return "\n".join(
         (
-            f"memory-fabric: {heading}",
+            f"memory-fabric: the user has denied this call{f': {missing}' if missing else ''}.",
             *map(rule_line, applied),
-            f"{ending} The user can lift it by typing `lift {id_}` as a prompt.",
+            f"It is refused {'until then' if missing else 'each time'}. The user can lift it by "
+            f"typing `lift {id_}` as a prompt.",
         )
     )
 

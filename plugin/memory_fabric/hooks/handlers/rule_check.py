@@ -42,7 +42,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if any(rule.first for rule in applied):
         from memory_fabric.hooks.session import passed  # late: few rules have it
 
-        applied = passed.unmet(event, memory.settings, applied, roots, folder)
+        applied = passed.unmet(event, memory.settings, applied, roots)
     if not applied:
         return None
     if event.session:

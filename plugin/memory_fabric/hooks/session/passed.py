@@ -14,11 +14,11 @@ from memory_fabric import deadline, events
 from memory_fabric.capture.command_output import is_no_failure, outcome, pasted_error
 from memory_fabric.client import CLAUDE_CODE
 from memory_fabric.clients.transcript import (
+    Reading,
     ToolResult,
     ToolUse,
-    Turn,
     paths_of_agents,
-    read_turns,
+    read_on,
 )
 from memory_fabric.config import Settings
 from memory_fabric.events import Event
@@ -26,7 +26,7 @@ from memory_fabric.patterns import pattern
 from memory_fabric.rules import matching, required
 from memory_fabric.rules.bindings import ACTIVITY, Binding, name_of
 from memory_fabric.rules.matching import Applied, BoundRule
-from memory_fabric.rules.required import PIPES, Step
+from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -36,14 +36,14 @@ MAX_FILE_CHARS = 80
 # The client's answer to a command that goes on in the background, and its notice of a pass there.
 _BACKGROUND = r"Command .{0,80}background"
 _PASSED_THERE = r"<tool-use-id>([^<]+)</tool-use-id>[^\0]*completed \(exit code 0\)</summary>"
-# A line that only states that the command before it failed: "exit: 1", "rc=2", "1".
+# A line that states the failure of the command before it: "exit: 1", "rc=2", "1".
 _STATUS = r"(?i)(?:\D*\b(?:exit|status|code|rc|ret)\b\D{0,12})?[1-9]\d{0,2}(?: \d{1,3})*\D{0,3}"
 _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 
 
 class Made(NamedTuple):
-    """A tool call with its folder. `result` is None while there is none; `is_over` is True if it
-    has passed in the background.
+    """A tool call with its folder and result, None if there is none yet; `is_over` is True for a
+    command that has passed in the background. The call that is about to be made has no id.
     """
 
     use: ToolUse
@@ -54,51 +54,43 @@ class Made(NamedTuple):
     @property
     def line(self) -> str:
         """The line for the shell; '' for a call of another tool."""
-        line = self.use.input.get("command") if self.use.name == matching.SHELL_TOOL else ""
-        return line if isinstance(line, str) else ""
+        return str(self.use.input.get("command", "")) * (self.use.name == matching.SHELL_TOOL)
 
 
 def unmet(
-    event: Event,
-    settings: Settings,
-    applied: Sequence[Applied],
-    roots: Sequence[str],
-    folder: str,
+    event: Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
     """Return the rules about a call without those whose `first` has passed before it, in the same
     line or in the session; the others say what is missing.
     """
+    folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", events.tool_name(event), events.tool_input(event)), folder)
-    steps = required.steps_of(now.line, folder)
+    calls = required.calls_of(now.line, folder)
 
     @cache
     def earlier() -> list[Made] | None:
-        return _made(settings, event.transcript_path, folder)
+        return _calls_made(settings, event.transcript_path, folder)
 
     kept = []
     for rule in applied:
-        end = _place(rule, steps, roots)
+        alone = [BoundRule(rule.record, (rule.binding,))]
+        meant = (matching.applying(alone, matching.of_calls([call]), roots) for call in calls)
+        end = next((at for at, is_meant in enumerate(meant) if is_meant), len(calls))
         missing, passed = [], ""
         for binding in rule.first:
-            is_met, changed = _seen(binding, now, steps, end, roots)
-            made = earlier() if not is_met or changed else []
-            id_, before = _last_pass(binding, made or (), roots)
+            is_met, changed = _seen(binding, now, calls, end, roots)
+            if is_met and not changed:
+                continue
+            id_, before = _last_pass(binding, earlier() or (), roots)
             changed = changed or before
-            if changed or not (is_met or id_):
-                missing.append(_missing(binding, changed if is_met or id_ else ""))
+            if changed or not id_:
+                missing.append(_missing(binding, changed if id_ or is_met else ""))
                 passed = max(passed, id_)
-        is_unseen = bool(missing) and earlier() is None
         if missing or not rule.first:
-            text = "; ".join(missing)
+            is_unseen = bool(missing) and earlier() is None
+            text = "; ".join(missing) + ", as far as can be seen here" * is_unseen
             kept.append(rule._replace(missing=text, passed=passed, is_unseen=is_unseen))
     return kept
-
-
-def _place(rule: Applied, steps: Sequence[Step], roots: Sequence[str]) -> int:
-    """Return the place of the command in the line that a rule is about."""
-    alone = [BoundRule(rule.record, (rule.binding,))]
-    places = (at for at, step in enumerate(steps) if matching.applying(alone, step.action, roots))
-    return next(places, len(steps))
 
 
 def _missing(binding: Binding, changed: str) -> str:
@@ -110,87 +102,84 @@ def _missing(binding: Binding, changed: str) -> str:
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
     """Return the id of the last call in which a command passed, and the file changed since."""
     changed = ""
-    for call in reversed(made):
+    for one in reversed(made):
         deadline.current().check("the runs of the session were read")
-        steps = required.steps_of(call.line, call.folder)
-        has_passed, file = _seen(binding, call, steps, len(steps), roots)
+        calls = required.calls_of(one.line, one.folder)
+        has_passed, file = _seen(binding, one, calls, len(calls), roots)
         changed = changed or file
         if has_passed:
-            return call.use.id, changed
+            return one.use.id, changed
     return "", changed
 
 
 def _seen(
-    binding: Binding, made: Made, steps: Sequence[Step], end: int, roots: Sequence[str]
+    binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if a command has passed in a call before its part `end`, and the file that this
-    call has changed after that.
+    """Return True if a command has passed in a call before the part `end` of its line, and the file
+    that was changed after that, if this undoes a pass.
     """
-    has_passed, changed, is_piped = False, "", False
+    has_passed, is_piped, changed = False, False, ""
     is_check = required.is_check(binding)
-    if is_check and made.result and not (made.line or made.result.is_error):
+    if is_check and not calls and made.result and not made.result.is_error:
         action = matching.action_of(made.use.name, dict(made.use.input), made.folder)
         changed = required.changed_source(action, roots)
-    for at, step in enumerate(steps[:end]):
+    for at, call in enumerate(calls[:end]):
         if is_check and not is_piped:
-            changed = required.changed_source(step.action, roots) or changed
-        is_run = required.runs(binding, step, roots)
-        if is_run and _has_passed(made, steps, at, end):
+            changed = required.changed_source(matching.of_calls([call]), roots) or changed
+        is_run = required.runs(binding, call, roots)
+        if is_run and _has_passed(made, calls, at, end):
             has_passed, changed = True, ""
-        is_piped = (is_run or is_piped) and step.after in PIPES
+        is_piped = (is_run or is_piped) and call.after in required.PIPES
     return has_passed, changed
 
 
-def _has_passed(made: Made, steps: Sequence[Step], at: int, end: int) -> bool:
+def _has_passed(made: Made, calls: Sequence[Call], at: int, end: int) -> bool:
     """Return True if a command of a line has passed: by the status of the line if that is its own,
     else unless the output shows that it failed.
     """
-    is_gate = required.is_gate(steps, at, end)
+    is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
-        return is_gate and not made.use.id  # the call that is held, or one without an answer yet
-    text, after = made.result.text, steps[at].after
+        return is_gate and not made.use.id
+    text = made.result.text
     if pattern(_BACKGROUND).match(text):
         return is_gate and made.is_over
     report = outcome(text)
-    if made.result.is_error:  # of another command of the line, if it goes on behind this one
-        goes_on = at + 1 < len(steps) and after in ("&&", ";", "\n")
+    if made.result.is_error:  # it may be that of a command behind this one
+        goes_on = at + 1 < len(calls) and after in ("&&", ";", "\n")
         return goes_on and report is True and not is_no_failure(text)
     if is_gate or report is not None:
         return is_gate or report is True
-    if after == "&" or (at and steps[at - 1].after == "||"):
+    if after == "&" or (at and calls[at - 1].after == "||"):
         return False  # it was not awaited, or may not have run
-    is_stated = any(sign in made.line for sign in _STATUS_VARIABLES)
-    status = pattern(_STATUS)
-    return not (pasted_error(text) or (is_stated and any(map(status.fullmatch, text.splitlines()))))
+    has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
+    states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
+    return not (pasted_error(text) or any(states))
 
 
-def _made(settings: Settings, path: str, folder: str) -> list[Made] | None:
+def _calls_made(settings: Settings, path: str, folder: str) -> list[Made] | None:
     """Return the tool calls of a session and its subagents, in order; None if none can be read."""
-    turns = _turns(settings, path, MAX_BYTES)
-    agents = paths_of_agents(path)
-    for agent_path in agents:
-        turns += _turns(settings, agent_path, MAX_AGENT_BYTES)
-    if not turns:
-        return None
-    if agents:
+    readings = [_read(settings, path, MAX_BYTES)]
+    readings += [_read(settings, agent, MAX_AGENT_BYTES) for agent in paths_of_agents(path)]
+    turns = [turn for reading in readings for turn in reading.turns]
+    if len(readings) > 1:
         turns.sort(key=lambda turn: turn.created_at)
     results = {result.tool_use_id: result for turn in turns for result in turn.results}
-    notices = (pattern(_PASSED_THERE).search(turn.text) for turn in turns if turn.role == "user")
-    over = {notice[1] for notice in notices if notice}
-    tools = (matching.SHELL_TOOL, *matching.FILE_TOOLS)
-    return [
-        Made(tool, turn.cwd or folder, results.get(tool.id), tool.id in over)
+    prompts = (prompt.text for reading in readings for prompt in reading.prompts)
+    over = {notice[1] for text in prompts if (notice := pattern(_PASSED_THERE).search(text))}
+    made = [
+        Made(use, turn.cwd or folder, results.get(use.id), use.id in over)
         for turn in turns
-        for tool in turn.tools
-        if tool.name in tools
+        for use in turn.tools
+        if use.name == matching.SHELL_TOOL or use.name in matching.FILE_TOOLS
     ]
+    return made if turns else None
 
 
-def _turns(settings: Settings, path: str, max_bytes: int) -> list[Turn]:
+def _read(settings: Settings, path: str, max_bytes: int) -> Reading:
     start = max(0, files.size_of(path) - max_bytes)
     if settings.client.transcripts == CLAUDE_CODE.transcripts:
-        return read_turns(path, start, max_bytes, sidechain=True)[0]
+        return read_on(path, start, max_bytes=max_bytes, sidechain=True)
     from memory_fabric.clients.transcripts import read_running  # late: for other clients only
 
     form = settings.client.transcripts
-    return read_running(form, path, start, "", max_bytes, max_said=max_bytes).turns
+    return read_running(form, path, start, "", max_bytes, max_said=max_bytes)

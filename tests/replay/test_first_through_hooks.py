@@ -1,0 +1,443 @@
+"""What the user wants first: a call is held by the hook until that has passed in the session."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.config import read_settings
+from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
+from memory_fabric.store.memory import Memory
+from replay.hook_runner import TESTS, HookRunner
+
+RULE = "Run the tests before you commit"
+QUOTE = "please always run the tests before a commit"
+COMMIT = 'git add -A && git commit -m "Fix the importer"'
+PASSED, FAILED = "3 passed in 0.10s", "Exit code 1\n1 failed, 2 passed in 0.10s"
+UNMET = "`pytest` comes first, and has not passed"
+
+
+@dataclass
+class Session:
+    """A session of the client in one project: it asks the hook before each call, and writes the
+    transcript as the client does.
+    """
+
+    hooks: HookRunner
+    name: str = "s1"
+    agent: str = ""
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    @property
+    def transcript(self) -> Path:
+        """The transcript of the session, or of the subagent that it runs as."""
+        path = self.hooks.transcript(self.name)
+        if self.agent:
+            path = path.with_suffix("") / "subagents" / f"agent-{self.agent}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def held(self, command: str, **more: Any) -> str:
+        """The reason for which the hook holds a command back, '' if it passes."""
+        asked = self.asked("Bash", {"command": command}, **more)
+        return str(asked.get("permissionDecisionReason", ""))
+
+    def asked(self, tool: str, given: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """The hook's output before a call."""
+        event = {
+            **json.loads((TESTS / "events" / "PreToolUse.json").read_text("utf-8")),
+            "session_id": self.name,
+            "transcript_path": str(self.hooks.transcript(self.name)),
+            "cwd": str(self.hooks.project),
+            "tool_name": tool,
+            "tool_input": given,
+            "agent_id": self.agent,
+            "agent_type": "tester" if self.agent else "",
+        }
+        result = self.hooks.run(event, more.pop("environ", {}))
+        assert (result.status, result.stderr, more) == (0, "", {})
+        specific: dict[str, Any] = (result.reply or {}).get("hookSpecificOutput", {})
+        return specific
+
+    def made(
+        self, tool: str, given: dict[str, Any], output: str = "", *, is_error: bool = False
+    ) -> str:
+        """Write a call and its result; return its id."""
+        id_ = f"toolu_{self.name}{self.agent}{next(self.numbers)}"
+        use = {"type": "tool_use", "id": id_, "name": tool, "input": given}
+        result = {"type": "tool_result", "tool_use_id": id_, "content": output}
+        self.write("assistant", [use])
+        self.write("user", [{**result, "is_error": is_error}])
+        return id_
+
+    def ran(self, command: str, output: str = "", *, is_error: bool = False, **more: Any) -> str:
+        """Write a command and its result; return its id."""
+        return self.made("Bash", {"command": command, **more}, output, is_error=is_error)
+
+    def edited(self, path: str) -> None:
+        """Write a change of a file of the project."""
+        self.made("Edit", {"file_path": str(self.hooks.project / path), "old_string": "a"})
+
+    def write(self, role: str, content: Any, **more: Any) -> None:
+        """Append an entry to the transcript."""
+        entry = {
+            "type": role,
+            "uuid": f"{self.name}-{next(self.numbers)}",
+            "sessionId": self.name,
+            "timestamp": f"2026-03-01T10:00:{next(CLOCK):06.3f}Z",
+            "cwd": str(self.hooks.project),
+            "isSidechain": bool(self.agent),
+            "message": {"role": role, "content": content},
+            **more,
+        }
+        with self.transcript.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entry) + "\n")
+
+
+CLOCK = itertools.count()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """A session whose person has typed a prompt."""
+    return started(HookRunner(tmp_path))
+
+
+def started(hooks: HookRunner, name: str = "s1") -> Session:
+    hooks.run({"hook_event_name": "SessionStart", "session_id": name, "source": "startup"})
+    session = Session(hooks, name)
+    session.write("user", "Fix the importer, please.")
+    return session
+
+
+def remember(session: Session, when: str = "commit, first pytest", **evidence: str) -> Record:
+    """Store the rule as a note with a checked quotation would be."""
+    record = Record(
+        "constraint", RULE, confidence=0.85, evidence={WHEN: when, QUOTATION: QUOTE, **evidence}
+    )
+    memory = Memory.open(read_settings(session.hooks.environ, {}))
+    stored = memory.remember(record, Provenance("assistant", trust="user", session="earlier"))
+    memory.close()
+    assert stored is not None
+    return stored
+
+
+def test_a_call_is_held_with_the_users_words_until_the_command_has_passed(
+    session: Session,
+) -> None:
+    rule = remember(session)
+
+    held = session.held(COMMIT)
+    session.ran("pytest -q", PASSED)
+    passes = session.held(COMMIT)
+
+    assert f"{UNMET} yet." in held.splitlines()[0]
+    assert f"[{rule.id[-8:]}] “{QUOTE}”" in held
+    assert "bound to: commit, first `pytest`" in held
+    assert passes == ""
+
+
+def test_a_rule_that_is_kept_is_never_told(session: Session) -> None:
+    remember(session)
+    session.edited("src/app.py")
+    session.ran("cd . && .venv/bin/pytest -q tests 2>&1 | tail -5", PASSED)
+
+    assert [session.asked("Bash", {"command": COMMIT}) for _ in range(2)] == [{}, {}]
+
+
+def test_a_run_that_failed_does_not_count_and_a_repeated_call_passes(session: Session) -> None:
+    remember(session)
+    session.ran("pytest -q", FAILED, is_error=True)
+
+    held = [session.held(COMMIT) for _ in range(2)]
+
+    assert UNMET in held[0] and held[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "is_error", "counts"),
+    [
+        ("pytest -q 2>&1 | tail -3", "1 failed, 2 passed in 0.1s", False, False),
+        ("pytest -q 2>&1 | tail -3", PASSED, False, True),
+        ("pytest -q || true", "1 failed, 2 passed in 0.1s", False, False),
+        ("pytest > /tmp/out 2>&1; echo exit: $?", "exit: 1", False, False),
+        ("pytest > /tmp/out 2>&1; echo exit: $?", "exit: 0", False, True),
+        ("pytest -q | grep -c xyz", "E   ImportError: no module named shop", False, False),
+        ("pytest -q", "/bin/sh: 1: pytest: not found", True, False),
+        ("pytest -q", "Command timed out after 2m 0.0s", True, False),
+        ("pytest --collect-only", "3 tests collected", False, False),
+        ("pytest --help", "usage: pytest", False, False),
+        ("echo pytest", "pytest", False, False),
+        ("pytest -q && git push", f"Exit code 1\n{PASSED}\nerror: rejected", True, False),
+        ("pytest -q && git push", f"Exit code 128\n{PASSED}\nfatal: no remote", True, True),
+        ("sleep 1 & pytest -q", PASSED, False, True),
+        ("pytest -q & sleep 1", "", False, False),
+        ("! pytest -q", "1 failed", False, False),
+        ("set -eo pipefail\npytest -q | tail -1\nruff check", "All fine", False, True),
+    ],
+)
+def test_a_run_counts_unless_its_failure_can_be_seen(
+    session: Session, command: str, output: str, is_error: bool, counts: bool
+) -> None:
+    remember(session)
+    session.ran(command, output, is_error=is_error)
+
+    assert (session.held(COMMIT) == "") == counts
+
+
+def test_a_run_without_a_result_does_not_count(session: Session) -> None:
+    remember(session)
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest"}}
+    session.write("assistant", [use])
+
+    assert UNMET in session.held(COMMIT)
+
+
+@pytest.mark.parametrize(
+    ("ending", "counts"),
+    [("completed (exit code 0)", True), ("failed with exit code 1", False), ("", False)],
+)
+def test_a_run_in_the_background_counts_once_it_has_passed_there(
+    session: Session, ending: str, counts: bool
+) -> None:
+    remember(session)
+    started_text = "Command running in background with ID: b1. Output is being written to: /tmp/b1."
+    id_ = session.ran("pytest -q", started_text, run_in_background=True)
+    notice = (
+        f"<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>{id_}</tool-use-id>\n"
+        f'<summary>Background command "tests" {ending}</summary>\n</task-notification>'
+    )
+    if ending:
+        session.write("user", notice, origin={"kind": "task-notification"})
+
+    assert (session.held(COMMIT) == "") == counts
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"),
+    [
+        ("src/app.py", False),
+        ("package.json", False),
+        ("docs/tests.md", True),
+        ("CHANGELOG.md", True),
+        ("build/app.js", True),
+        ("../elsewhere/app.py", True),
+    ],
+)
+def test_a_change_of_a_source_file_undoes_the_pass_of_a_check(
+    session: Session, path: str, counts: bool
+) -> None:
+    remember(session)
+    session.ran("pytest -q", PASSED)
+    session.edited(path)
+
+    held = session.held(COMMIT)
+
+    assert held == "" if counts else f"{UNMET} since {path} changed." in held
+
+
+@pytest.mark.parametrize(
+    ("command", "counts"),
+    [
+        ("sed -i s/a/b/ src/app.py", False),
+        ("cat > src/new.py <<'EOF'\nx = 1\nEOF", False),
+        ("git checkout -- src/app.py", False),
+        ("ruff check --fix src", False),
+        ("ruff format src", True),
+        ("rm -rf build /tmp/x", True),
+        ("git status && git diff > /tmp/diff", True),
+        ("echo done >> CHANGELOG.md", True),
+    ],
+)
+def test_a_command_that_visibly_changes_a_source_file_undoes_it_too(
+    session: Session, command: str, counts: bool
+) -> None:
+    remember(session)
+    session.ran("pytest -q", PASSED)
+    session.ran(command)
+
+    assert (session.held(COMMIT) == "") == counts
+
+
+def test_a_change_that_was_refused_undoes_nothing(session: Session) -> None:
+    remember(session)
+    session.ran("pytest -q", PASSED)
+    edit = {"file_path": str(session.hooks.project / "src/app.py")}
+    session.made("Edit", edit, "String to replace not found", is_error=True)
+
+    assert session.held(COMMIT) == ""
+
+
+def test_what_looks_at_no_files_counts_for_the_session(session: Session) -> None:
+    remember(session, "`git push`, first `git pull`")
+
+    held = session.held("git push")
+    session.ran("git pull --rebase", "Already up to date.")
+    session.edited("src/app.py")
+
+    assert "`git pull` comes first" in held
+    assert session.held("git push") == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "passes"),
+    [
+        ("pytest -q && git commit -m x", True),
+        ("cd src && (pytest -q) && git add -A && git commit -m \"$(cat <<'E'\nx\nE\n)\"", True),
+        ("bash -c 'pytest && git commit -m x'", True),
+        ("set -e; pytest; git commit -m x", True),
+        ("pytest -q; git commit -m x", False),
+        ("pytest -q | tail -3 && git commit -m x", False),
+        ("pytest -q || git commit -m x", False),
+        ("git commit -m x && pytest -q", False),
+        ("pytest -q && sed -i s/a/b/ src/app.py && git commit -am x", False),
+        ("git commit -m 'pytest && done'", False),
+    ],
+)
+def test_a_run_in_the_same_line_counts_if_the_call_depends_on_it(
+    session: Session, command: str, passes: bool
+) -> None:
+    remember(session)
+
+    assert (session.held(command) == "") == passes
+
+
+def test_after_each_pass_a_call_without_a_new_one_is_held_again(session: Session) -> None:
+    remember(session)
+    first = [session.held(COMMIT) for _ in range(2)]
+    session.ran("pytest -q", PASSED)
+    session.ran(COMMIT)
+    session.edited("src/app.py")
+    second = [session.held(COMMIT) for _ in range(2)]
+
+    assert [UNMET in reason for reason in (*first, *second)] == [True, False, True, False]
+
+
+def test_a_denied_call_is_refused_until_it_has_passed(session: Session) -> None:
+    rule = remember(session, **{EFFECT: "deny"})
+    refused = [session.held(COMMIT) for _ in range(3)]
+    session.ran("pytest -q", PASSED)
+
+    assert all(UNMET in reason and f"`lift {rule.id[-8:]}`" in reason for reason in refused)
+    assert session.held(COMMIT) == ""
+
+
+def test_a_denied_call_is_held_once_where_no_transcript_can_be_read(session: Session) -> None:
+    remember(session, **{EFFECT: "deny"})
+    session.transcript.unlink()
+
+    held = [session.held(COMMIT) for _ in range(2)]
+
+    assert "as far as can be seen here" in held[0] and held[1] == ""
+
+
+def test_the_user_is_asked_about_a_call_before_it_has_passed(session: Session) -> None:
+    remember(session, "git push, first pytest", **{EFFECT: "ask"})
+    push = {"command": "git push"}
+
+    asked = [session.asked("Bash", push) for _ in range(2)]
+    session.ran("pytest", PASSED)
+
+    assert [one["permissionDecision"] for one in asked] == ["ask", "ask"]
+    assert UNMET in asked[0]["permissionDecisionReason"]
+    assert session.asked("Bash", push) == {}
+
+
+def test_a_change_of_a_file_is_held_as_well(session: Session) -> None:
+    remember(session, "src/api/**, first `make schema`")
+    edit = {"file_path": str(session.hooks.project / "src/api/users.py"), "old_string": "a"}
+
+    held = session.asked("Edit", edit)
+    session.ran("make schema", "written")
+
+    assert "`make schema` comes first" in held["permissionDecisionReason"]
+    assert session.asked("Edit", edit) == {}
+
+
+def test_all_that_is_named_has_to_pass(session: Session) -> None:
+    remember(session, "commit, first pytest and ruff check")
+    session.ran("pytest -q", PASSED)
+    held = session.held(COMMIT)
+    session.ran("ruff check .", "All checks passed!")
+
+    assert "`ruff check` comes first" in held and UNMET not in held
+    assert session.held(COMMIT) == ""
+
+
+def test_an_activity_passes_by_any_of_its_commands(session: Session) -> None:
+    remember(session, "commit, first the tests")
+    held = session.held(COMMIT)
+    session.ran("npm run test:unit", "Tests: 4 passed")
+
+    assert "“test” comes first" in held
+    assert session.held(COMMIT) == ""
+
+
+def test_runs_and_changes_of_a_subagent_are_the_sessions(session: Session) -> None:
+    remember(session)
+    agent = Session(session.hooks, session.name, "a1")
+    agent.write("user", "Run the tests.")
+    agent.ran("pytest -q", PASSED)
+    passed = session.held(COMMIT)
+    agent.edited("src/app.py")
+    held = session.held(COMMIT)
+    session.ran("pytest -q", PASSED)
+
+    assert passed == "" and f"{UNMET} since src/app.py changed" in held
+    assert agent.held(COMMIT) == ""
+
+
+def test_a_subagent_is_held_as_well(session: Session) -> None:
+    remember(session)
+    agent = Session(session.hooks, session.name, "a1")
+
+    assert UNMET in session.held(COMMIT)
+    assert [UNMET in agent.held(COMMIT) for _ in range(2)] == [True, False]
+
+
+def test_a_run_of_another_session_does_not_count(session: Session) -> None:
+    remember(session)
+    other = started(session.hooks, "s2")
+    other.ran("pytest -q", PASSED)
+
+    assert other.held(COMMIT) == ""
+    assert UNMET in session.held(COMMIT)
+
+
+def test_after_a_compaction_earlier_runs_still_count(session: Session) -> None:
+    remember(session)
+    session.ran("pytest -q", PASSED)
+    event = {"session_id": "s1", "transcript_path": str(session.transcript)}
+    for name in ("PreCompact", "PostCompact"):
+        session.hooks.run({"hook_event_name": name, "trigger": "auto", **event})
+    session.write("user", "We fixed the importer.", isCompactSummary=True)
+    session.hooks.run({"hook_event_name": "SessionStart", "source": "compact", **event})
+
+    assert session.held(COMMIT) == ""
+
+
+@pytest.mark.parametrize("effect", ["", "deny", "ask"])
+def test_print_mode_is_told_with_the_result_and_held_by_nothing(
+    session: Session, effect: str
+) -> None:
+    remember(session, **({EFFECT: effect} if effect else {}))
+    environ = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli", "CLAUDE_CODE_SESSION_ATTENDED": "0"}
+
+    told = [session.asked("Bash", {"command": COMMIT}, environ=environ) for _ in range(2)]
+
+    assert "permissionDecision" not in told[0] and RULE in told[0]["additionalContext"]
+    assert told[1] == {}
+
+
+def test_what_cannot_be_read_of_a_transcript_is_passed_over(session: Session) -> None:
+    remember(session)
+    with session.transcript.open("ab") as stream:
+        stream.write(b'\xff\xfe{"type": "assistant"\n[]\n{"message": 3}\n')
+    session.ran("pytest -q", PASSED)
+
+    assert session.held(COMMIT) == ""
