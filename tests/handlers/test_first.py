@@ -1,4 +1,4 @@
-"""`First:` of a note: what the user named has to pass before the call, and nothing that nobody said."""
+"""`First:` of a note: what the user named has to pass before the call, and nothing else."""
 
 from __future__ import annotations
 

@@ -190,6 +190,18 @@ def test_a_run_counts_unless_its_failure_can_be_seen(
     assert (session.held(COMMIT) == "") == counts
 
 
+def test_the_last_run_counts(session: Session) -> None:
+    remember(session)
+    session.ran("pytest -q", PASSED)
+    session.ran("pytest -q -n 2", FAILED, is_error=True)
+    held = session.held(COMMIT)
+    session.ran("pytest -q", "Command timed out after 2m 0.0s", is_error=True)
+    session.ran("pytest -q", PASSED)
+
+    assert "`pytest` comes first, and failed the last time." in held
+    assert session.held(COMMIT) == ""
+
+
 def test_a_run_without_a_result_does_not_count(session: Session) -> None:
     remember(session)
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest"}}

@@ -62,8 +62,15 @@ def runs(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
     """Return True if a command is the one that has to pass, or is part of that activity."""
     if not call.words or not _LISTING.isdisjoint(call.words):
         return False
-    is_meant = bool(matching.matched(binding, Action((call,)), roots)[0])
-    return is_meant or matching.is_by_another_manager(binding, call, roots)
+    plain = binding._replace(words=_without_python(binding.words))
+    return matching.is_by_another_manager(binding, call, roots) or any(
+        matching.matched(plain, Action((call._replace(words=words),)), roots)[0]
+        for words in {call.words, _without_python(call.words)}
+    )
+
+
+def _without_python(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[2:] if words[:2] == ("python", "-m") and words[2:] else words
 
 
 def is_check(binding: Binding) -> bool:

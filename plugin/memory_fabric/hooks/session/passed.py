@@ -78,13 +78,13 @@ def unmet(
         end = next((at for at, is_meant in enumerate(meant) if is_meant), len(calls))
         missing, passed = [], ""
         for binding in rule.first:
-            is_met, changed = _seen(binding, now, calls, end, roots)
-            if is_met and not changed:
+            is_met, undone = _seen(binding, now, calls, end, roots)
+            if is_met and not undone:
                 continue
             id_, before = _last_pass(binding, earlier() or (), roots)
-            changed = changed or before
-            if changed or not id_:
-                missing.append(_missing(binding, changed if id_ or is_met else ""))
+            undone = undone or before
+            if undone or not id_:
+                missing.append(_missing(binding, undone if id_ or is_met else ""))
                 passed = max(passed, id_)
         if missing or not rule.first:
             is_unseen = bool(missing) and earlier() is None
@@ -93,64 +93,66 @@ def unmet(
     return kept
 
 
-def _missing(binding: Binding, changed: str) -> str:
+def _missing(binding: Binding, undone: str) -> str:
     name = f"“{name_of(binding)}”" if binding.kind == ACTIVITY else name_of(binding)
-    file = cut(neutralised(one_line(changed)), MAX_FILE_CHARS)
-    return f"{name} comes first, and has not passed {f'since {file} changed' if file else 'yet'}"
+    return f"{name} comes first, and {undone or 'has not passed yet'}"
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of the last call in which a command passed, and the file changed since."""
-    changed = ""
+    """Return the id of the last call in which a command passed, and what has undone that since."""
+    undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
         calls = required.calls_of(one.line, one.folder)
-        has_passed, file = _seen(binding, one, calls, len(calls), roots)
-        changed = changed or file
+        has_passed, then = _seen(binding, one, calls, len(calls), roots)
+        undone = undone or then
         if has_passed:
-            return one.use.id, changed
-    return "", changed
+            return one.use.id, undone
+    return "", undone
 
 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if a command has passed in a call before the part `end` of its line, and the file
-    that was changed after that, if this undoes a pass.
+    """Return True if a command has passed in a call before the part `end` of its line, and what has
+    undone a pass after that: a change of a file if it is a check, or its failure.
     """
-    has_passed, is_piped, changed = False, False, ""
+    has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
         action = matching.action_of(made.use.name, dict(made.use.input), made.folder)
-        changed = required.changed_source(action, roots)
+        file = required.changed_source(action, roots)
     for at, call in enumerate(calls[:end]):
         if is_check and not is_piped:
-            changed = required.changed_source(matching.of_calls([call]), roots) or changed
+            file = required.changed_source(matching.of_calls([call]), roots) or file
         is_run = required.runs(binding, call, roots)
-        if is_run and _has_passed(made, calls, at, end):
-            has_passed, changed = True, ""
+        if is_run and (passed := _outcome(made, calls, at, end)) is not None:
+            has_passed, file, undone = passed, "", "" if passed else "failed the last time"
         is_piped = (is_run or is_piped) and call.after in required.PIPES
-    return has_passed, changed
+    changed = f"has not passed since {cut(neutralised(one_line(file)), MAX_FILE_CHARS)} changed"
+    return has_passed, undone or (changed if file else "")
 
 
-def _has_passed(made: Made, calls: Sequence[Call], at: int, end: int) -> bool:
+def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
     """Return True if a command of a line has passed: by the status of the line if that is its own,
-    else unless the output shows that it failed.
+    else unless the output shows that it failed; None if that is not known.
     """
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
-        return is_gate and not made.use.id
+        return True if is_gate and not made.use.id else None
     text = made.result.text
     if pattern(_BACKGROUND).match(text):
-        return is_gate and made.is_over
+        return True if is_gate and made.is_over else None
     report = outcome(text)
+    if made.result.is_error and is_no_failure(text):
+        return None
     if made.result.is_error:  # it may be that of a command behind this one
         goes_on = at + 1 < len(calls) and after in ("&&", ";", "\n")
-        return goes_on and report is True and not is_no_failure(text)
+        return goes_on and report is True
     if is_gate or report is not None:
-        return is_gate or report is True
+        return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return False  # it was not awaited, or may not have run
+        return None  # it was not awaited, or may not have run
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))

@@ -1,0 +1,168 @@
+"""What has to pass before a call: what `When:` says of it, and the lines in which it passed."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.errors import BadInput
+from memory_fabric.rules.bindings import bindings_of, required_by, with_first
+from memory_fabric.rules.matching import of_command
+from memory_fabric.rules.required import (
+    as_typed,
+    calls_of,
+    changed_source,
+    is_check,
+    is_gate,
+    runs,
+    stated_first,
+)
+
+
+@pytest.mark.parametrize(
+    ("when", "bound", "required"),
+    [
+        ("commit, first pytest", ["commit"], ["pytest"]),
+        ("commit, push, first `npm test` and `npm run lint`", ["commit", "push"],
+         ["npm test", "npm run lint"]),
+        ("git push, first the tests, the linter", ["push"], ["test", "lint"]),
+        ("deploying, first type-check", ["deploy"], ["type check"]),
+        ("src/api/**, first scripts/gen.sh", ["src/api/**"], ["scripts/gen.sh"]),
+        ("commit, first docs/checklist.md", ["commit"], []),
+        ("commit, first think", ["commit"], []),
+        ("the first commit", [], []),
+        ("commit", ["commit"], []),
+    ],
+)  # fmt: skip
+def test_what_has_to_pass_stands_behind_the_word_first(
+    when: str, bound: list[str], required: list[str]
+) -> None:
+    assert [binding.text for binding in bindings_of(when)] == bound
+    assert [binding.text for binding in required_by(when)] == required
+
+
+@pytest.mark.parametrize(
+    ("when", "required", "expected"),
+    [
+        ("commit", ("`npm test`", "lint"), "commit, first `npm test`, lint"),
+        ("commit, first test", ("lint",), "commit, first lint"),
+        ("commit, first test", (), "commit"),
+        ("", ("lint",), ", first lint"),
+    ],
+)
+def test_it_is_replaced_as_a_whole(when: str, required: tuple[str, ...], expected: str) -> None:
+    assert with_first(when, *required) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "is_gated"),
+    [
+        ("pytest && git commit", True),
+        ("pytest -q && git add . && git commit", True),
+        ("pytest && git log | head -1 && git commit", True),
+        ("{ pytest; } && git commit", True),
+        ("(cd a; pytest) && git commit", True),
+        ("timeout 60 uv run pytest > /tmp/out 2>&1 && git commit", True),
+        ("set -o pipefail; pytest | tail -1 && git commit", True),
+        ("set -e\npytest\ngit add .\ngit commit", True),
+        ("set -euo pipefail\npytest | tail -1\ngit commit", True),
+        ("set -e; pytest && echo fine; git commit", False),
+        ("set -x; pytest; git commit", False),
+        ("pytest\ngit commit", False),
+        ("pytest && true; git commit", False),
+        ("pytest || git commit", False),
+        ("pytest | tail -1 && git commit", False),
+        ("pytest & git commit", False),
+        ("! pytest && git commit", False),
+        ("echo $(pytest) && git commit", False),
+        ("if pytest; then git commit; fi", False),
+    ],
+)
+def test_a_command_is_a_gate_if_the_line_goes_on_only_where_it_passed(
+    line: str, *, is_gated: bool
+) -> None:
+    calls = calls_of(line, "/srv/app")
+    [test], [commit] = required_by("x, first pytest"), bindings_of("commit")
+    at = max(place for place, call in enumerate(calls) if runs(test, call, ()))
+    end = next(place for place, call in enumerate(calls) if runs(commit, call, ()))
+
+    assert is_gate(calls, at, end) == is_gated
+
+
+@pytest.mark.parametrize(
+    ("line", "is_own"),
+    [
+        ("pytest", True),
+        ("cd src && pytest -q;", True),
+        ("pytest && echo fine", True),
+        ("(cd src && pytest)", True),
+        ("pytest; true", False),
+        ("pytest | tail -1", False),
+        ("pytest &", False),
+        ("out=$(pytest); echo $out", False),
+    ],
+)
+def test_a_line_reports_the_status_of_a_command(line: str, *, is_own: bool) -> None:
+    calls = calls_of(line, "/srv/app")
+    [test] = required_by("x, first pytest")
+    at = max(place for place, call in enumerate(calls) if runs(test, call, ()))
+
+    assert is_gate(calls, at, len(calls)) == is_own
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        *((name, True) for name in ("pytest", "the tests", "`npm run lint`", "`make check`")),
+        *((name, True) for name in ("terraform plan", "`./verify.sh all`", "`cargo clippy`")),
+        *((name, False) for name in ("git pull", "`docker compose up -d`", "`make backup`")),
+    ],
+)
+def test_a_check_is_known_by_its_words(first: str, *, expected: bool) -> None:
+    [binding] = required_by(f"commit, first {first}")
+
+    assert is_check(binding) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("sed -i s/a/b/ src/a.py", "src/a.py"),
+        ("rm -rf src/old", "src/old"),
+        ("eslint --fix src", "src"),
+        ("npm install left-pad", "package.json"),
+        ("prettier --write src", ""),
+        ("rm -rf dist node_modules", ""),
+        ("tee docs/notes.md < /dev/null", ""),
+        ("cp a.py /tmp/a.py", ""),
+    ],
+)
+def test_a_changed_source_is_a_file_that_a_check_may_read(line: str, changed: str) -> None:
+    assert changed_source(of_command(line, "/srv/app"), ("/srv/app",)) == changed
+
+
+@pytest.mark.parametrize(
+    ("when", "typed", "expected", "unsaid"),
+    [
+        ("commit, first `pytest -q`", "run pytest -q before you commit",
+         "commit, first `pytest -q`", []),
+        ("commit, first `npm test`", "run the tests before a commit",
+         "commit, first `npm test`", []),
+        ("commit, first `pytest`", "run the tests before a commit", "commit, first test", []),
+        ("commit, first `ruff check`", "lint before each commit", "commit, first lint", []),
+        ("commit, first `make x`", "look at it before each commit", "commit, first `make x`",
+         ["make x"]),
+        ("push, first test", "commit with care", "push, first test", ["push", "test"]),
+    ],
+)  # fmt: skip
+def test_of_a_command_that_nobody_typed_its_activity_stays(
+    when: str, typed: str, expected: str, unsaid: list[str]
+) -> None:
+    assert as_typed(when, [typed]) == (expected, unsaid)
+
+
+@pytest.mark.parametrize(
+    ("when", "first", "named"), [("commit", "think hard", "'think hard'"), ("", "pytest", "--when")]
+)
+def test_what_cannot_be_held_is_refused_as_an_option(when: str, first: str, named: str) -> None:
+    with pytest.raises(BadInput, match=named):
+        stated_first(when, first)
