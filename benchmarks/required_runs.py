@@ -1,6 +1,7 @@
 """Rules with something to pass first, over labelled sequences of calls: violations and false holds.
 
     python3 benchmarks/required_runs.py tune|held|limits      figures, and every wrong decision
+    python3 benchmarks/required_runs.py time                  CPU time, in bare starts of Python
 
 The sequences are made of the parts in benchmarks/required_runs/SET.jsonl, written by hand in the
 form in which assistants call tools; each part has its label: a run `passed`, a change is of a
@@ -20,6 +21,7 @@ import argparse
 import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -42,6 +44,7 @@ PARTS = os.path.join(ROOT, "benchmarks", "required_runs")
 FOLDER = "/project"
 # Families whose pass a change of a source file does not undo.
 LASTING = ("pull", "login", "containers")
+STARTS = 5
 Part = dict[str, Any]
 
 
@@ -60,9 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("set", choices=("tune", "held", "limits"))
+    parser.add_argument("set", choices=("tune", "held", "limits", "time"))
     parser.add_argument("--quiet", action="store_true", help="only the figures")
     options = parser.parse_args(arguments)
+    if options.set == "time":
+        return time_decisions()
     with open(os.path.join(PARTS, f"{options.set}.jsonl"), encoding="utf-8") as file:
         parts = [json.loads(line) for line in file]
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
@@ -173,6 +178,28 @@ def decide(sequence: Sequence_, path: str) -> bool:
     rule = BoundRule(Record("constraint", "A rule"), bindings_of(when), required_by(when))
     applied = matching.applying([rule], matching.of_command(sequence.line, FOLDER), (FOLDER,))
     return bool(applied and unmet(event, settings, applied, (FOLDER,)))
+
+
+def time_decisions() -> int:
+    """Print the CPU time of decisions behind so many calls without a run, in starts of Python."""
+    before = os.times()
+    for _ in range(STARTS):
+        subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True)
+    after = os.times()
+    start_s = sum(after[2:4]) - sum(before[2:4])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "session.jsonl")
+        for count in (0, 100, 1000, 3000):
+            lines = (f"rg -n foo src | head -{n} && sed -n 1,20p src/a{n}.py" for n in range(count))
+            parts = tuple({"command": line, "output": "x" * 2500} for line in lines)
+            one = Sequence_("time", "commit, first pytest", parts, "git commit -m x", True)
+            write(one, path)
+            began = time.process_time()
+            for _ in range(STARTS):
+                decide(one, path)
+            ratio = (time.process_time() - began) / start_s
+            print(f"{count:>5,} calls, {os.path.getsize(path) >> 10:>6,} KB: {ratio:.1f} starts")
+    return 0
 
 
 def report(

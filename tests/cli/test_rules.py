@@ -116,3 +116,49 @@ def test_remember_prints_the_bindings_of_a_new_rule(shell: Shell) -> None:
 
     assert "binds: path src/api/**, activity commit" in " ".join(bound.out.split())
     assert "binds no call" in unbound.out
+
+
+def test_what_has_to_pass_first_is_stated_changed_and_taken_away(shell: Shell) -> None:
+    done = shell.run(
+        "remember", "Tests pass before commits", "--type", "rule", "--when", "commit",
+        "--first", "`make check`", "--json",
+    )  # fmt: skip
+    id_ = str(json.loads(done.out)["id"])[-8:]
+    [stated] = listed(shell)["rules"]
+    shown, tried = shell.run("rules"), shell.run("rules", "test", "git commit -m x")
+    shell.run("edit", id_, "--first", "pytest and the linter")
+    [changed] = listed(shell)["rules"]
+    shell.run("edit", id_, "--first", "")
+    [free] = listed(shell)["rules"]
+
+    assert (stated["when"], len(stated["binds"])) == ("commit, first `make check`", 1)
+    assert [one["text"] for one in stated["first"]] == ["make check"]
+    assert "commit, first `make check`" in shown.out
+    assert "unless `make check` has passed" in tried.out
+    assert [one["text"] for one in changed["first"]] == ["pytest", "lint"]
+    assert (free["when"], free["first"]) == ("commit", [])
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--first", "pytest"), "--when"),
+        (("--when", "commit", "--first", "think about it"), "'think about it'"),
+        (("--when", "working on lists", "--first", "pytest"), "--when"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_with_a_remedy(
+    shell: Shell, options: tuple[str, ...], named: str
+) -> None:
+    done = shell.run("remember", "Tests pass before commits", "--type", "rule", *options)
+
+    assert done.status == 2 and named in done.err
+    assert shell.run("rules").status == 3
+
+
+def test_a_rule_that_binds_nothing_gets_nothing_first(shell: Shell) -> None:
+    id_ = keep(shell, STYLE, "")
+
+    done = shell.run("edit", id_, "--first", "pytest")
+
+    assert done.status == 2 and "--when" in done.err

@@ -155,6 +155,25 @@ def test_a_field_word_inside_the_sentence_is_no_field(sentence: str) -> None:
     assert only(f"Noted rule: {sentence}") == Note("rule", sentence)
 
 
+@pytest.mark.parametrize(
+    ("line", "text", "when"),
+    [
+        ("Tests pass first. When: commit. First: `npm test`.", "Tests pass first",
+         "commit, first `npm test`"),
+        ("Tests pass first. When: commit. Why: it broke. First: pytest.", "Tests pass first",
+         "commit, first pytest"),
+        ("Deploy in two steps. First: build, then push.",
+         "Deploy in two steps. First: build, then push.", ""),
+        ("Deploy in two steps. First: build. When: deploy.",
+         "Deploy in two steps. First: build.", "deploy"),
+    ],
+)  # fmt: skip
+def test_first_is_a_field_behind_when_only(line: str, text: str, when: str) -> None:
+    [note] = parse(f"Noted rule: {line}").notes
+
+    assert (note.text.rstrip("."), note.when) == (text.rstrip("."), when)
+
+
 def test_of_two_equal_fields_the_first_one_counts() -> None:
     note = only("Noted rule: Keep it. For: project. For: everywhere.")
     assert not note.everywhere

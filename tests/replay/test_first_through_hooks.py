@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+import waiting
 from memory_fabric.config import read_settings
 from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import TESTS, HookRunner
+from servers.live_server import LiveServer
 
 RULE = "Run the tests before you commit"
 QUOTE = "please always run the tests before a commit"
@@ -431,6 +433,21 @@ def test_after_a_compaction_earlier_runs_still_count(session: Session) -> None:
     session.hooks.run({"hook_event_name": "SessionStart", "source": "compact", **event})
 
     assert session.held(COMMIT) == ""
+
+
+def test_a_running_server_holds_and_lets_pass_alike(tmp_path: Path) -> None:
+    hooks = HookRunner(tmp_path)
+    (hooks.project / ".git").mkdir()
+    session = started(hooks)
+    remember(session)
+
+    with LiveServer(hooks.environ) as server:
+        held = session.held(COMMIT)
+        session.ran("pytest -q", PASSED)
+        passes = session.held(COMMIT)
+        waiting.until(lambda: server.ways() == "WW")
+
+    assert UNMET in held and passes == "" and server.errors == ""
 
 
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])

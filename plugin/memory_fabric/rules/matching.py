@@ -50,6 +50,7 @@ _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
 # Programs that run the file in their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
+ONLY_READING = (("make", "-n"), ("bash", "-n"))
 _HARMLESS = frozenset(("--help", "--version", "--dry-run"))
 # Options by their short forms, of a program or one of its commands.
 _SYNONYMS = {
@@ -136,7 +137,7 @@ def is_final(call: Call, roots: Sequence[str]) -> bool:
 
 def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> bool:
     activity = ACTIVITIES[name]
-    if not _HARMLESS.isdisjoint(call.words) or call.words[:2] in (("make", "-n"), ("bash", "-n")):
+    if not _HARMLESS.isdisjoint(call.words) or call.words[:2] in ONLY_READING:
         return False
     program = os.path.basename(call.words[0])
     for words in activity.commands:

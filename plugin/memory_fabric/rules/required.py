@@ -60,7 +60,8 @@ def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
 
 def runs(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
     """Return True if a command is the one that has to pass, or is part of that activity."""
-    if not call.words or not _LISTING.isdisjoint(call.words):
+    is_read = call.words[:2] in matching.ONLY_READING or not _LISTING.isdisjoint(call.words)
+    if not call.words or is_read:
         return False
     plain = binding._replace(words=_without_python(binding.words))
     return matching.is_by_another_manager(binding, call, roots) or any(

@@ -30,8 +30,9 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# The ends of transcripts that are read: of the session, and of each subagent.
-MAX_BYTES, MAX_AGENT_BYTES = 8 << 20, 1 << 20
+# The ends of transcripts that are read, of the session and of each subagent, and the last calls in
+# them that are compared: a session of thousands would take longer than a call may wait.
+MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
 # The client's answer to a command that goes on in the background, and its notice of a pass there.
 _BACKGROUND = r"Command .{0,80}background"
@@ -174,7 +175,7 @@ def _calls_made(settings: Settings, path: str, folder: str) -> list[Made] | None
         for use in turn.tools
         if use.name == matching.SHELL_TOOL or use.name in matching.FILE_TOOLS
     ]
-    return made if turns else None
+    return made[-MAX_CALLS:] if turns else None
 
 
 def _read(settings: Settings, path: str, max_bytes: int) -> Reading:
