@@ -71,6 +71,29 @@ def test_a_rule_that_the_user_denied_is_refused_however_often(home: Home) -> Non
     assert (home.project / "made.txt").exists()
 
 
+def test_a_call_waits_until_what_comes_first_has_passed_in_the_session(home: Home) -> None:
+    home.attend()
+    (home.project / "check.sh").write_text("[ -e repaired ]\n")
+    home.fabric(
+        "remember", "All is checked before it is marked", "--type", "rule",
+        "--when", "`touch made.txt`", "--first", "`sh check.sh`",
+    )  # fmt: skip
+    check = call("Bash", {"command": "sh check.sh", "description": "check"})
+    repair = call("Bash", {"command": "mkdir repaired", "description": "repair"})
+    touch = call("Bash", {"command": "touch made.txt", "description": "mark"})
+    made = home.project / "made.txt"
+
+    with home.open() as session:
+        *_, refused = session.say("Check and mark it.", check, touch, "Held back.")
+        was_there = made.exists()
+        session.say("Repair it, and mark it.", repair, check, touch, "Done.")
+        result = session.end()
+
+    assert "`sh check.sh` comes first" in refused.text and HELD_BACK in refused.text
+    assert not was_there and made.exists()
+    assert result.complaints == []
+
+
 def test_print_mode_is_told_with_the_result_and_refused_nothing(home: Home) -> None:
     remember(home, STYLE, "src/api/**")
     api = home.project / "src/api/users.py"
