@@ -154,7 +154,9 @@ def entries(part: Part, id_: str) -> Iterator[tuple[str, object]]:
         output = f"Command running in background with ID: b{id_}. Output is being written to: /x."
     result = {"type": "tool_result", "tool_use_id": id_, "content": output}
     yield "user", [{**result, "is_error": part.get("error", False)}]
-    told = {"passed": "completed (exit code 0)", "failed": "failed with exit code 1"}.get(ending)
+    told = {"passed": "completed (exit code 0)", "failed": "failed with exit code 1"}.get(
+        str(ending)
+    )
     if told:
         notice = (
             f"<tool-use-id>{id_}</tool-use-id>\n<summary>Background command “x” {told}</summary>"
