@@ -4,8 +4,6 @@ The client is decided once for each event (`clients.adapter`). Other code reads 
 `Settings.client`, and never compares keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The environment and config.toml as one frozen value; no other module reads variables."""
 
-from __future__ import annotations
-
 import os
 import re
 from _thread import _local

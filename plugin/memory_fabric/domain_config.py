@@ -1,7 +1,5 @@
 """Domains as config.toml defines them, and the normal form of a domain's name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

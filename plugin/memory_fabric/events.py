@@ -5,8 +5,6 @@ them again as pydantic models, and a test compares both readers. A field that is
 another type reads as empty: a newer client must never break a session.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The package's frozen values, which hooks, recall, capture and store hand to one another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple

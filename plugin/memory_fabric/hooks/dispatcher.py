@@ -4,8 +4,6 @@ The dispatcher fails open: after any error the session continues, stdout holds o
 nothing, and the log has a line about it.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import time
@@ -68,7 +66,7 @@ class Outcome(NamedTuple):
     environ: Mapping[str, str] = {}
 
 
-def main(left: Left | None = None) -> None:
+def main(left: "Left | None" = None) -> None:
     """Answer the event on stdin, or that a server has `left`, and exit with status 0."""
     gc.disable()  # a hook ends before a reference cycle could matter
     try:
@@ -118,7 +116,7 @@ def answer(
     return Outcome(log=log)
 
 
-def _serve(environ: Mapping[str, str], left: Left | None) -> None:
+def _serve(environ: Mapping[str, str], left: "Left | None") -> None:
     try:
         data = read_input() if left is None else left.data
     except OSError as error:

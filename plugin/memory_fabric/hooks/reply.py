@@ -4,8 +4,6 @@ The model reads `additionalContext`, the person `systemMessage`, as measured on 
 client drops silently what breaks a rule, so the rules are applied here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The table of events: the handlers of each, and the time that it may take."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
 

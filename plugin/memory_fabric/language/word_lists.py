@@ -12,14 +12,12 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "data")
 @cache
 def sections(file: str) -> dict[str, tuple[str, ...]]:
     """Return the lines of each section of `data/FILE.txt`, without comments and empty lines."""
-    lists: dict[str, list[str]] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     with open(os.path.join(_FOLDER, f"{file}.txt"), encoding="utf-8") as stream:
-        for line in stream.read().split("\n"):
-            if line.startswith("== "):
-                lines = lists[line.strip("= ")] = []
-            elif line and not line.startswith("# "):
-                lines.append(line)
-    return {name: tuple(lines) for name, lines in lists.items()}
+        for section in stream.read().split("\n== ")[1:]:
+            name, _, text = section.partition(" ==\n")
+            lists[name] = tuple([x for x in text.split("\n") if x and x[:2] != "# "])
+    return lists
 
 
 @cache
@@ -60,6 +58,7 @@ def filled(file: str) -> dict[str, tuple[str, ...]]:
 
 
 def _filled(line: str, parts: dict[str, str]) -> str:
-    for name, expression in parts.items():
-        line = line.replace(name, expression)
+    if "<" in line:
+        for name, expression in parts.items():
+            line = line.replace(name, expression)
     return line

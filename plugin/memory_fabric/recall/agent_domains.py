@@ -4,8 +4,6 @@ A domain is the stated one, else config.toml's for the agent type, else config.t
 folder, else that of the agent type's own name, else `general`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ It is unknown at its start which of several open tasks is its own (decision 0015
 one budget in turns, each with its best first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -245,7 +243,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
     return out
 
 
-def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
+def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
     """Return the records that name one of the kind's terms, or are from agents of this kind.
 
     Pinned ones first, then lasting ones, then the rest; newest first in each group.

@@ -4,8 +4,6 @@ Past turns are told only to a prompt that asks for them, relations only to a que
 relations. `floor` decides which records a prompt is about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import product

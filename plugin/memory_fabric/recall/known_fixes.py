@@ -6,8 +6,6 @@ three ways to match, surest first: the error line that the failure had; a phrase
 quotes; and several distinctive words of the record close together.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache

@@ -8,8 +8,6 @@ word, and if exactly one known name is near enough: one edit (a letter more, les
 two letters swapped) for a word of five letters, two for one of eight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

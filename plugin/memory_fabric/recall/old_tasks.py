@@ -5,8 +5,6 @@ other words keeps its names and its subject. All the words of its session count,
 names files and causes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from math import log
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe →
 settled first → cut.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple, Unpack
 
@@ -293,7 +291,7 @@ class Fabric(RequestContext):
         task = old_tasks.told(query, self.memory, session, turns_of, told, is_known)
         return [_without_secrets(task)] if task and task.id not in known.get("seen", ()) else []
 
-    def in_named_domain(self, text: str) -> Fabric:
+    def in_named_domain(self, text: str) -> "Fabric":
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
             return self

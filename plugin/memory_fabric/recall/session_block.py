@@ -5,8 +5,6 @@ gives the same bytes, and is no longer than its budget. Lines are whole: what ra
 not fit is left out and counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -141,7 +139,7 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
 
 
 def _fitted(
-    kinds: Sequence[Sequence[_Place]], shares: Sequence[int], left: int
+    kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
     """Return the lines of the records that fit, by their places, and the characters left.
 

@@ -5,8 +5,6 @@ consist of few different words, so what a word shows is remembered: a text of pr
 for each of its words, and no expression is compiled for it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -75,47 +73,45 @@ class Table:
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
 
-_SECTION = re.compile(r"(?m)^\[([a-z ]+)\]\n")
-_DEFINITION = re.compile(r"([A-Z][A-Z0-9_]*) = (.*)")
-
-
 @cache
 def _texts() -> dict[str, str]:
     """Return the text of each section of the files."""
     texts: dict[str, str] = {}
     for name in FILES:
         with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as stream:
-            _, *parts = _SECTION.split(stream.read())
-            texts |= zip(parts[::2], parts[1::2], strict=True)
+            for section in stream.read().split("\n[")[1:]:
+                title, _, texts[title] = section.partition("]\n")
     return texts
 
 
-def _lines(section: str) -> Iterator[str]:
-    """Yield the lines of a section without comments and definitions."""
-    for line in _texts()[section].split("\n"):
-        if line and not line.startswith("# ") and not _DEFINITION.match(line):
-            yield line
+def _lines(section: str) -> list[str]:
+    """Return the lines of a section without comments."""
+    return [line for line in _texts()[section].split("\n") if line and line[:2] != "# "]
 
 
 @cache
-def _definitions() -> dict[str, str]:
+def _parts() -> dict[str, str]:
     """Return the parts that several expressions have, by their marks: <<NAME>>."""
-    with open(os.path.join(os.path.dirname(__file__), FILES[0]), encoding="utf-8") as stream:
-        matches = map(_DEFINITION.fullmatch, stream.read().split("\n"))
-    return {f"<<{match[1]}>>": match[2] for match in matches if match}
+    lines = (line.partition(" = ") for line in _lines("parts"))
+    return {f"<<{name}>>": part for name, _, part in lines}
 
 
 def _defined(text: str) -> str:
     if "<<" in text:
-        for mark, part in _definitions().items():
+        for mark, part in _parts().items():
             text = text.replace(mark, part)
     return text
+
+
+def _split(text: str) -> tuple[str, ...]:
+    words = text.split()
+    return tuple([word.replace(BLANK, " ") for word in words] if BLANK in text else words)
 
 
 @cache
 def words(section: str) -> tuple[str, ...]:
     """Return a list of words, in its order."""
-    return tuple(word.replace(BLANK, " ") for word in " ".join(_lines(section)).split())
+    return _split(" ".join(_lines(section)))
 
 
 @cache
@@ -123,9 +119,8 @@ def table(section: str) -> Table:
     """Return the rules of a section."""
     rules = []
     for line in _lines(section):
-        first, *middle, end = line.split("\t")
-        keywords = tuple(word.replace(BLANK, " ") for word in first.split())
-        rules.append(Rule(keywords, "".join(middle[:1]).replace(BLANK, " "), section, end))
+        keywords, *note, end = line.split("\t")
+        rules.append(Rule(_split(keywords), "".join(note).replace(BLANK, " "), section, end))
     return Table(rules)
 
 
@@ -239,13 +234,13 @@ class _Keywords:
                 bits = with_sign if rule.note else PROGRAM
                 self.programs.setdefault(runs(program)[0], []).append((program, bits))
         self.signs.discard("")
-        self.issued = tuple(
-            keyword
-            for section in ("issued", "public issued")
-            for rule in table(section).rules
-            for keyword in rule.keywords
-            if len(keyword) > 2
-        )
+
+
+@cache
+def _issued() -> tuple[str, ...]:
+    """Return the keywords of what issuers publish, without those of one or two characters."""
+    rules = (*table("issued").rules, *table("public issued").rules)
+    return tuple(keyword for rule in rules for keyword in rule.keywords if len(keyword) > 2)
 
 
 def _parts_of_words() -> list[tuple[Iterable[str], int]]:
@@ -399,7 +394,7 @@ def _is_like_name(word: str, folded: str) -> bool:
         and word.isascii()
         and all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
         and not any(part in words("telling") for part in folded.translate(_PARTS_OF_NAME).split())
-        and not any(keyword in word or keyword in folded for keyword in _keywords().issued)
+        and not any(keyword in word or keyword in folded for keyword in _issued())
     )
 
 

@@ -8,8 +8,6 @@ names, commands, scripts and files, in `programs.txt`: a command is its first wo
 with the word (`deploy:prod`, `deploy-web`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from memory_fabric.rules import programs, shell

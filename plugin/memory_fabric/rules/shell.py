@@ -6,8 +6,6 @@ do, as far as that is known without running anything. Variables that the line it
 What only stands in quotes, comments and here-documents is no command.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

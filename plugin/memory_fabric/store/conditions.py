@@ -11,8 +11,6 @@ Ranking every match of a large store would take noticeable time, so there only t
 most of the query are matched.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -65,11 +63,11 @@ class Condition(NamedTuple):
     sql: str = ""
     values: tuple[Any, ...] = ()
 
-    def also(self, sql: str, values: Sequence[Any] = ()) -> Condition:
+    def also(self, sql: str, values: Sequence[Any] = ()) -> "Condition":
         """Return this condition combined with another condition."""
         return Condition(f"{self.sql} {sql}", (*self.values, *values))
 
-    def among(self, expression: str, wanted: Sequence[str]) -> Condition:
+    def among(self, expression: str, wanted: Sequence[str]) -> "Condition":
         """Return this condition with `expression IN (wanted)`; unchanged if nothing is wanted."""
         if not wanted:
             return self

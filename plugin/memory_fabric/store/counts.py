@@ -1,7 +1,5 @@
 """Counts over a memory's databases: its tables, unread sentences, what was told, one week."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ trigger deletes them with their record. They are read where nobody waits (`updat
 where a record is told (`changed`). No file outside the worktree is read, and none but regular ones.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence

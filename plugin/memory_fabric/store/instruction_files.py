@@ -4,8 +4,6 @@ A row of `meta` of the project's database holds those of the project, one of the
 those below the user's home (`~/…`): names, sizes, times and ids of records, no words.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ so that bigger is better. Filters apply to every source (`conditions`). Domains 
 memory limited to some domains shows no others (store.scoped_memory).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -162,7 +160,7 @@ def turns_at(
     return _episode_candidates(db, rows)
 
 
-def _with_neighbours(wanted: conditions.Condition) -> _Source:
+def _with_neighbours(wanted: conditions.Condition) -> "_Source":
     """Return the source of turns with the rows of the nearest wanted turns around them."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"

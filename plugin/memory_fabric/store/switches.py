@@ -5,8 +5,6 @@ domains, everything is off, since it is not known for whom. switches.json turns 
 of memory off and on, everywhere or for one project.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ journalled and undone like any other; its size is bounded, so that other process
 the lock and an undo step stays small.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -308,7 +306,7 @@ class Loaded(NamedTuple):
     variants: Mapping[str, Sequence[str]] = {}
     forgotten: tuple[str, ...] = ()
 
-    def after(self, result: Mapping[str, Any]) -> Loaded:
+    def after(self, result: Mapping[str, Any]) -> "Loaded":
         """Return these numbers plus the numbers of another operation."""
         new = result.get("entities", ())
         stated = [*new, *result.get("merged", ())]

@@ -1,7 +1,5 @@
 """The end of a turn: its notes become records, what was heard and not noted becomes a candidate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

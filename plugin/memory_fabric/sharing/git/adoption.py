@@ -6,8 +6,6 @@ with their ids, authors, trust and times. MEMORY.md may have the last copy of wh
 projects: of its lines the user has to say, too, and the records name it as their source.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -3,8 +3,6 @@
 Limited to its last bytes, its newest records, and short texts. Unreadable lines are counted.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple

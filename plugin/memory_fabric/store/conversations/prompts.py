@@ -3,8 +3,6 @@
 They come from the prompt hook, never from a transcript, in which other texts pass as the user's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

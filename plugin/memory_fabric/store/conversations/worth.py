@@ -4,8 +4,6 @@ Rows live in the database of a project's sessions, without the words that were t
 is named by its id in the injection ledger (`record:ID`, `episode:ID`, `graph:NAME#ROW`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Queues and journals are files that anyone can edit, so a payload is checked before it is applied.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -10,8 +10,6 @@ is still in the state `was`: so repeating an operation has no effect, and a reco
 else closed meanwhile stays closed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 from typing import Any, NamedTuple

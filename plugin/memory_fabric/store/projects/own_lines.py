@@ -6,8 +6,6 @@ folder's `.gitignore` does not hide it from git, it is not written. The place is
 the project's folder and its inode, which differ for a copy or an unpacked archive.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

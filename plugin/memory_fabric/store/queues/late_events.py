@@ -7,8 +7,6 @@
 Adding one needs no lock and no database: neither may be had when many sessions speak at once.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping, Sequence

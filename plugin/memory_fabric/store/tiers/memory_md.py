@@ -5,8 +5,6 @@ comments on lines of their own, which the client strips and does not count (meas
 docs/hooks.md).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
