@@ -8,7 +8,7 @@ section 3. Fields that are not named here are kept.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter
 
@@ -154,20 +154,15 @@ class SessionEnd(AnyEvent):
     reason: Text = ""
 
 
-MODELS: dict[str, type[AnyEvent]] = {
-    "SessionStart": SessionStart,
-    "UserPromptSubmit": UserPromptSubmit,
-    "UserPromptExpansion": UserPromptExpansion,
-    "PreToolUse": PreToolUse,
-    "PostToolUse": PostToolUse,
-    "PostToolUseFailure": PostToolUseFailure,
-    "SubagentStart": SubagentStart,
-    "SubagentStop": SubagentStop,
-    "Stop": Stop,
-    "PreCompact": PreCompact,
-    "PostCompact": PostCompact,
-    "SessionEnd": SessionEnd,
-}
+def _named(model: type[AnyEvent]) -> dict[str, type[AnyEvent]]:
+    """Return the models of single events among a model and those made from it, by their events."""
+    events = get_args(model.model_fields["hook_event_name"].annotation)
+    return dict.fromkeys(events, model) | {
+        name: event for part in model.__subclasses__() for name, event in _named(part).items()
+    }
+
+
+MODELS = _named(AnyEvent)
 
 
 def _kind(value: object) -> str:
@@ -176,18 +171,7 @@ def _kind(value: object) -> str:
 
 
 ClientEvent = Annotated[
-    Annotated[SessionStart, Tag("SessionStart")]
-    | Annotated[UserPromptSubmit, Tag("UserPromptSubmit")]
-    | Annotated[UserPromptExpansion, Tag("UserPromptExpansion")]
-    | Annotated[PreToolUse, Tag("PreToolUse")]
-    | Annotated[PostToolUse, Tag("PostToolUse")]
-    | Annotated[PostToolUseFailure, Tag("PostToolUseFailure")]
-    | Annotated[SubagentStart, Tag("SubagentStart")]
-    | Annotated[SubagentStop, Tag("SubagentStop")]
-    | Annotated[Stop, Tag("Stop")]
-    | Annotated[PreCompact, Tag("PreCompact")]
-    | Annotated[PostCompact, Tag("PostCompact")]
-    | Annotated[SessionEnd, Tag("SessionEnd")]
+    Union[tuple(Annotated[model, Tag(name)] for name, model in MODELS.items())]  # noqa: UP007
     | Annotated[AnyEvent, Tag("other")],
     Discriminator(_kind),
 ]

@@ -62,7 +62,10 @@ def modules_of(handlers: set[str]) -> set[str]:
     }
 
 
+# As they were recorded; these with work for every stage of their handlers.
 EVENTS: dict[str, dict[str, Any]] = {
+    name: json.loads((TESTS / f"events/{name}.json").read_bytes()) for name in HANDLERS
+} | {
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "How do the workers use Redis for pagination?"},
     "UserPromptExpansion": {"command_name": "memory-fabric:project", "command_args": "link"},
@@ -72,13 +75,8 @@ EVENTS: dict[str, dict[str, Any]] = {
         "tool_input": {"subagent_type": "database-engineer", "prompt": "Tune the Redis queries"},
     },
     "SubagentStart": {"agent_id": "a1", "agent_type": "database-engineer"},
-    "SubagentStop": {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."},
     "PostToolUse": {"tool_name": "mcp__other__create_entities", "tool_input": {"entities": []}},
     "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "no"},
-    "Stop": {"last_assistant_message": "Done."},
-    "PreCompact": {"trigger": "manual"},
-    "PostCompact": {"trigger": "manual", "compact_summary": "We decided nothing."},
-    "SessionEnd": {"reason": "other"},
 }
 
 
@@ -98,7 +96,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
 
 
 def modules_after(hooks: HookRunner, name: str, tmp_path: Path, **fields: Any) -> set[str]:
-    event = {"hook_event_name": name, "session_id": "hot", **EVENTS[name], **fields}
+    event = {**EVENTS[name], "hook_event_name": name, "session_id": "hot", **fields}
     output = tmp_path / f"{name}.txt"
     script = str(TESTS / "replay" / "sys_modules.py")
     subprocess.run(
@@ -311,6 +309,40 @@ def test_an_event_that_recalls_nothing_loads_no_search(
     modules = modules_after(hooks, name, tmp_path, **fields)
 
     assert modules & {"memory_fabric.store.search", "memory_fabric.store.reader"} == set()
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_no_event_compiles_the_types_of_fields(
+    hooks: HookRunner, tmp_path: Path, name: str
+) -> None:
+    modules_after(hooks, name, tmp_path)
+
+    compiled = (tmp_path / f"{name}.txt.compiled").read_text("utf-8").splitlines()
+    assert [source for source in compiled if not source.startswith("lambda _cls")] == []
+
+
+def test_a_text_without_long_words_opens_no_shapes_of_issuers() -> None:
+    script = "import sys; sys.path.insert(0, sys.argv[1])\n"
+    script += "from memory_fabric.redaction import redact, rules\n"
+    script += "assert not redact.may_hold_secret(sys.argv[2])\n"
+    script += "print(rules.table.cache_info().currsize, rules.exact.cache_info().currsize)"
+    text = "Please paint the shed in the colour of the house"
+    command = [packages.base_interpreter(), "-I", "-S", "-c", script, str(ROOT / "plugin"), text]
+
+    opened, expressions = subprocess.check_output(command, text=True).split()
+
+    assert int(opened) == len(("commands", "beside", "public beside"))
+    assert int(expressions) == 0
+
+
+@pytest.mark.parametrize("name", DELAYING)
+def test_an_event_reads_each_file_of_words_and_rules_once(
+    hooks: HookRunner, tmp_path: Path, name: str
+) -> None:
+    modules_after(hooks, name, tmp_path)
+
+    read = (tmp_path / f"{name}.txt.lists").read_text("utf-8").splitlines()
+    assert len(read) == len(set(read))
 
 
 def test_the_dispatcher_is_loaded_where_there_is_no_posix() -> None:

@@ -40,7 +40,8 @@ class Entry(NamedTuple):
     waits for a `hurried` event at every turn. An event that `recalls` searches memory, one with
     `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish what
     an interrupted process left behind. One that `notes_place` notes the folder's project for
-    hooks/launch.
+    hooks/launch. One that `reads_transcript`, or writes files beside the databases, commits each
+    change by itself: who does it again after an interruption finds what was done.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -52,6 +53,7 @@ class Entry(NamedTuple):
     shows_notices: bool = False
     repairs: bool = False
     notes_place: bool = False
+    reads_transcript: bool = False
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
@@ -94,12 +96,18 @@ HANDLERS: Mapping[str, Entry] = {
     "SubagentStart": _entry("reads:graph_memory_inject", _PROMPT, "hurried recalls"),
     "SubagentStop": _entry("writes:agent_memory_store", _TURN),
     "Stop": _entry(
-        "writes:auto_remember forwards:session_forward" + _EXCHANGE, _TURN, "shows_notices repairs"
+        "writes:auto_remember forwards:session_forward" + _EXCHANGE,
+        _TURN,
+        "shows_notices repairs reads_transcript",
     ),
-    "PreCompact": _entry("writes:precompact_save", _TURN),
-    "PostCompact": _entry("writes:summary_store forwards:session_forward", _TURN),
+    "PreCompact": _entry("writes:precompact_save", _TURN, "reads_transcript"),
+    "PostCompact": _entry(
+        "writes:summary_store forwards:session_forward", _TURN, "reads_transcript"
+    ),
     "SessionEnd": _entry(
-        "writes:session_flush forwards:waiting_forward" + _EXCHANGE, _END, "repairs"
+        "writes:session_flush forwards:waiting_forward" + _EXCHANGE,
+        _END,
+        "repairs reads_transcript",
     ),
 }
 # A variable of tests, which run hooks beside much else: an event has so many times its time.

@@ -41,9 +41,6 @@ SLACK_S, MAX_LIMIT_S = 0.2, 25.0
 # there is, and the work little; the client waits longer.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
-# Events that read a transcript, or write files beside the databases: what was done is found by who
-# does them again, so that their changes are committed one by one.
-READERS = frozenset(("Stop", "PreCompact", "PostCompact", "SessionEnd"))
 # A transcript with more unread bytes is read by a process of its own: tools and prompts go on.
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
 # Events of processes of their own: they start others, or take long.
@@ -269,7 +266,9 @@ class Live:
         from memory_fabric.hooks import dispatcher, table  # loaded by the rehearsal
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
-        if event.name in READERS and self._is_long(event.transcript_path):
+        entry = table.HANDLERS.get(event.name)
+        is_reader = entry is not None and entry.reads_transcript
+        if is_reader and self._is_long(event.transcript_path):
             connection.sendall(live_client.BUSY)
             return
         age_s = process_age_s(process)
@@ -293,7 +292,7 @@ class Live:
             return limit
 
         files.take_refused_files()  # of whatever this thread did before
-        kind = KeptMemory if event.name in READERS else HeldMemory
+        kind = KeptMemory if is_reader else HeldMemory
         connection.settimeout(0.0)  # to look for what the hook says meanwhile
         outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
         memory = outcome.memory
