@@ -8,9 +8,9 @@ section 3. Fields that are not named here are kept.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Union, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memory_fabric.text import encodable
 
@@ -165,19 +165,9 @@ def _named(model: type[AnyEvent]) -> dict[str, type[AnyEvent]]:
 MODELS = _named(AnyEvent)
 
 
-def _kind(value: object) -> str:
-    name = value.get("hook_event_name") if isinstance(value, dict) else None
-    return name if isinstance(name, str) and name in MODELS else "other"
-
-
-ClientEvent = Annotated[
-    Union[tuple(Annotated[model, Tag(name)] for name, model in MODELS.items())]  # noqa: UP007
-    | Annotated[AnyEvent, Tag("other")],
-    Discriminator(_kind),
-]
-_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(ClientEvent)
-
-
 def read_event(data: bytes) -> AnyEvent:
     """The event as its model; raises pydantic's ValidationError, or ValueError for broken JSON."""
-    return _ADAPTER.validate_python(json.loads(data.decode("utf-8-sig", "replace")))
+    value = json.loads(data.decode("utf-8-sig", "replace"))
+    name = value.get("hook_event_name") if isinstance(value, dict) else None
+    model = MODELS.get(name, AnyEvent) if isinstance(name, str) else AnyEvent
+    return model.model_validate(value)
