@@ -71,3 +71,37 @@ def test_it_is_so_in_other_languages(
 
     assert shared.is_about(said, Record("decision", old))
     assert not any(shared.is_about(said, record) for record in records.values())
+
+
+@pytest.mark.parametrize(
+    ("said", "old"),
+    [
+        (
+            "Prices on the label sheet are printed without cents, since the small font smeared.",
+            "Prices on the label sheet are printed with two digits after a comma, in grey, as the "
+            "wholesale customers asked for last winter.",
+        ),
+        (
+            "Broken rows in carrier manifests: skip them and write their numbers to a report.",
+            "Broken rows in carrier manifests: the whole import stops, because half a manifest "
+            "led to lost parcels.",
+        ),
+    ],
+)
+def test_a_sentence_that_begins_with_the_subject_of_a_record_is_about_it(
+    stored: tuple[Shared, dict[str, Record]], said: str, old: str
+) -> None:
+    shared, records = stored
+
+    assert shared.is_about(said, Record("decision", old))
+    assert not any(shared.is_about(said, record) for record in records.values())
+
+
+def test_a_sentence_that_shares_only_its_first_common_words_is_about_something_else(
+    stored: tuple[Shared, dict[str, Record]],
+) -> None:
+    shared, _ = stored
+
+    said = "The shop makes gift cards by hand"
+
+    assert not shared.is_about(said, Record("decision", "The shop makes coffee on Mondays"))

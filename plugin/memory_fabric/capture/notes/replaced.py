@@ -4,6 +4,7 @@ words that the user typed are about their subject.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 from math import log
 
 from memory_fabric.capture.clauses import is_denied, is_left
@@ -48,6 +49,9 @@ BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
 # Sentences that share at least this many words, even weak ones, and differ in at most one word are
 # about one subject.
 FRAME = 3
+# Sentences that begin with at least this many words of their subject, two of them rare, are about
+# one subject, whatever the rest says.
+LEADING = 3
 # A word is common if it stands in more of the texts than this share, and this number.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
 MAX_COUNTED = 1000
@@ -155,6 +159,10 @@ class Shared:
                 beside, _, _, *new = self(sentence, text)
                 if number >= FRAME and missing[1] <= 1 and new[1] <= 1:
                     return True
+                lead = _lead(sentence, text)
+                _, leading, rare, *_ = self(lead, lead)
+                if leading >= LEADING and rare > 1:
+                    return True
                 if number < 2 or not strong or share < HELD:
                     continue
                 if strong > 1 and (share >= SAME or missing[0] == 1) and beside >= BESIDE_TWO:
@@ -173,6 +181,12 @@ class Shared:
     def _count(self, sql: str, *values: str) -> int:
         rows = (database.row(sql, values) for database in self._databases)
         return sum(int(row[0]) for row in rows if row)
+
+
+def _lead(a: str, b: str) -> str:
+    """Return the words with which both texts begin."""
+    pairs = zip(words(a), words(b), strict=False)
+    return " ".join(one for one, _ in takewhile(lambda p: stem(p[0]) == stem(p[1]), pairs))
 
 
 def _confirms(sentence: str, text: str) -> bool:
